@@ -48,6 +48,7 @@ import * as gitAccess from './studio/repository/git-access.operations.ts';
 import * as repository from './studio/repository/repository.operations.ts';
 import * as routePatterns from './studio/routes/route-patterns.operations.ts';
 import * as upstream from './studio/upstream/upstream.operations.ts';
+import * as readChanges from './studio/watch/read-changes.operations.ts';
 import * as account from './users/account.operations.ts';
 import * as openid from './users/openid.operations.ts';
 import * as setup from './users/setup.operations.ts';
@@ -119,6 +120,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   repository,
   routePatterns,
   upstream,
+  readChanges,
   deliveriesDeliveries,
   changeExecutions,
   deadLetters,

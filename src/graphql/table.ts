@@ -272,6 +272,11 @@ interface BatchOptions {
   cost?: number;
   /** A list of which the operation answers with all items, shown as a connection. */
   whole?: true;
+  /** Inputs that the same operation answers differently for, by what is selected. */
+  given?: Readonly<Record<string, (selects: Selects) => unknown>>;
+  /** Names of what is found that are not its own nor those above it, but of the record. */
+  // biome-ignore lint/suspicious/noExplicitAny: each row names the fields of its own record
+  at?: (record: any) => Place;
 }
 
 /**
@@ -284,7 +289,7 @@ export function batch(
   operation: AnyOperation,
   // biome-ignore lint/suspicious/noExplicitAny: each row names the fields of its own record
   by: { readonly [input: string]: (record: any) => string | number | null },
-  { description, cost, whole }: BatchOptions,
+  { description, cost, whole, given = {}, at: named }: BatchOptions,
 ): FieldRow {
   const [[input, keyOf] = ['', () => null]] = Object.entries(by);
   return {
@@ -303,11 +308,13 @@ export function batch(
         ...(whole && { args: listArguments }),
         description,
         ...weighed(cost),
-        async resolve(record, values: ListArguments, context) {
+        async resolve(record, values: ListArguments, context, info) {
           const key = keyOf(record);
           if (key === null) return null;
-          const at = placeOf(record);
+          const at = { ...placeOf(record), ...named?.(record) };
           const common = only(at, above);
+          for (const [name, value] of Object.entries(given))
+            common[name] = value((...fields) => selects(info, ...fields));
           const loader = context.loader(`${operation.name} ${JSON.stringify(common)}`, (keys) =>
             context.run(operation, { ...common, [input]: [...keys] }),
           );

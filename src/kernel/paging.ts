@@ -106,6 +106,12 @@ export function pageFrom<T>(items: T[], total: number, window: Window, version: 
   };
 }
 
+/** The length of a list of which a page has so many items: counted only where the page is full, for another one ends the list. */
+export async function totalOf(found: number, { offset, limit }: Window, count: () => Promise<number>): Promise<number> {
+  const isLast = found < limit && (found > 0 || offset === 0);
+  return isLast ? offset + found : count();
+}
+
 /**
  * Finds one page of the rows of a table. @returns the rows, and what dresses their records as the page
  * @param paging input of a list, or its window
@@ -121,6 +127,7 @@ export async function findPage<Row extends object, Fields extends string = '*', 
   const window = 'offset' in paging ? paging : windowOf(paging);
   const { offset, limit } = window;
   // The mapper asks for another type of condition where an entity names its indexes, which none does.
-  const [rows, total] = await em.findAndCount(entity, where as never, { ...options, offset, limit });
+  const rows = await em.find(entity, where as never, { ...options, offset, limit });
+  const total = await totalOf(rows.length, window, () => em.count(entity, where as never));
   return { rows, asPage: <T>(items: T[]): Page<T> => pageFrom(items, total, window) };
 }

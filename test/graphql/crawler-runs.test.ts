@@ -76,7 +76,8 @@ it('shows runs with their pages and their log', async () => {
     run(run_id: ${id}) {
       last_status finish_reason started_at counts { html broken }
       pages(http_status: 404) { nodes { url parent_url } }
-      log(level: info) { event }
+      log(level: info) { total_count nodes { event } }
+      first: log(level: info, first: 1) { total_count nodes { event } page_info { has_next_page } }
     } }`;
   expect((await inProject(fields)).crawler).toMatchObject({
     last_run: { id },
@@ -87,7 +88,8 @@ it('shows runs with their pages and their log', async () => {
       started_at: expect.stringMatching(/^20.*Z$/),
       counts: { html: 2, broken: 1 },
       pages: { nodes: [{ url: `${site.origin}/gone`, parent_url: `${site.origin}/` }] },
-      log: [{ event: 'run.started' }, { event: 'run.completed' }],
+      log: { total_count: 2, nodes: [{ event: 'run.started' }, { event: 'run.completed' }] },
+      first: { total_count: 2, nodes: [{ event: 'run.started' }], page_info: { has_next_page: true } },
     },
   });
 });

@@ -38,17 +38,19 @@ it('creates environments, and leads from branches to them, to what they show, an
   await workOnDeployments(app.services);
   const { branch, environments } = await studio(`
     branch(name: "main") { environments { nodes { name published { conclusion commit { message } jobs {
-      name steps { name conclusion } log { text next_offset complete } } } } total_count } }
+      name status steps { name conclusion } log { total_count nodes { offset next_offset text } page_info { has_next_page } } } } } total_count } }
     environments { nodes { branch { name } latest_deployment { id environment { id name } } deployments { total_count } } }`);
   const [live] = branch.environments.nodes;
   expect(live).toMatchObject({
     name: 'Live',
     published: { conclusion: 'success', jobs: [{ name: 'prepare' }, { name: 'publish' }] },
   });
-  expect(live.published.jobs[1].log).toMatchObject({
-    complete: true,
-    text: expect.stringContaining('1 files, 1 of them new'),
-  });
+  const { status, log } = live.published.jobs[1];
+  expect({ status, log }).toMatchObject({ status: 'completed', log: { page_info: { has_next_page: false } } });
+  expect(log.total_count).toBe(log.nodes.length);
+  const text = log.nodes.map((chunk: { text: string }) => chunk.text).join('');
+  expect(text).toContain('1 files, 1 of them new');
+  expect([log.nodes[0].offset, log.nodes.at(-1).next_offset]).toEqual([0, Buffer.byteLength(text)]);
   expect(environments.nodes).toEqual([
     {
       branch: { name: 'main' },

@@ -43,7 +43,7 @@ it('executions are run, read with their steps and events, resumed, cancelled and
   const seen = await ask(`{ project(${at}) {
     workflow(id: "${workflow}") { executions(status: paused, first: 1) { total_count nodes { id status } } }
     execution(id: "${id}") { status version input output trigger { id type } error { code } waiting_until
-      steps { path status output waits_for { kind } } events { seq type path } } } }`);
+      steps { path status output waits_for { kind } } events { total_count nodes { seq type path } } } } }`);
   expect(seen.project.workflow.executions).toEqual({ total_count: 2, nodes: [{ id: other, status: 'paused' }] });
   expect(seen.project.execution).toMatchObject({
     status: 'paused',
@@ -57,7 +57,10 @@ it('executions are run, read with their steps and events, resumed, cancelled and
       { path: 'ask', status: 'waiting', output: null, waits_for: { kind: 'input' } },
     ],
   });
-  expect(seen.project.execution.events.map(({ seq, type }: { seq: number; type: string }) => [seq, type])).toEqual([
+  expect(seen.project.execution.events.total_count).toBe(5);
+  expect(
+    seen.project.execution.events.nodes.map(({ seq, type }: { seq: number; type: string }) => [seq, type]),
+  ).toEqual([
     [1, 'execution.created'],
     [2, 'execution.started'],
     [3, 'step.completed'],
@@ -66,7 +69,7 @@ it('executions are run, read with their steps and events, resumed, cancelled and
   ]);
   const paged = await ask(`{ project(${at}) { execution(id: "${id}") { step_count
     step_runs(first: 1) { total_count nodes { path status } page_info { has_next_page end_cursor } }
-    events { actor status duration_ms } } } }`);
+    events(first: 3) { total_count nodes { actor status duration_ms } page_info { has_next_page end_cursor } } } } }`);
   const { step_count, step_runs, events } = paged.project.execution;
   expect([step_count, step_runs]).toMatchObject([
     2,
@@ -75,7 +78,15 @@ it('executions are run, read with their steps and events, resumed, cancelled and
   const next = await ask(`{ project(${at}) { execution(id: "${id}") {
     step_runs(first: 1, after: "${step_runs.page_info.end_cursor}") { nodes { path } page_info { has_next_page } } } } }`);
   expect(next.project.execution.step_runs).toEqual({ nodes: [{ path: 'ask' }], page_info: { has_next_page: false } });
-  expect(events[2]).toEqual({ actor: `workflow:${workflow}`, status: 'completed', duration_ms: 0 });
+  expect(events).toMatchObject({ total_count: 5, page_info: { has_next_page: true } });
+  expect(events.nodes[2]).toEqual({ actor: `workflow:${workflow}`, status: 'completed', duration_ms: 0 });
+  const later = await ask(`{ project(${at}) { execution(id: "${id}") {
+    events(first: 3, after: "${events.page_info.end_cursor}") { total_count nodes { seq } page_info { has_next_page } } } } }`);
+  expect(later.project.execution.events).toEqual({
+    total_count: 5,
+    nodes: [{ seq: 4 }, { seq: 5 }],
+    page_info: { has_next_page: false },
+  });
   await ask(`mutation { resumeExecution(${at}, input: { execution: "${id}", path: "ask", input: "yes" }) { status } }`);
   await app.settle();
   const cancelled = await ask(

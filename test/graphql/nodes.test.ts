@@ -94,9 +94,17 @@ describe('Node', () => {
       'studio.getDeploymentLog',
       // A link that is good for one use.
       'studio.getDeploymentPreview',
+      // Many in one call.
+      'studio.getDeployments',
+      // A link that is good for one use.
       'studio.getEnvironmentPreview',
+      // Many in one call.
+      'studio.getEnvironments',
       // A view of the repository, cut by its arguments.
       'studio.getFiletree',
+      // Many in one call.
+      'workflows.getExecutions',
+      'workflows.getWebhookDeliveries',
     ]);
   });
 

@@ -47,7 +47,6 @@ describe('the schema', () => {
     }
     const names = [...new Set(long.map((each) => each.split(' ')[1]))].sort();
     expect(names).toEqual([
-      'after',
       'bytes',
       'bytes_stored',
       'bytes_wire',

@@ -15,7 +15,7 @@ import { runSubject } from '../../domain/crawlers/runs/run-feed.ts';
 import {
   getRun,
   getRunProgress,
-  listRunLog,
+  listRunLogLines,
   listRunPages,
   listRuns,
   mostLines,
@@ -127,7 +127,7 @@ export const crawlers: readonly Row[] = [
   link('CrawlerRun', 'schedule', getSchedule, { crawler_schedule: scheduleOf }, 'The schedule that started it'),
   link('CrawlerRun', 'snapshot', getSnapshot, { snapshot: 'snapshot_id' }, 'What it captures'),
   field('CrawlerRun', 'pages', listRunPages, { cost: 10 }),
-  field('CrawlerRun', 'log', listRunLog, { cost: 5 }),
+  field('CrawlerRun', 'log', listRunLogLines, { cost: 5 }),
   field('CrawlerRun', 'broken_links', listBrokenLinks, { cost: 5 }),
   object('StartedRun', runCrawler, {
     crawler: (_run, { crawler }) => crawler,

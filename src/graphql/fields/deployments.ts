@@ -4,6 +4,7 @@ import type { LogText } from '../../domain/studio/deployments/deployment-feed.ts
 import {
   cancelDeployment,
   getDeployment,
+  getDeployments,
   getLatestDeployment,
   listDeployments,
   listDeploymentsOfBranches,
@@ -11,12 +12,13 @@ import {
   startDeployment,
 } from '../../domain/studio/deployments/deployments.operations.ts';
 import { deploymentJob } from '../../domain/studio/deployments/deployments.schema.ts';
-import { getDeploymentLog, logText } from '../../domain/studio/deployments/get-log.operations.ts';
+import { getDeploymentLog, listDeploymentLog, logText } from '../../domain/studio/deployments/get-log.operations.ts';
 import { reportDeployment } from '../../domain/studio/deployments/report-deployment.operations.ts';
 import {
   createEnvironment,
   deleteEnvironment,
   getEnvironment,
+  getEnvironments,
   listEnvironments,
   updateEnvironment,
 } from '../../domain/studio/environments/environments.operations.ts';
@@ -25,17 +27,17 @@ import { getBranches } from '../../domain/studio/repository/branches.operations.
 import { getCommits } from '../../domain/studio/repository/commits.operations.ts';
 import { DomainError } from '../../kernel/errors.ts';
 import type { GraphqlContext } from '../context.ts';
-import { placeOf } from '../place.ts';
 import { type News, type Source, stateNews } from '../stream/follow.ts';
-import { batch, edge, field, link, mutation, node, object, part, type Row, subscription } from '../table.ts';
+import { batch, field, mutation, node, object, part, type Row, subscription } from '../table.ts';
 
 interface AtProject {
   organization: string;
   project: string;
 }
 interface Environment {
-  id: number;
   branch: string;
+  published_deployment_id: number | null;
+  latest_deployment: { id: number } | null;
 }
 interface Deployment {
   environment: { id: number };
@@ -172,22 +174,20 @@ export const deployments: readonly Row[] = [
     },
   ),
   object('SavedEnvironment', createEnvironment, { environment: 'id' }),
-  link(
+  batch(
     ['Environment', 'SavedEnvironment'],
     'published',
-    getDeployment,
-    { deployment: 'published_deployment_id' },
-    'What it shows',
+    getDeployments,
+    { deployments: ({ published_deployment_id }: Environment) => published_deployment_id },
+    { description: 'What it shows', cost: 5 },
   ),
-  edge('Environment', 'latest_deployment', 'Deployment', {
-    description: 'The newest, whatever has become of it',
-    cost: 5,
-    async resolve(environment: Environment, _args, context) {
-      const { organization, project } = placeOf(environment);
-      const of = { organization, project, environment: environment.id };
-      return (await context.list(listDeployments, { ...of, first: 1 })).nodes[0] ?? null;
-    },
-  }),
+  batch(
+    'Environment',
+    'latest_deployment',
+    getDeployments,
+    { deployments: ({ latest_deployment }: Environment) => latest_deployment?.id ?? null },
+    { description: 'The newest, whatever has become of it', cost: 5 },
+  ),
   field('Environment', 'deployments', listDeployments, { cost: 5, given: { branch: nothing } }),
   field('Environment', 'preview', getEnvironmentPreview, { cost: 5 }),
   mutation('createEnvironment', createEnvironment),
@@ -214,11 +214,13 @@ export const deployments: readonly Row[] = [
       cost: 5,
     },
   ),
-  field('Deployment', 'environment', getEnvironment, {
-    description: 'Where it is published',
-    cost: 5,
-    given: { environment: ({ environment }: Deployment) => environment.id },
-  }),
+  batch(
+    'Deployment',
+    'environment',
+    getEnvironments,
+    { environments: ({ environment }: Deployment) => environment.id },
+    { description: 'Where it is published', cost: 5 },
+  ),
   batch(
     'Deployment',
     'commit',
@@ -229,7 +231,7 @@ export const deployments: readonly Row[] = [
     },
   ),
   field('Deployment', 'preview', getDeploymentPreview, { cost: 5 }),
-  field('DeploymentJob', 'log', getDeploymentLog, { cost: 5 }),
+  field('DeploymentJob', 'log', listDeploymentLog, { cost: 5 }),
   mutation('startDeployment', startDeployment),
   mutation('cancelDeployment', cancelDeployment),
   mutation('rerunDeployment', rerunDeployment),

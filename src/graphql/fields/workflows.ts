@@ -1,6 +1,7 @@
 /** Workflows: their versions, secrets and triggers, the calls of webhooks, and what was executed. */
 import { z } from 'zod';
 import {
+  getWebhookDeliveries,
   getWebhookDelivery,
   listWebhookDeliveries,
   redeliver,
@@ -19,10 +20,15 @@ import {
   retryDeadLetters,
 } from '../../domain/workflows/executions/dead-letters.operations.ts';
 import {
-  listExecutionEvents,
+  listExecutionLog,
   readExecutionEvents,
 } from '../../domain/workflows/executions/execution-events.operations.ts';
-import { getExecution, listExecutions, listStepRuns } from '../../domain/workflows/executions/executions.operations.ts';
+import {
+  getExecution,
+  getExecutions,
+  listExecutions,
+  listStepRuns,
+} from '../../domain/workflows/executions/executions.operations.ts';
 import { executionEvent } from '../../domain/workflows/executions/executions.schema.ts';
 import {
   deleteWorkflowSecret,
@@ -54,8 +60,9 @@ import {
 } from '../../domain/workflows/workflows.operations.ts';
 import type { EventSubject } from '../../ports/event-feed.ts';
 import type { GraphqlContext } from '../context.ts';
+import type { Selects } from '../selected-fields.ts';
 import type { Source } from '../stream/follow.ts';
-import { field, link, mutation, node, object, part, type Row, subscription } from '../table.ts';
+import { batch, field, link, mutation, node, object, part, type Row, subscription } from '../table.ts';
 
 interface AtExecution {
   organization: string;
@@ -64,13 +71,17 @@ interface AtExecution {
 }
 
 interface Started {
+  workflow_id: string;
   trigger: { id: string | null };
+  delivery_id: string | null;
 }
 
 const nothing = () => undefined;
 
 const deliveries = ['WorkflowDelivery', 'WorkflowDeliverySummary'];
 const executions = ['Execution', 'ExecutionSummary'];
+/** Whether more is selected of an execution than lists have of it. */
+const whole = (selects: Selects) => selects('input', 'output', 'steps', 'step_count');
 const begun = { workflow: nothing, execution: 'execution_id' };
 
 /** The events of an execution, until it has ended. A position is the `seq` of an event. */
@@ -126,7 +137,13 @@ export const workflows: readonly Row[] = [
   }),
   link(deliveries, 'workflow', getWorkflow, {}, 'The workflow it was for'),
   link(deliveries, 'trigger', getTrigger, {}, 'The webhook that accepted it'),
-  link(deliveries, 'execution', getExecution, { execution: 'execution_id' }, 'What it started'),
+  batch(
+    deliveries,
+    'execution',
+    getExecutions,
+    { executions: ({ execution_id }: { execution_id: string | null }) => execution_id },
+    { description: 'What it started', cost: 5, given: { whole } },
+  ),
   link('WorkflowTrigger', 'workflow', getWorkflow, {}, 'The workflow it starts'),
   field('WorkflowTrigger', 'deliveries', listWebhookDeliveries),
   field('WorkflowTrigger', 'delivery', getWebhookDelivery, { names: { delivery: 'id' } }),
@@ -144,12 +161,16 @@ export const workflows: readonly Row[] = [
   object('RetriedDeadLetters', retryDeadLetters, {}),
   part('RetriedDeadLetter', retriedDeadLetter, {}),
   link(executions, 'workflow', getWorkflow, { workflow: 'workflow_id' }, 'What was executed'),
-  link(
+  batch(
     executions,
     'delivery',
-    getWebhookDelivery,
-    { workflow: 'workflow_id', trigger: ({ trigger }: Started) => trigger.id, delivery: 'delivery_id' },
-    'The call of a webhook that started it; null when its trigger was deleted',
+    getWebhookDeliveries,
+    { deliveries: ({ trigger, delivery_id }: Started) => (trigger.id === null ? null : delivery_id) },
+    {
+      description: 'The call of a webhook that started it; null when its trigger was deleted',
+      cost: 5,
+      at: ({ workflow_id, trigger }: Started) => ({ workflow: workflow_id, trigger: trigger.id }),
+    },
   ),
   link('BegunExecution', 'execution', getExecution, begun, 'What was begun'),
   link('RetriedDeadLetter', 'retry', getExecution, begun, 'The new execution'),
@@ -157,7 +178,7 @@ export const workflows: readonly Row[] = [
   field('Project', 'execution', getExecution, { names: { execution: 'id' }, given: { workflow: nothing } }),
   field('Project', 'dead_letters', listDeadLetters),
   field('Execution', 'step_runs', listStepRuns, { given: { workflow: nothing } }),
-  field('Execution', 'events', listExecutionEvents, { given: { workflow: nothing } }),
+  field('Execution', 'events', listExecutionLog, { given: { workflow: nothing } }),
   mutation('runWorkflow', runWorkflow),
   mutation('cancelExecution', cancelExecution),
   mutation('retryExecution', retryExecution),

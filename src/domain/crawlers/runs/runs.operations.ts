@@ -1,6 +1,15 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { findPage, maxPerPage, pageInput, pageNumber, pageOf } from '../../../kernel/paging.ts';
+import {
+  findPage,
+  maxPerPage,
+  pageFrom,
+  pageInput,
+  pageNumber,
+  pageOf,
+  totalOf,
+  windowOf,
+} from '../../../kernel/paging.ts';
 import { holding } from '../../../lib/text.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
@@ -136,18 +145,24 @@ interface Row {
   data: { level: LogLevel; event: string; message: string; data?: Record<string, unknown> };
 }
 
+const linesSql = `from event where project_id = ? and topic = ? and seq > ? and (?::text is null or data ->> 'level' = ?)`;
+
+const linesOf = (run: Pick<CrawlerRun, 'id' | 'project_id'>, after: number, level: LogLevel | undefined) => {
+  const { project_id, topic } = runSubject(run);
+  return [project_id, topic, after, level ?? null, level ?? null];
+};
+
 /** Lines of a run's log behind a position, the oldest first. */
 export async function readLog(
   em: EntityManager,
   run: Pick<CrawlerRun, 'id' | 'project_id'>,
-  { after, level, limit }: { after: number; level?: LogLevel | undefined; limit: number },
+  { after, level, limit, offset = 0 }: { after: number; level?: LogLevel | undefined; limit: number; offset?: number },
 ): Promise<z.output<typeof crawlerLogLine>[]> {
-  const { project_id, topic } = runSubject(run);
-  const rows = await em.execute<Row[]>(
-    `select seq, at, data from event
-     where project_id = ? and topic = ? and seq > ? and (?::text is null or data ->> 'level' = ?) order by seq limit ?`,
-    [project_id, topic, after, level ?? null, level ?? null, limit],
-  );
+  const rows = await em.execute<Row[]>(`select seq, at, data ${linesSql} order by seq limit ? offset ?`, [
+    ...linesOf(run, after, level),
+    limit,
+    offset,
+  ]);
   return rows.map(({ seq, at, data: { level: of, event, message, data } }) => ({
     seq: Number(seq),
     at: new Date(at),
@@ -176,6 +191,32 @@ export const listRunLog = crawlerOperation({
     const { id } = await findCrawler(context, crawler);
     const run = await findRun(context.em, id, run_id);
     return readLog(context.em, run, { after, level, limit: Math.min(per_page, maxPerPage) });
+  },
+});
+
+export const listRunLogLines = crawlerOperation({
+  name: 'crawlers.listRunLogLines',
+  kind: 'query',
+  permission: 'browse_crawlers',
+  notInSteps: true,
+  summary: 'List the log of a run, the oldest line first',
+  input: z.object({ ...crawlerName, ...runNumber, ...pageInput, level: logLevel.optional() }),
+  output: pageOf(crawlerLogLine),
+  find: namedRun,
+  async execute(context, { crawler, run_id, level, ...paging }) {
+    const { em } = context;
+    const { id } = await findCrawler(context, crawler);
+    const run = await findRun(em, id, run_id);
+    const window = windowOf(paging);
+    const lines = await readLog(em, run, { after: 0, level, ...window });
+    const total = await totalOf(lines.length, window, async () => {
+      const [row] = await em.execute<{ count: number }[]>(
+        `select count(*)::integer as count ${linesSql}`,
+        linesOf(run, 0, level),
+      );
+      return row?.count ?? 0;
+    });
+    return pageFrom(lines, total, window);
   },
 });
 

@@ -5,7 +5,7 @@ import { Environment } from '../environments/environment.entity.ts';
 import { deploymentLabel, labelUrl } from '../previews/previews.ts';
 import type { StudioContext } from '../studio.ts';
 import { Deployment, DeploymentJob } from './deployment.entity.ts';
-import type { deployment, deploymentJob } from './deployments.schema.ts';
+import type { deployment, deploymentJob, deploymentSummary } from './deployments.schema.ts';
 
 type Record = z.output<typeof deployment>;
 type JobRecord = z.output<typeof deploymentJob>;
@@ -40,10 +40,43 @@ async function jobsOf(em: EntityManager, ids: readonly number[]): Promise<Map<nu
   return Map.groupBy(jobs, ({ deployment_id }) => deployment_id);
 }
 
+/** A deployment as lists show it. @param of its environment */
+export function deploymentShown(
+  { services }: Pick<Context, 'services'>,
+  row: Deployment,
+  of: Pick<Environment, 'name' | 'published_deployment_id'> | undefined,
+): z.output<typeof deploymentSummary> {
+  const [started_at, completed_at] = [row.started_at ?? null, row.completed_at ?? null];
+  return {
+    id: row.id,
+    run_number: row.run_number,
+    environment: { id: row.environment_id, name: of?.name ?? '' },
+    branch: row.branch,
+    commit_sha: row.commit_sha,
+    title: row.title,
+    status: row.status,
+    conclusion: row.conclusion ?? null,
+    failure_reason: row.failure_reason ?? null,
+    published: of?.published_deployment_id === row.id,
+    isolation: row.isolation ?? null,
+    isolation_reason: row.isolation_reason ?? null,
+    url: row.url ?? (row.manifest_sha256 ? labelUrl(services.settings, deploymentLabel(row.id)) : null),
+    log_url: row.log_url ?? null,
+    trigger: row.trigger,
+    attempt: row.attempt,
+    output_digest: row.output_digest ?? null,
+    warnings: row.warnings ?? [],
+    created_at: row.created_at,
+    started_at,
+    completed_at,
+    duration_ms: started_at && completed_at ? completed_at.getTime() - started_at.getTime() : null,
+  };
+}
+
 /** Deployments as callers see them, in the order given. */
 export async function deploymentRecords(context: Context, rows: readonly Deployment[]): Promise<Record[]> {
   if (rows.length === 0) return [];
-  const { em, services } = context;
+  const { em } = context;
   const ids = [...new Set(rows.map((row) => row.environment_id))];
   const environments = await em.find(Environment, { id: { $in: ids } }, { disableIdentityMap: true });
   const byId = new Map(environments.map((row) => [row.id, row]));
@@ -51,35 +84,10 @@ export async function deploymentRecords(context: Context, rows: readonly Deploym
     em,
     rows.map(({ id }) => id),
   );
-  return rows.map((row) => {
-    const of = byId.get(row.environment_id);
-    const [started_at, completed_at] = [row.started_at ?? null, row.completed_at ?? null];
-    return {
-      id: row.id,
-      run_number: row.run_number,
-      environment: { id: row.environment_id, name: of?.name ?? '' },
-      branch: row.branch,
-      commit_sha: row.commit_sha,
-      title: row.title,
-      status: row.status,
-      conclusion: row.conclusion ?? null,
-      failure_reason: row.failure_reason ?? null,
-      published: of?.published_deployment_id === row.id,
-      isolation: row.isolation ?? null,
-      isolation_reason: row.isolation_reason ?? null,
-      url: row.url ?? (row.manifest_sha256 ? labelUrl(services.settings, deploymentLabel(row.id)) : null),
-      log_url: row.log_url ?? null,
-      trigger: row.trigger,
-      attempt: row.attempt,
-      output_digest: row.output_digest ?? null,
-      warnings: row.warnings ?? [],
-      created_at: row.created_at,
-      started_at,
-      completed_at,
-      duration_ms: started_at && completed_at ? completed_at.getTime() - started_at.getTime() : null,
-      jobs: (jobs.get(row.id) ?? []).map((job) => jobRecord(context, job)),
-    };
-  });
+  return rows.map((row) => ({
+    ...deploymentShown(context, row, byId.get(row.environment_id)),
+    jobs: (jobs.get(row.id) ?? []).map((job) => jobRecord(context, job)),
+  }));
 }
 
 /** One deployment as callers see it. */

@@ -86,6 +86,22 @@ export const listDeployments = studioOperation({
   },
 });
 
+export const getDeployments = studioOperation({
+  name: 'studio.getDeployments',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'Deployments by their numbers, in the order of the input; null for missing ones',
+  input: z.object({ deployments: z.array(z.int32()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
+  output: z.array(deployment.nullable()),
+  async execute(context, { deployments }) {
+    const where = { project_id: context.project.id, id: { $in: deployments } };
+    const rows = await context.em.find(Deployment, where, { disableIdentityMap: true });
+    const byId = new Map((await deploymentRecords(context, rows)).map((record) => [record.id, record]));
+    return deployments.map((id) => byId.get(id) ?? null);
+  },
+});
+
 export const getLatestDeployment = studioOperation({
   name: 'studio.getLatestDeployment',
   kind: 'query',

@@ -1,6 +1,9 @@
+import { raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
+import { pageFrom, pageInput, pageOf, totalOf, windowOf } from '../../../kernel/paging.ts';
+import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { DeploymentJob } from './deployment.entity.ts';
 import { findDeployment } from './deployment-record.ts';
@@ -70,21 +73,83 @@ export const logPart = z
   })
   .meta({ id: 'DeploymentLogPart' });
 
+const logChunk = z
+  .object({
+    offset: z
+      .int()
+      .min(0)
+      .describe(
+        'Bytes of the log before it. Of a long log the middle is not kept: then there is a gap between two chunks',
+      ),
+    next_offset: z.int().min(0).describe('Where it ends'),
+    text: z.string(),
+  })
+  .meta({ id: 'DeploymentLogChunk' });
+
+const jobName = { ...deploymentNumber, job: z.int32().min(1, 'must be at least 1').describe('Id of the job') };
+
+/** @throws DomainError `not_found` */
+async function findJob(
+  context: Pick<StudioContext, 'em' | 'project'>,
+  { deployment, job }: { deployment: number; job: number },
+): Promise<DeploymentJob> {
+  const isHere = raw('exists (select 1 from deployment where id = deployment_id and project_id = ?)', [
+    context.project.id,
+  ]);
+  const row = await context.em.findOne(DeploymentJob, { id: job, deployment_id: deployment, [isHere]: [] });
+  if (row) return row;
+  const { id } = await findDeployment(context, deployment);
+  throw new DomainError('not_found', `job: deployment ${id} has no job ${job}`);
+}
+
+export const listDeploymentLog = studioOperation({
+  name: 'studio.listDeploymentLog',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'List the log of a deployment job in the chunks it was stored in',
+  input: z.object({
+    ...jobName,
+    ...pageInput,
+    offset: z.int().min(0, 'must be at least 0').optional().describe('Only what is behind so many bytes'),
+  }),
+  output: pageOf(logChunk),
+  async execute(context, { deployment, job, offset = 0, ...paging }) {
+    const { em } = context;
+    const { id } = await findJob(context, { deployment, job });
+    const window = windowOf(paging);
+    const rows = await em.execute<{ start: string; content: Buffer }[]>(
+      'select start, content from deployment_log where job_id = ? and start + size > ? order by start limit ? offset ?',
+      [id, offset, window.limit, window.offset],
+    );
+    const chunks = rows.map(({ start, content }) => {
+      const from = Math.max(offset, Number(start));
+      const text = content.subarray(from - Number(start)).toString('utf8');
+      return { offset: from, next_offset: Number(start) + content.length, text };
+    });
+    const total = await totalOf(rows.length, window, async () => {
+      const [row] = await em.execute<{ count: number }[]>(
+        'select count(*)::integer as count from deployment_log where job_id = ? and start + size > ?',
+        [id, offset],
+      );
+      return row?.count ?? 0;
+    });
+    return pageFrom(chunks, total, window);
+  },
+});
+
 export const getDeploymentLog = studioOperation({
   name: 'studio.getDeploymentLog',
   kind: 'query',
   permission: 'browse_studio',
   summary: 'Read the log of a deployment job from an offset',
   input: z.object({
-    ...deploymentNumber,
-    job: z.int32().min(1, 'must be at least 1').describe('Id of the job'),
+    ...jobName,
     offset: z.int().min(0, 'must be at least 0').default(0).describe('Bytes to skip'),
   }),
   output: logPart,
   async execute(context, { deployment, job, offset }) {
-    const { id } = await findDeployment(context, deployment);
-    const row = await context.em.findOne(DeploymentJob, { id: job, deployment_id: id });
-    if (!row) throw new DomainError('not_found', `job: deployment ${id} has no job ${job}`);
+    const row = await findJob(context, { deployment, job });
     const part = await readLog(context.em, row, offset);
     context.attach(Buffer.from(part.text));
     return part;

@@ -1,7 +1,8 @@
+import { raw } from '@mikro-orm/core';
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { Deployment } from '../deployments/deployment.entity.ts';
-import { deploymentRecords } from '../deployments/deployment-record.ts';
+import { deploymentShown } from '../deployments/deployment-record.ts';
 import { environmentLabel, labelUrl } from '../previews/previews.ts';
 import type { StudioContext } from '../studio.ts';
 import { Environment } from './environment.entity.ts';
@@ -10,25 +11,23 @@ import type { environment } from './environments.schema.ts';
 type Record = z.output<typeof environment>;
 type Context = Pick<StudioContext, 'em' | 'services' | 'organization' | 'project'>;
 
-async function latestOf({ em }: Context, ids: readonly number[]): Promise<Deployment[]> {
-  const found = await em.execute<{ id: number }[]>(
-    `select max(id) as id from deployment where environment_id in (${ids.map(() => '?')}) group by environment_id`,
+function latestOf({ em }: Context, ids: readonly number[]): Promise<Deployment[]> {
+  const newest = raw(
+    `id in (select max(id) from deployment where environment_id in (${ids.map(() => '?')}) group by environment_id)`,
     [...ids],
   );
-  return em.find(Deployment, { id: { $in: found.map(({ id }) => id) } }, { refresh: true });
+  return em.find(Deployment, { [newest]: [] }, { refresh: true });
 }
 
 /** Environments as callers see them, in the order given. */
 export async function environmentRecords(context: Context, rows: readonly Environment[]): Promise<Record[]> {
   if (rows.length === 0) return [];
-  const latest = await deploymentRecords(
+  const latest = await latestOf(
     context,
-    await latestOf(
-      context,
-      rows.map(({ id }) => id),
-    ),
+    rows.map(({ id }) => id),
   );
   return rows.map((row) => {
+    const newest = latest.find(({ environment_id }) => environment_id === row.id);
     const { uuid: _u, project_id: _p, deploy_hook_secret: _d, followed_sha: _f, version: _v, ...shown } = row;
     return {
       ...shown,
@@ -43,7 +42,7 @@ export async function environmentRecords(context: Context, rows: readonly Enviro
         available_in_install,
         value: secret ? null : value,
       })),
-      latest_deployment: latest.find((deployment) => deployment.environment.id === row.id) ?? null,
+      latest_deployment: newest ? deploymentShown(context, newest, row) : null,
     };
   });
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import { findPage, pageInput, pageOf } from '../../../kernel/paging.ts';
+import { findPage, maxPerPage, pageInput, pageOf } from '../../../kernel/paging.ts';
 import { defined } from '../../../lib/objects.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { holdProject } from '../../projects/project-ref.ts';
@@ -134,6 +134,22 @@ export const getEnvironment = studioOperation({
   output: environment,
   async execute(context, input) {
     return environmentRecord(context, await findEnvironment(context, input.environment));
+  },
+});
+
+export const getEnvironments = studioOperation({
+  name: 'studio.getEnvironments',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'Environments by their numbers, in the order of the input; null for missing ones',
+  input: z.object({ environments: z.array(z.int32()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
+  output: z.array(environment.nullable()),
+  async execute(context, { environments }) {
+    const where = { project_id: context.project.id, id: { $in: environments } };
+    const rows = await context.em.find(Environment, where, { disableIdentityMap: true });
+    const byId = new Map((await environmentRecords(context, rows)).map((record) => [record.id, record]));
+    return environments.map((id) => byId.get(id) ?? null);
   },
 });
 

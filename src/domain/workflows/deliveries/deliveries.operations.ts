@@ -1,12 +1,13 @@
+import { raw as sqlRaw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { findPage, pageOf } from '../../../kernel/paging.ts';
+import { findPage, maxPerPage, pageOf } from '../../../kernel/paging.ts';
 import { uuid7 } from '../../../lib/ids.ts';
 import { beginExecution } from '../executions/begin-execution.ts';
 import type { WorkflowTrigger } from '../triggers/trigger.entity.ts';
-import { findTrigger } from '../triggers/triggers.operations.ts';
-import { workflowOperation } from '../workflows.ts';
+import { findTrigger, readTrigger } from '../triggers/triggers.operations.ts';
+import { type WorkflowContext, workflowOperation } from '../workflows.ts';
 import { Delivery } from './delivery.entity.ts';
 import {
   begunExecution,
@@ -46,6 +47,26 @@ async function findDelivery(em: EntityManager, { id: trigger_id }: WorkflowTrigg
 
 const hasExpired = ({ body, body_sha256, raw_size }: Delivery) => body == null && body_sha256 == null && raw_size > 0;
 
+async function deliveryRecord(
+  { services, workflows }: Pick<WorkflowContext, 'services' | 'workflows'>,
+  row: Delivery,
+): Promise<z.output<typeof workflowDelivery>> {
+  const { headers, query, body, body_note, body_error, raw } = await inputOfDelivery(
+    { blobs: services.blobs, workflows },
+    row,
+  );
+  return {
+    ...summaryOf(row),
+    headers,
+    query,
+    body: body as z.output<typeof workflowDelivery>['body'],
+    body_note: body_note ?? null,
+    body_error: body_error ?? null,
+    raw,
+    has_expired: hasExpired(row),
+  };
+}
+
 export const listWebhookDeliveries = workflowOperation({
   name: 'workflows.listWebhookDeliveries',
   kind: 'query',
@@ -55,7 +76,7 @@ export const listWebhookDeliveries = workflowOperation({
   output: pageOf(deliverySummary),
   async execute(context, { workflow, trigger: name, outcome, ...paging }) {
     const { em } = context;
-    const { trigger } = await findTrigger(context, { workflow, trigger: name });
+    const trigger = await readTrigger(context, { workflow, trigger: name });
     const { rows, asPage } = await findPage(
       em,
       paging,
@@ -75,23 +96,30 @@ export const getWebhookDelivery = workflowOperation({
   input: z.object(deliveryName),
   output: workflowDelivery,
   async execute(context, { delivery: id, ...names }) {
-    const { services, workflows } = context;
-    const { trigger } = await findTrigger(context, names);
-    const row = await findDelivery(context.em, trigger, id);
-    const { headers, query, body, body_note, body_error, raw } = await inputOfDelivery(
-      { blobs: services.blobs, workflows },
-      row,
+    return deliveryRecord(context, await findDelivery(context.em, await readTrigger(context, names), id));
+  },
+});
+
+export const getWebhookDeliveries = workflowOperation({
+  name: 'workflows.getWebhookDeliveries',
+  kind: 'query',
+  permission: 'browse_workflows',
+  notInSteps: true,
+  summary: 'Calls of webhooks by their ids, in the order of the input; null for missing ones',
+  input: z.object({ deliveries: z.array(z.string().max(100)).max(maxPerPage, `must be at most ${maxPerPage}`) }),
+  output: z.array(workflowDelivery.nullable()),
+  async execute(context, { deliveries: ids }) {
+    const isAlive = sqlRaw(
+      `exists (select 1 from workflow_trigger join workflow on workflow.id = workflow_id
+         where workflow_trigger.id = trigger_id and project_id = ? and workflow.deleted_at is null and workflow_trigger.deleted_at is null)`,
+      [context.project.id],
     );
-    return {
-      ...summaryOf(row),
-      headers,
-      query,
-      body: body as z.output<typeof workflowDelivery>['body'],
-      body_note: body_note ?? null,
-      body_error: body_error ?? null,
-      raw,
-      has_expired: hasExpired(row),
-    };
+    const named = ids.filter((id) => uuid.test(id));
+    const where = { id: { $in: named }, [isAlive]: [] };
+    const rows = named.length === 0 ? [] : await context.em.find(Delivery, where, { disableIdentityMap: true });
+    const records = await Promise.all(rows.map((row) => deliveryRecord(context, row)));
+    const byId = new Map(records.map((record) => [record.id, record]));
+    return ids.map((id) => byId.get(id) ?? null);
   },
 });
 

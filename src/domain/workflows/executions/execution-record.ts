@@ -4,6 +4,7 @@ import { maxWhole, type Window } from '../../../kernel/paging.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { deliveriesOf, inputOf } from '../deliveries/input-of.ts';
 import { readStepRows, readValue } from '../engine/checkpoints.ts';
+import type { StepState } from '../engine/plan.ts';
 import type { WorkflowContext } from '../workflows.ts';
 import type { Execution } from './execution.entity.ts';
 import type { execution, executionSummary, stepRun } from './executions.schema.ts';
@@ -40,12 +41,34 @@ export function executionShown(row: Execution): z.output<typeof executionSummary
 
 const timeOf = (at: number | null) => (at === null ? null : new Date(at));
 
-/** How many step runs an execution has. */
-export async function countSteps(em: EntityManager, id: string): Promise<number> {
-  const sql = 'select count(*)::integer as count from step_run where execution_id = ?';
-  const [row] = await em.execute<{ count: number }[]>(sql, [id]);
-  return row?.count ?? 0;
+/** How many step runs executions have, by their ids; of those without any there is none. */
+async function stepCounts(em: EntityManager, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const sql = `select execution_id as id, count(*)::integer as count from step_run
+    where execution_id = any(string_to_array(?, ' ')::uuid[]) group by execution_id`;
+  const rows = await em.execute<{ id: string; count: number }[]>(sql, [ids.join(' ')]);
+  return new Map(rows.map(({ id, count }) => [id, count]));
 }
+
+/** How many step runs an execution has. */
+export const countSteps = async (em: EntityManager, id: string): Promise<number> =>
+  (await stepCounts(em, [id])).get(id) ?? 0;
+
+type StepRun = z.output<typeof stepRun>;
+
+const stepShown = (run: StepState): StepRun => ({
+  path: run.path,
+  id: run.step_id,
+  type: run.type,
+  status: run.status,
+  tries: run.tries,
+  input: run.input as Json,
+  output: run.output as Json,
+  error: run.error as StepRun['error'],
+  waits_for: run.waits_for,
+  started_at: timeOf(run.started_at),
+  finished_at: timeOf(run.finished_at),
+  next_try_at: timeOf(run.next_try_at),
+});
 
 /** Step runs of an execution, in the order they began. */
 export async function stepsOf(
@@ -53,34 +76,38 @@ export async function stepsOf(
   services: Pick<Services, 'blobs'>,
   id: string,
   window: Pick<Window, 'offset' | 'limit'>,
-): Promise<z.output<typeof stepRun>[]> {
-  const runs = (await readStepRows(em, services, [id], window)).get(id) ?? [];
-  return runs.map((run) => ({
-    path: run.path,
-    id: run.step_id,
-    type: run.type,
-    status: run.status,
-    tries: run.tries,
-    input: run.input as Json,
-    output: run.output as Json,
-    error: run.error as z.output<typeof stepRun>['error'],
-    waits_for: run.waits_for,
-    started_at: timeOf(run.started_at),
-    finished_at: timeOf(run.finished_at),
-    next_try_at: timeOf(run.next_try_at),
-  }));
+): Promise<StepRun[]> {
+  return ((await readStepRows(em, services, [id], window)).get(id) ?? []).map(stepShown);
+}
+
+type Context = Pick<WorkflowContext, 'em' | 'services' | 'workflows'>;
+
+/** Executions with all there is to them, in the order given. */
+export async function executionRecords(
+  { em, services, workflows }: Context,
+  rows: readonly Execution[],
+): Promise<z.output<typeof execution>[]> {
+  const ids = rows.map(({ id }) => id);
+  const [deliveries, counts] = [await deliveriesOf(em, rows), await stepCounts(em, ids)];
+  // Together where they are few; otherwise the first of each.
+  const isFew = [...counts.values()].reduce((sum, count) => sum + count, 0) <= maxWhole;
+  const few = isFew ? await readStepRows(em, services, [...counts.keys()]) : null;
+  const whole = { offset: 0, limit: maxWhole };
+  const records = [];
+  for (const row of rows) {
+    records.push({
+      ...executionShown(row),
+      input: (await inputOf({ blobs: services.blobs, workflows }, row, deliveries)) as Json,
+      output: (await readValue(services.blobs, row.output, row.output_sha256 ?? null)) as Json,
+      steps: few ? (few.get(row.id) ?? []).map(stepShown) : await stepsOf(em, services, row.id, whole),
+      step_count: counts.get(row.id) ?? 0,
+    });
+  }
+  return records;
 }
 
 /** One execution with all there is to it. */
-export async function executionRecord(
-  { em, services, workflows }: Pick<WorkflowContext, 'em' | 'services' | 'workflows'>,
-  row: Execution,
-): Promise<z.output<typeof execution>> {
-  return {
-    ...executionShown(row),
-    input: (await inputOf({ blobs: services.blobs, workflows }, row, await deliveriesOf(em, [row]))) as Json,
-    output: (await readValue(services.blobs, row.output, row.output_sha256 ?? null)) as Json,
-    steps: await stepsOf(em, services, row.id, { offset: 0, limit: maxWhole }),
-    step_count: await countSteps(em, row.id),
-  };
+export async function executionRecord(context: Context, row: Execution): Promise<z.output<typeof execution>> {
+  const [record] = await executionRecords(context, [row]);
+  return record as z.output<typeof execution>;
 }

@@ -1,13 +1,16 @@
 import { z } from 'zod';
-import { findPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
+import { findPage, maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { timestamp } from '../../../kernel/shapes.ts';
 import { executionStatus, workflowId } from '../workflow.schema.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { workflowOperation } from '../workflows.ts';
 import { Execution } from './execution.entity.ts';
-import { countSteps, executionRecord, executionShown, stepsOf } from './execution-record.ts';
+import { countSteps, executionRecord, executionRecords, executionShown, stepsOf } from './execution-record.ts';
 import { execution, executionId, executionSummary, executionTriggerType, stepRun } from './executions.schema.ts';
-import { findExecution } from './find-execution.ts';
+import { findExecution, findExecutions } from './find-execution.ts';
+
+/** In place of what is not asked for. */
+const notRead = { input: null, output: null, steps: [], step_count: 0 };
 
 export const listExecutions = workflowOperation({
   name: 'workflows.listExecutions',
@@ -54,6 +57,27 @@ export const getExecution = workflowOperation({
   output: execution,
   async execute(context, input) {
     return executionRecord(context, await findExecution(context, input));
+  },
+});
+
+export const getExecutions = workflowOperation({
+  name: 'workflows.getExecutions',
+  kind: 'query',
+  permission: 'browse_workflows',
+  notInSteps: true,
+  summary: 'Executions by their ids, in the order of the input; null for missing ones',
+  input: z.object({
+    executions: z.array(z.string().max(100)).max(maxPerPage, `must be at most ${maxPerPage}`),
+    whole: z.boolean().describe('With input, output and steps'),
+  }),
+  output: z.array(execution.nullable()),
+  async execute(context, { executions: ids, whole }) {
+    const rows = await findExecutions(context, ids, whole);
+    const records = whole
+      ? await executionRecords(context, rows)
+      : rows.map((row) => ({ ...executionShown(row), ...notRead }));
+    const byId = new Map(records.map((record) => [record.id, record]));
+    return ids.map((id) => byId.get(id) ?? null);
   },
 });
 

@@ -1,3 +1,4 @@
+import { raw } from '@mikro-orm/core';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { ProjectContext } from '../../projects/operation.ts';
 import { findWorkflow } from '../workflow-record.ts';
@@ -36,6 +37,26 @@ export async function findExecution(
   const row = await readExecution(context, names, lock);
   await findWorkflow(context, row.workflow_id);
   return row;
+}
+
+/**
+ * Executions of the project whose workflows are not deleted, those that are there.
+ * @param whole with input, output and state
+ */
+export async function findExecutions(
+  { em, project }: Context,
+  ids: readonly string[],
+  whole: boolean,
+): Promise<Execution[]> {
+  const named = ids.filter((id) => uuid.test(id));
+  if (named.length === 0) return [];
+  const alive = raw('exists (select 1 from workflow where id = workflow_id and deleted_at is null)');
+  const rows = await em.find(
+    Execution,
+    { id: { $in: named }, project_id: project.id, [alive]: [] },
+    { disableIdentityMap: true, ...(!whole && { exclude: ['input', 'output', 'state'] as never }) },
+  );
+  return rows as Execution[];
 }
 
 /**

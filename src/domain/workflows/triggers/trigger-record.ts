@@ -3,8 +3,7 @@ import type { ProjectContext } from '../../projects/operation.ts';
 import { firesOfTiming } from '../../schedules/next-fire.ts';
 import { webhookUrl } from '../workflow-record.ts';
 import { isInGrace, secretStateOf } from './sealed-secret.ts';
-import type { RefusalReason } from './trigger.entity.ts';
-import { type Refusal, WorkflowRefusal, type WorkflowTrigger } from './trigger.entity.ts';
+import type { Refusal, RefusalReason, WorkflowTrigger } from './trigger.entity.ts';
 import type { workflowTrigger } from './trigger.schema.ts';
 
 type Record = z.output<typeof workflowTrigger>;
@@ -12,7 +11,15 @@ type Context = Pick<ProjectContext, 'em' | 'services' | 'organization'>;
 
 const nextShown = 5;
 
-const lastDeliverySql = 'select received_at from delivery where trigger_id = ? order by id desc limit 1';
+const webhookSql = `
+  select counts, latest, (select received_at from delivery where trigger_id = trigger.id order by id desc limit 1) as last
+  from workflow_trigger as trigger left join workflow_refusal on workflow_refusal.trigger_id = trigger.id where trigger.id = ?`;
+
+interface Facts {
+  counts: Partial<globalThis.Record<RefusalReason, number>> | null;
+  latest: Refusal[] | null;
+  last: string | null;
+}
 
 const refusalRecord = ({ at, ...refusal }: Refusal): Record['latest_refusals'][number] => ({
   ...refusal,
@@ -20,10 +27,9 @@ const refusalRecord = ({ at, ...refusal }: Refusal): Record['latest_refusals'][n
 });
 
 async function webhookFacts({ em, services, organization }: Context, row: WorkflowTrigger, now: Date) {
-  const [last] = await em.execute<{ received_at: string }[]>(lastDeliverySql, [row.id]);
-  const refused = await em.findOne(WorkflowRefusal, { trigger_id: row.id }, { refresh: true });
-  const latest = (refused?.latest ?? []).map(refusalRecord);
-  const counts = Object.entries(refused?.counts ?? {}) as [RefusalReason, number][];
+  const [facts] = await em.execute<Facts[]>(webhookSql, [row.id]);
+  const latest = (facts?.latest ?? []).map(refusalRecord);
+  const counts = Object.entries(facts?.counts ?? {}) as [RefusalReason, number][];
   return {
     auth_mode: row.auth_mode ?? 'secret',
     url: webhookUrl(services.settings, row.workflow_id),
@@ -32,7 +38,7 @@ async function webhookFacts({ em, services, organization }: Context, row: Workfl
     secret_version: row.secret_version,
     previous_secret_expires_at: isInGrace(row, now) ? (row.previous_secret_expires_at ?? null) : null,
     previous_secret_last_used_at: row.previous_secret_last_used_at ?? null,
-    last_delivery_at: last === undefined ? null : new Date(last.received_at),
+    last_delivery_at: facts?.last ? new Date(facts.last) : null,
     last_refusal: latest[0] ?? null,
     refusals: counts.map(([reason, count]) => ({ reason, count })),
     latest_refusals: latest,
@@ -53,11 +59,19 @@ const noWebhook = {
   latest_refusals: [],
 };
 
-/** A trigger as callers see it: never its secret. */
+/** Triggers as callers see them: never their secrets. */
+export async function triggerRecords(context: Context, rows: readonly WorkflowTrigger[]): Promise<Record[]> {
+  const now = await context.services.sharedClock.now(context.em);
+  return Promise.all(rows.map((row) => recordAt(context, row, now)));
+}
+
 export async function triggerRecord(context: Context, row: WorkflowTrigger): Promise<Record> {
-  const { em, services } = context;
+  const [record] = await triggerRecords(context, [row]);
+  return record as Record;
+}
+
+async function recordAt(context: Context, row: WorkflowTrigger, now: Date): Promise<Record> {
   const { id, type, enabled, rate_limit, schedule_cron_string, timezone, created_at, updated_at } = row;
-  const now = await services.sharedClock.now(em);
   const timing = schedule_cron_string == null ? null : { schedule_cron_string, timezone: timezone ?? 'UTC' };
   return {
     id,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { raw } from '@mikro-orm/core';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
@@ -13,7 +14,7 @@ import { workflowOperation } from '../workflows.ts';
 import { newTriggerSecret, sealSecret } from './sealed-secret.ts';
 import { WorkflowTrigger } from './trigger.entity.ts';
 import { maxCronTriggers, triggerChange, triggerDraft, triggerName, workflowTrigger } from './trigger.schema.ts';
-import { triggerRecord } from './trigger-record.ts';
+import { triggerRecord, triggerRecords } from './trigger-record.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -37,6 +38,23 @@ export async function findTrigger(
   throw new DomainError('not_found', 'Trigger not found');
 }
 
+/** The same, where it is only read. @throws DomainError `not_found` */
+export async function readTrigger(
+  { em, project }: Pick<ProjectContext, 'em' | 'project'>,
+  { workflow, trigger: id }: { workflow: string; trigger: string },
+): Promise<WorkflowTrigger> {
+  const named = [workflow, id].every((each) => uuid.test(each));
+  const isAlive = raw(
+    'exists (select 1 from workflow where id = workflow_id and project_id = ? and deleted_at is null)',
+    [project.id],
+  );
+  const where = { id, workflow_id: workflow, deleted_at: null, [isAlive]: [] };
+  const trigger = named ? await em.findOne(WorkflowTrigger, where, { refresh: true }) : null;
+  if (trigger) return trigger;
+  await findWorkflow({ em, project }, workflow);
+  throw new DomainError('not_found', 'Trigger not found');
+}
+
 export const listTriggers = workflowOperation({
   name: 'workflows.listTriggers',
   kind: 'query',
@@ -53,7 +71,7 @@ export const listTriggers = workflowOperation({
       { workflow_id, deleted_at: null },
       { orderBy: { created_at: 'desc', id: 'desc' } },
     );
-    return asPage(await Promise.all(rows.map((row) => triggerRecord(context, row))));
+    return asPage(await triggerRecords(context, rows));
   },
 });
 
@@ -65,8 +83,7 @@ export const getTrigger = workflowOperation({
   input: z.object(triggerName),
   output: workflowTrigger,
   async execute(context, input) {
-    const { trigger } = await findTrigger(context, input);
-    return triggerRecord(context, trigger);
+    return triggerRecord(context, await readTrigger(context, input));
   },
 });
 

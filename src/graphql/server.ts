@@ -23,6 +23,7 @@ import { documentLimits } from './limits/document.ts';
 import { guard } from './limits/guard.ts';
 import { LimitError, limits, maxErrors } from './limits/limits.ts';
 import { checkSource } from './limits/source.ts';
+import { readField } from './long-lists.ts';
 import { refusedCommands, type Sent } from './refused-commands.ts';
 import { buildGraphqlSchema } from './schema.ts';
 import { asksForStream, Streams, streamTimes, type Times } from './stream/stream.ts';
@@ -141,6 +142,7 @@ function createApollo({ log }: AllServices, introspection: boolean): ApolloServe
     persistedQueries: false,
     stopOnTerminationSignals: false,
     logger: apolloLog(log),
+    fieldResolver: readField,
     parseOptions: { maxTokens: limits.tokens },
     validationRules: [documentLimits],
     validationOptions: { maxErrors },

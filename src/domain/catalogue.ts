@@ -23,6 +23,7 @@ import * as organizations from './organizations/organizations.operations.ts';
 import * as projects from './projects/projects.operations.ts';
 import * as commitChanges from './studio/changes/commit-changes.operations.ts';
 import * as revert from './studio/changes/revert.operations.ts';
+import * as checkPublish from './studio/compare/check-publish.operations.ts';
 import * as compare from './studio/compare/compare.operations.ts';
 import * as schemas from './studio/content/schemas.operations.ts';
 import * as deployments from './studio/deployments/deployments.operations.ts';
@@ -97,6 +98,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   revert,
   drafts,
   compare,
+  checkPublish,
   schemas,
   deployments,
   getLog,

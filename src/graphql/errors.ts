@@ -43,6 +43,7 @@ export const codeOf: Record<ErrorCode, GraphqlCode> = {
   protected: 'CONFLICT',
   limit_reached: 'CONFLICT',
   not_mergeable: 'CONFLICT',
+  checks_failed: 'CONFLICT',
   not_fast_forward: 'CONFLICT',
   branch_moved: 'CONFLICT',
   upstream_diverged: 'CONFLICT',

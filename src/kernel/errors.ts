@@ -23,6 +23,7 @@ export const errorCodes = [
   'protected',
   'limit_reached',
   'not_mergeable',
+  'checks_failed',
   'not_fast_forward',
   'branch_moved',
   'upstream_diverged',

@@ -16,3 +16,12 @@ export function parsePointer(text: string): string[] | undefined {
     .split('/')
     .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
+
+/** The value a pointer leads to through own members; undefined when there is none. */
+export function valueAt(root: unknown, text: string): unknown {
+  return parsePointer(text)?.reduce<unknown>(
+    (value, name) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined,
+    root,
+  );
+}

@@ -24,6 +24,7 @@ export const statusOf: Record<ErrorCode, number> = {
   protected: 409,
   limit_reached: 409,
   not_mergeable: 409,
+  checks_failed: 409,
   not_fast_forward: 409,
   branch_moved: 409,
   upstream_diverged: 409,

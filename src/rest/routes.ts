@@ -62,6 +62,7 @@ import {
 } from '../domain/projects/projects.operations.ts';
 import { commitChanges } from '../domain/studio/changes/commit-changes.operations.ts';
 import { revertEntry } from '../domain/studio/changes/revert.operations.ts';
+import { checkPublish } from '../domain/studio/compare/check-publish.operations.ts';
 import { compareBranches } from '../domain/studio/compare/compare.operations.ts';
 import {
   getSchema,
@@ -273,6 +274,7 @@ export const routes: readonly Row[] = [
   get(`${studio}/commits`, listCommits, 200),
   post(`${studio}/merge`, mergeBranches, 201, { also: { up_to_date: 200, dry_run: 200 } }),
   get(`${studio}/compare`, compareBranches, 200),
+  get(`${studio}/compare/checks`, checkPublish, 200),
   get(`${studio}/pulls`, listPulls, 200),
   post(`${studio}/pulls`, createPull, 201, { location: ({ number }: { number: number }) => `/${number}` }),
   get(`${studio}/pulls/:number`, getPull, 200),

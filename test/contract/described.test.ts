@@ -137,7 +137,8 @@ const bodies: Record<string, object> = {
   'workflows.putWorkflowSecret': { value: 'x' },
 };
 const queries: Record<string, string> = {
-  'studio.compareBranches': '?base=main&head=ahead-2&patch=true',
+  'studio.compareBranches': '?base=main&head=ahead-2&patch=true&values=true',
+  'studio.checkPublish': '?base=main&head=ahead-2',
   'studio.getFile': '?path=README.md',
   'studio.listEntries': '?include=body,updated',
   'studio.deleteEntry': '?force=true',

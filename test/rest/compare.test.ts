@@ -80,6 +80,30 @@ describe('200', () => {
     expect(files[5]).not.toHaveProperty('collection');
   });
 
+  it('adds what has changed in each entry when asked, field by field', async () => {
+    await makeBranch(app, 'values');
+    await commitTo(app, 'values', {
+      [postPath('a')]: post(
+        { title: 'Other', tags: ['one'], long: 'x'.repeat(5000), description: 'Text' },
+        'New body.\n',
+      ),
+      [postPath('d')]: null,
+    });
+    const { files } = (await compare('base=main&head=values&values=true')).body;
+    expect(files[0].entry).toEqual({
+      title: 'Other',
+      body_changed: true,
+      fields: [
+        { field: '/title', before: 'A', after: 'Other' },
+        { field: '/long', truncated: true },
+        { field: '/draft', before: false },
+      ],
+    });
+    expect(files[1]).toMatchObject({ status: 'removed', entry: { title: 'D', body_changed: true } });
+    expect(files[1].entry.fields).toContainEqual({ field: '/title', before: 'D' });
+    expect((await compare('base=main&head=values')).body.files[0]).not.toHaveProperty('entry');
+  });
+
   it('adds patches when asked, none of binary files', async () => {
     const { files } = (await compare('base=main&head=topic&patch=true')).body;
     expect(files[5].patch).toContain('-a {}\n+b {}\n');

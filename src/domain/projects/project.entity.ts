@@ -9,6 +9,8 @@ export interface StudioSettings {
   require_pull: boolean;
   /** Changes to what is stored must say which version they change. */
   require_preconditions: boolean;
+  /** Whether what `checkPublish` calls an error keeps a merge from the default branch, or is only shown. */
+  publish_checks: 'warn' | 'block';
   /** Directory of the site; '' is the repository's root, null lets it be found. */
   content_root: string | null;
   /** Where the pages of its entries are; null: not configured. */
@@ -21,6 +23,7 @@ const defaults: StudioSettings = {
   protected_branches: [],
   require_pull: false,
   require_preconditions: false,
+  publish_checks: 'warn',
   content_root: null,
   routes: null,
   fresh_for: { read: 30, write: 2 },

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { commitChanges } from '../../domain/studio/changes/commit-changes.operations.ts';
 import { revertEntry, revertMedia } from '../../domain/studio/changes/revert.operations.ts';
+import { checkPublish } from '../../domain/studio/compare/check-publish.operations.ts';
 import { compareBranches } from '../../domain/studio/compare/compare.operations.ts';
 import { listDrafts, saveToDraft } from '../../domain/studio/drafts/drafts.operations.ts';
 import { conflict } from '../../domain/studio/merge/merge.schema.ts';
@@ -52,8 +53,9 @@ interface Branch {
 }
 interface Pull {
   number: number;
-  head: { ref: string };
-  base: { ref: string };
+  state: string;
+  head: { ref: string; sha: string };
+  base: { ref: string; sha: string };
 }
 
 const pulls = ['Pull', 'PullSummary'];
@@ -173,6 +175,7 @@ export const repository: readonly Row[] = [
   field('Studio', 'file', getFile, { given: { raw: nothing } }),
   field('Studio', 'filetree', getFiletree),
   field('Studio', 'compare', compareBranches),
+  field('Studio', 'checks', checkPublish, { cost: 20 }),
   mutation('commitChanges', commitChanges, { refused: refusedChanges }),
   object('SavedDraft', saveToDraft, {}),
   mutation('saveToDraft', saveToDraft, { refused: (error) => ({ branch: null, ...refusedChanges(error) }) }),
@@ -249,6 +252,16 @@ export const repository: readonly Row[] = [
   ),
   field(pulls, 'commits', listPullCommits),
   field(pulls, 'files', listPullFiles, { cost: 10 }),
+  edge(pulls, 'checks', checkPublish.output.shape.checks, {
+    description: 'What merging it would publish: faults that its base lacks; none unless it is open',
+    cost: 20,
+    async resolve(pull: Pull, _args, context) {
+      if (pull.state !== 'open') return [];
+      const { organization, project } = placeOf(pull);
+      const heads = { base: pull.base.sha, head: pull.head.sha };
+      return (await context.run(checkPublish, { organization, project, ...heads })).checks;
+    },
+  }),
   edge('PullSummary', 'conflicts', z.array(conflict), {
     description: 'What a merge would meet',
     cost: 20,

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { maxPerPage, pageNumber, windowOf } from '../../../kernel/paging.ts';
-import { pointerTo } from '../../../lib/json-pointer.ts';
+import { jsonValue } from '../../../kernel/shapes.ts';
+import { pointerTo, valueAt } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { ChangedFile, FileSide, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { entryAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
+import { parseFile } from '../frontmatter/parse-file.ts';
 import { deepEqual, type Frontmatter } from '../frontmatter/values.ts';
 import { isMergeable } from '../merge/mergeability.ts';
 import { commitNamed } from '../repository/refs.ts';
@@ -29,6 +31,25 @@ export function changedFields(before: Frontmatter, after: Frontmatter, parent = 
 
 const own = (map: Frontmatter, key: string) => (Object.hasOwn(map, key) ? map[key] : undefined);
 
+const changedEntry = z
+  .object({
+    title: z.string(),
+    body_changed: z.boolean(),
+    fields: z
+      .array(
+        z
+          .object({
+            field: z.string().describe('JSON Pointer into the frontmatter'),
+            before: jsonValue.optional().describe('Absent: it had none'),
+            after: jsonValue.optional().describe('Absent: it has none'),
+            truncated: z.boolean().optional().describe('Its values are too long to be shown'),
+          })
+          .meta({ id: 'ChangedField' }),
+      )
+      .describe('Those of `fields` of the file, with their values'),
+  })
+  .meta({ id: 'ChangedEntry' });
+
 /** One changed file of a comparison. */
 export const fileDiff = z
   .object({
@@ -44,6 +65,9 @@ export const fileDiff = z
     collection: z.string().optional(),
     slug: z.string().optional(),
     fields: z.array(z.string()).optional().describe('JSON Pointers of the frontmatter keys of an entry that differ'),
+    entry: changedEntry
+      .optional()
+      .describe('With `values=true`: what has changed in an entry, where both versions can be read'),
   })
   .meta({ id: 'FileDiff' });
 
@@ -75,6 +99,8 @@ interface Options {
   limit: number;
   /** Adds the patches. */
   patch?: boolean | undefined;
+  /** Adds the values of entries. */
+  values?: boolean | undefined;
 }
 
 /** One page of the files that differ between two commits, entries with the frontmatter keys that do. */
@@ -82,7 +108,7 @@ export async function fileDiffs(
   context: Pick<StudioContext, 'git' | 'studio'>,
   base: Oid,
   head: Oid,
-  { patch = false, ...page }: Options,
+  { patch = false, values = false, ...page }: Options,
 ): Promise<{ files: FileDiff[]; total: number }> {
   const { git, studio } = context;
   const { files, total } = await git.diff(base, head, page);
@@ -91,7 +117,7 @@ export async function fileDiffs(
   const diffs: FileDiff[] = [];
   let left = patchesLimit;
   for (const file of files) {
-    const diff = { ...recordOf(file), ...(site && (await entryPart(context, snapshot, site, file))) };
+    const diff = { ...recordOf(file), ...(site && (await entryPart(context, snapshot, site, file, values))) };
     if (patch && !file.binary) {
       const { text, truncated } = await git.patch(base, head, file, Math.min(patchLimit, left));
       left -= Buffer.byteLength(text);
@@ -115,22 +141,49 @@ const recordOf = ({ path, previous_path, status, additions, deletions, base, hea
 
 const isRegular = (side: FileSide | null) => side?.mode === '100644' || side?.mode === '100755';
 
+type JsonValue = z.output<typeof jsonValue>;
+
+/** Longest value that is shown of a field, characters of JSON. */
+const longestValue = 4096;
+
+function shownField(
+  field: string,
+  before: Frontmatter,
+  after: Frontmatter,
+): z.output<typeof changedEntry>['fields'][number] {
+  const [old, now] = [before, after].map((frontmatter) => valueAt(frontmatter, field) as JsonValue | undefined);
+  const isLong = [old, now].some((value) => (JSON.stringify(value)?.length ?? 0) > longestValue);
+  if (isLong) return { field, truncated: true };
+  return { field, ...(old !== undefined && { before: old }), ...(now !== undefined && { after: now }) };
+}
+
 /** What a changed file is as an entry; nothing when it is none. Keys are named only where both versions can be read. */
 async function entryPart(
   { git, studio }: Pick<StudioContext, 'git' | 'studio'>,
   snapshot: Snapshot,
   site: SiteIndex,
   { path, previous_path, base, head }: ChangedFile,
-): Promise<Pick<FileDiff, 'collection' | 'slug' | 'fields'> | null> {
+  values: boolean,
+): Promise<Pick<FileDiff, 'collection' | 'slug' | 'fields' | 'entry'> | null> {
   const place = isRegular(head ?? base) ? entryAt(site, path) : null;
   if (!place) return null;
   const factsOf = async (side: FileSide | null, at: string) => {
-    if (!side || !isRegular(side)) return {};
+    if (!side || !isRegular(side)) return { frontmatter: {}, title: '' };
     const [facts] = await studio.content.listedFacts(git, snapshot, [{ path: at, oid: side.oid }]);
-    return facts?.frontmatter ?? null;
+    return facts?.frontmatter ? { frontmatter: facts.frontmatter, title: facts.title } : null;
   };
   const [before, after] = [await factsOf(base, previous_path ?? path), await factsOf(head, path)];
-  return { ...place, ...(before && after && { fields: changedFields(before, after) }) };
+  if (!before || !after) return place;
+  const fields = changedFields(before.frontmatter, after.frontmatter);
+  if (!values) return { ...place, fields };
+  const bodyOf = async (side: FileSide | null, at: string) =>
+    side && isRegular(side) ? parseFile(await snapshot.blob(side.oid), at).body : '';
+  const entry = {
+    title: (head ? after.title : before.title) || place.slug,
+    body_changed: (await bodyOf(base, previous_path ?? path)) !== (await bodyOf(head, path)),
+    fields: fields.map((field) => shownField(field, before.frontmatter, after.frontmatter)),
+  };
+  return { ...place, fields, entry };
 }
 
 export const compareBranches = studioOperation({
@@ -144,13 +197,14 @@ export const compareBranches = studioOperation({
     page: pageNumber.describe('Page of files, from 1'),
     per_page: pageNumber.describe('Files a page; default 30, above 100 means 100'),
     patch: z.boolean().optional().describe('Adds the unified diff of each file'),
+    values: z.boolean().optional().describe('Adds what has changed in each entry, field by field'),
   }),
   output: comparison,
-  async execute(context, { base: from, head: to, patch, ...paging }) {
+  async execute(context, { base: from, head: to, patch, values, ...paging }) {
     const { git, tag } = context;
     const window = windowOf(paging);
     const [base, head] = [await commitNamed(git, 'base', from), await commitNamed(git, 'head', to)];
-    tag(`"${head}.${viewOf([base, patch, window])}"`);
+    tag(`"${head}.${viewOf([base, patch, values, window])}"`);
     const ancestor = await git.mergeBase(base, head);
     if (!ancestor) throw new DomainError('no_common_ancestor', `${from} and ${to} have no commit in common`);
     const { ahead_by, behind_by } = await git.aheadBehind(head, base);
@@ -159,6 +213,7 @@ export const compareBranches = studioOperation({
       skip: window.offset,
       limit: window.limit,
       patch,
+      values,
     });
     return {
       base_commit: base,

@@ -66,21 +66,22 @@ export function namedIn(site: SiteIndex, { collection, slug }: { collection: str
   return { collection, ids: new Set(index && entry ? referenceIds(index.schema, entry) : []) };
 }
 
-/** Entries whose schema-declared relations point to one entry; only collections that can point there are read. */
+/** Entries whose schema-declared relations point to one of some entries; only collections that can point there are read. */
 export async function referencesTo(
   { studio, git }: Pick<StudioContext, 'studio' | 'git'>,
   { tree, site }: { tree: Snapshot; site: SiteIndex },
-  target: Named,
+  ...targets: readonly Named[]
 ): Promise<Reference[]> {
   const found: Reference[] = [];
   const pace = new Pace();
+  const wanted = targets.filter(({ ids }) => ids.size > 0);
   for (const { schema, entries } of site.collections.values()) {
-    if (target.ids.size === 0 || !relatesTo(schema.fields, target.collection)) continue;
+    if (!wanted.some(({ collection }) => relatesTo(schema.fields, collection))) continue;
     const facts = await studio.content.facts(git, tree, entries);
     for (const [at, entry] of entries.entries()) {
       if (pace.isDue) await pace.yield();
       for (const relation of relationsIn(schema.fields, facts[at]?.frontmatter)) {
-        if (relation.collection !== target.collection || !target.ids.has(relation.id)) continue;
+        if (!wanted.some(({ collection, ids }) => relation.collection === collection && ids.has(relation.id))) continue;
         found.push({ ...relation, collection: schema.collection, slug: entry.slug, path: entry.path });
       }
     }

@@ -52,8 +52,8 @@ interface Judged {
   stored: Frontmatter | null;
 }
 
-/** What the schema's image and file fields lead to. Two passes, as a tree answers later than a schema asks: the first one collects. */
-async function filesIn(
+/** What the schema's image and file fields lead to, as a lookup for `faultsOf` and `validateEntry`. Two passes, as a tree answers later than a schema asks: the first one collects. */
+export async function filesIn(
   at: { tree: Snapshot; site: SiteIndex },
   schema: CollectionSchema,
   { paths, wanted, stored }: Judged,
@@ -109,10 +109,11 @@ export async function faultsOf(
   site: SiteIndex,
   schema: CollectionSchema,
   { frontmatter, error }: Pick<EntryFacts, 'frontmatter' | 'error'>,
+  lookups: { files?: (value: string) => boolean } = {},
 ): Promise<FieldError[]> {
   if (frontmatter === null) return error ? [{ field: '/frontmatter', ...error }] : [];
   if (schema.inferred) return [];
-  const { errors } = await validateEntry(schema, frontmatter, { references: referencesIn(site) });
+  const { errors } = await validateEntry(schema, frontmatter, { references: referencesIn(site), ...lookups });
   return errors.map((fault) => ({ ...fault, field: `/frontmatter${fault.field}` }));
 }
 

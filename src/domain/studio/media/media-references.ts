@@ -76,15 +76,21 @@ function formsOf(file: string, url: string | undefined, entry: string, aliases: 
 const aliasesOfFiles = ({ specifiers }: { specifiers: Specifiers }, files: readonly string[]): string[][] =>
   files.map((file) => specifiers(file).flatMap((alias) => [...new Set([alias, encodeURI(alias)])]));
 
-/** Entries that name media files, in the order of the files; reads every entry once. */
+/**
+ * Entries that name media files, in the order of the files; reads every entry once.
+ * @param pages addresses of files that are pages
+ */
 export async function mediaReferences(
   { tree, site }: { tree: Snapshot; site: SiteIndex },
   files: readonly string[],
+  pages: ReadonlyMap<string, string> = new Map(),
 ): Promise<MediaReference[][]> {
   const wanted = files.map((file) => {
     const name = file.slice(file.lastIndexOf('/') + 1);
     const url = publicPath(mediaRootOf(site, file), file);
-    return { file, url, name, encoded: encodeURIComponent(name), usual: usualAliases(site, file) };
+    const page = pages.get(file)?.replace(/\/$/, '');
+    const addresses = page ? [page, `${page}/`] : [];
+    return { file, url, name, encoded: encodeURIComponent(name), usual: usualAliases(site, file), addresses };
   });
   const configs = await aliasConfigs(tree);
   const byConfig = new Map<string, string[][]>();
@@ -106,12 +112,12 @@ export async function mediaReferences(
     const entry = entries[next++];
     if (!entry) continue;
     const given = await aliasesFor(entry.path);
-    for (const [at, { file, url, name, encoded, usual }] of wanted.entries()) {
+    for (const [at, { file, url, name, encoded, usual, addresses }] of wanted.entries()) {
       const own = given?.[at] ?? [];
       // Most entries name the file in no form, and need no further look. An alias may have nothing of its name.
-      if (![name, encoded, ...own].some((form) => content.includes(form))) continue;
+      if (![name, encoded, ...own, ...addresses].some((form) => content.includes(form))) continue;
       const text = content.toString('utf8');
-      const aliases = [...usual, ...own];
+      const aliases = [...usual, ...own, ...addresses];
       if (formsOf(file, url, entry.path, aliases).some((form) => mentions(text, form))) {
         found[at]?.push({ collection: entry.collection, slug: entry.slug, path: entry.path });
       }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
+import { checkPublishable } from '../compare/publish-checks.ts';
 import { authorOf, messageOf } from '../entries/write-entry.ts';
 import { checkRefName } from '../ref-name.ts';
 import { checkDirectWrite } from '../repository/branch-rules.ts';
@@ -65,7 +66,11 @@ export const mergeBranches = studioOperation({
       message: messageOf(input.message, `${verb} branch '${head}' into ${base}`),
       resolutions,
       require: context.require,
-      check: (found) => checkHeads(context, found, input),
+      async check(found) {
+        const seen = await checkHeads(context, found, input);
+        await checkPublishable(context, base, found);
+        return seen;
+      },
     });
     const rest = { dry_run, strategy, mergeable: true, conflicts: [], resolved };
     return commit

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { DomainError } from '../../../kernel/errors.ts';
-import { parsePointer } from '../../../lib/json-pointer.ts';
-import { isRecord } from '../../../lib/objects.ts';
+import { valueAt } from '../../../lib/json-pointer.ts';
 import { isDateField } from '../entries/change-entry.ts';
 import { checkWritable, editFile } from '../frontmatter/edit-file.ts';
 import { openFile, parseFile } from '../frontmatter/parse-file.ts';
@@ -140,13 +139,6 @@ function keepsNumbers({ current, incoming }: Sides, merged: Frontmatter, bytes: 
   return sides.every(({ lossy, frontmatter }) =>
     lossy.every((pointer) => kept.has(pointer) || !deepEqual(valueAt(frontmatter, pointer), valueAt(merged, pointer))),
   );
-}
-
-function valueAt(root: unknown, pointer: string): unknown {
-  return (parsePointer(pointer) ?? []).reduce<unknown>((here, name) => {
-    if (Array.isArray(here)) return here[Number(name)];
-    return isRecord(here) && Object.hasOwn(here, name) ? here[name] : undefined;
-  }, root);
 }
 
 /** Merges two versions that are both there and differ from base and from one another. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
+import { checkPublishable } from '../compare/publish-checks.ts';
 import { authorOf, messageOf } from '../entries/write-entry.ts';
 import type { ResolutionPermission } from '../merge/merge.schema.ts';
 import { type Merged, writeMerge } from '../merge/write-merge.ts';
@@ -74,7 +75,7 @@ export const mergePull = studioOperation({
 });
 
 async function mergeClaimed(
-  context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'require'>,
+  context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'project' | 'require'>,
   row: Pull,
   input: Input,
   author: { name: string; email: string },
@@ -88,12 +89,13 @@ async function mergeClaimed(
     message: messageFor(row, input),
     resolutions: input.resolutions ?? [],
     require: context.require,
-    async check({ incoming }) {
+    async check({ current, incoming }) {
       if (input.sha !== undefined && input.sha !== incoming) {
         const details = { current_sha: incoming };
         throw new DomainError('sha_mismatch', 'sha: the head has moved since it was read', { details });
       }
       await git.updateRefs([{ name: pullRef(row.number), to: incoming }]);
+      await checkPublishable(context, row.base_branch, { current, incoming });
       return { pinned: false };
     },
   });

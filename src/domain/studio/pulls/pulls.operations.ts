@@ -69,15 +69,16 @@ export const listPullFiles = studioOperation({
     ...pullNumber,
     ...pageInput,
     patch: z.boolean().optional().describe('Adds the unified diff of each file'),
+    values: z.boolean().optional().describe('Adds what has changed in each entry, field by field'),
   }),
   output: pageOf(fileDiff),
-  async execute(context, { number, patch, ...paging }) {
+  async execute(context, { number, patch, values, ...paging }) {
     const { git, tag } = context;
     const window = windowOf(paging);
     const { head, base } = await headsOf(context, await findPull(context, number));
-    tag(`"${head}.${viewOf([base, patch, window])}"`);
+    tag(`"${head}.${viewOf([base, patch, values, window])}"`);
     const ancestor = (await git.mergeBase(base, head)) ?? base;
-    const page = { skip: window.offset, limit: window.limit, patch };
+    const page = { skip: window.offset, limit: window.limit, patch, values };
     const { files, total } = await fileDiffs(context, ancestor, head, page);
     return pageFrom(files, total, window);
   },

@@ -109,11 +109,17 @@ const freshFor = z
   .meta({ id: 'FreshFor' })
   .describe('Of a mirror: seconds for which what was fetched counts as the upstream’s state, for reads and for writes');
 
+const publishChecks = z
+  .enum(['warn', 'block'])
+  .meta({ id: 'PublishChecksSetting' })
+  .describe('block: a merge into the default branch is refused for new errors; see GET …/studio/compare/checks');
+
 const repositorySettings = z
   .object({
     protected_branches: z.array(z.string()).describe('Globs of branches that are neither deleted nor moved by force'),
     require_pull: z.boolean().describe('Protected branches move by merging pull requests only'),
     require_preconditions: z.boolean().describe('Updates and deletions need If-Match or `sha`'),
+    publish_checks: publishChecks,
     fresh_for: freshFor,
   })
   .meta({ id: 'RepositorySettings' });
@@ -149,6 +155,7 @@ export const repositoryChange = changeOf(
     protected_branches: z.array(branchPattern).max(50, 'must be at most 50 patterns').optional(),
     require_pull: z.boolean().optional(),
     require_preconditions: z.boolean().optional(),
+    publish_checks: publishChecks.optional(),
     fresh_for: freshFor.optional(),
     content_root: z
       .string()

@@ -1,0 +1,17 @@
+import { ColorInput } from '@mantine/core';
+import { textOf, useField, type WidgetProps } from './form.tsx';
+
+export function ColorWidget({ field, pointer }: WidgetProps) {
+  const { value, set, labels, isReadOnly } = useField({ field, pointer });
+  return (
+    <ColorInput
+      {...labels}
+      value={textOf(value)}
+      onChange={(text) => set(text === '' && !field.isRequired ? undefined : text)}
+      format="hex"
+      fixOnBlur={false}
+      withEyeDropper={false}
+      readOnly={isReadOnly}
+    />
+  );
+}

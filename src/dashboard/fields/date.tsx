@@ -1,0 +1,100 @@
+/** Dates, and instants with their zone, in the form they are stored in: what is not changed keeps its letters. */
+import { Group, Input, Select, TextInput } from '@mantine/core';
+import { useId } from 'react';
+import { useTranslation } from 'react-i18next';
+import { textOf, useField, type WidgetProps } from './form.tsx';
+
+const form =
+  /^(\d{4}-\d{2}-\d{2})(?:([Tt]|[ \t]+)(\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(\s*)(Z|z|[+-]\d{1,2}(?::?\d{2})?)?)?$/;
+
+export interface Moment {
+  date: string;
+  /** Between date and time; '' without a time. */
+  gap: string;
+  time: string;
+  /** Before the zone. */
+  space: string;
+  /** `Z`, `+02:00`, or '' when none is stored. */
+  zone: string;
+}
+
+/** @returns null for a text that is no date */
+export function readMoment(text: string): Moment | null {
+  const match = form.exec(text.trim());
+  if (!match) return null;
+  const [, date = '', gap = '', time = '', space = '', zone = ''] = match;
+  return { date, gap, time, space, zone };
+}
+
+export const writeMoment = ({ date, gap, time, space, zone }: Moment): string =>
+  time === '' ? date : `${date}${gap || 'T'}${time}${space}${zone}`;
+
+/** Offset of the browser's zone at a local time, `+02:00`. */
+export function offsetAt(date: string, time: string): string {
+  const minutes = -new Date(`${date}T${time || '12:00'}`).getTimezoneOffset();
+  if (Number.isNaN(minutes)) return 'Z';
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `${minutes < 0 ? '-' : '+'}${String(hours).padStart(2, '0')}:${String(rest).padStart(2, '0')}`;
+}
+
+export function DateWidget({ field, pointer }: WidgetProps) {
+  const { t } = useTranslation('entry');
+  const { value, set, labels, isReadOnly } = useField({ field, pointer });
+  const id = useId();
+  const text = textOf(value);
+  const moment = text === '' ? { date: '', gap: '', time: '', space: '', zone: '' } : readMoment(text);
+  // What is stored in another form is edited as the text it is.
+  if (moment === null)
+    return (
+      <TextInput {...labels} value={text} onChange={(event) => set(event.currentTarget.value)} readOnly={isReadOnly} />
+    );
+  const change = (part: Partial<Moment>) => {
+    const next = { ...moment, ...part };
+    set(next.date === '' ? undefined : writeMoment(next));
+  };
+  const withTime = field.type === 'datetime' || moment.time !== '';
+  const date = (
+    <TextInput
+      {...(withTime ? { id, 'aria-required': field.isRequired } : labels)}
+      type="date"
+      value={moment.date}
+      onChange={(event) => change({ date: event.currentTarget.value })}
+      readOnly={isReadOnly}
+      max="9999-12-31"
+      style={{ flexGrow: 1 }}
+    />
+  );
+  if (!withTime) return date;
+  const own = offsetAt(moment.date, moment.time);
+  const zones = [...new Set(['', 'Z', own, moment.zone])];
+  return (
+    <Input.Wrapper {...labels} id={id}>
+      <Group gap={4} wrap="wrap">
+        {date}
+        <TextInput
+          type="time"
+          aria-label={t('time_of', { label: field.label })}
+          value={moment.time}
+          step={moment.time.length > 5 ? 1 : 60}
+          onChange={(event) => {
+            const time = event.currentTarget.value;
+            change({ time, ...(moment.time === '' && moment.zone === '' && { zone: offsetAt(moment.date, time) }) });
+          }}
+          readOnly={isReadOnly}
+          disabled={moment.date === ''}
+        />
+        <Select
+          aria-label={t('zone_of', { label: field.label })}
+          data={zones.map((zone) => ({
+            value: zone || 'none',
+            label: zone === '' ? t('zone_none') : zone === 'Z' ? 'UTC' : zone,
+          }))}
+          value={moment.zone || 'none'}
+          onChange={(zone) => change({ zone: zone === 'none' ? '' : (zone ?? '') })}
+          disabled={isReadOnly || moment.time === ''}
+          w={112}
+        />
+      </Group>
+    </Input.Wrapper>
+  );
+}

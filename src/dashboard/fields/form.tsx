@@ -1,0 +1,95 @@
+/** A form over a store that is kept outside of React: each widget reads and writes its own value, and renders alone when that changes. */
+import { type ComponentType, createContext, use, useCallback, useSyncExternalStore } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { StoredFile } from '../lib/media.ts';
+import type { Field } from './field.ts';
+
+export interface FormStore {
+  subscribe: (listener: () => void) => () => void;
+  /** undefined: it is not there. */
+  value: (pointer: string) => unknown;
+  /** undefined removes it. */
+  set: (pointer: string, value: unknown) => void;
+  state: () => { isLocked: boolean; faults: ReadonlyMap<string, string>; marks: ReadonlySet<string> };
+}
+
+/** Where the entry is, for widgets that look for others and for files. */
+export interface FormPlace {
+  organization: string;
+  project: string;
+  /** null: the default branch */
+  branch: string | null;
+  collection: string;
+  /** Path of the entry's file; null when it has none yet. */
+  path: string | null;
+  /** Directory that new files come to, when nothing nearer is known. */
+  mediaPath: string | null;
+  /** Stores a file in the content. @returns null when that was given up. @throws Error with the reason */
+  upload: (file: File, directory: string) => Promise<StoredFile | null>;
+}
+
+export interface WidgetProps {
+  field: Field;
+  /** JSON Pointer of the value in the entry's frontmatter. */
+  pointer: string;
+}
+
+interface Form {
+  store: FormStore;
+  place: FormPlace;
+  /** Shows any field, by the registry; a parameter here, as the widgets it holds show fields themselves. */
+  FieldView: ComponentType<WidgetProps>;
+}
+
+const FormContext = createContext<Form | null>(null);
+export const FormProvider = FormContext.Provider;
+
+export function useForm(): Form {
+  const form = use(FormContext);
+  if (!form) throw new Error('useForm() outside of FormProvider');
+  return form;
+}
+
+/** Properties that all inputs of Mantine share. */
+export interface Labels {
+  label: string;
+  description: string | undefined;
+  error: string | undefined;
+  withAsterisk: boolean;
+  'aria-required': boolean;
+}
+
+export interface Bound {
+  value: unknown;
+  set: (value: unknown) => void;
+  labels: Labels;
+  isReadOnly: boolean;
+}
+
+/** A field's value with all that stands around its input. */
+export function useField({ field, pointer }: WidgetProps): Bound {
+  const { t } = useTranslation('entry');
+  const { store } = useForm();
+  const value = useSyncExternalStore(store.subscribe, () => store.value(pointer));
+  const error = useSyncExternalStore(store.subscribe, () => store.state().faults.get(pointer));
+  const isMarked = useSyncExternalStore(store.subscribe, () => store.state().marks.has(pointer));
+  const isReadOnly = useSyncExternalStore(store.subscribe, () => store.state().isLocked);
+  const set = useCallback((next: unknown) => store.set(pointer, next), [store, pointer]);
+  const notes = [field.description, field.isUnknown && t('field_unknown'), isMarked && t('field_taken')];
+  return {
+    value,
+    set,
+    isReadOnly,
+    labels: {
+      label: field.label,
+      description: notes.filter(Boolean).join(' · ') || undefined,
+      error,
+      withAsterisk: field.isRequired,
+      'aria-required': field.isRequired,
+    },
+  };
+}
+
+/** Text that an input of text shows for a value. */
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';

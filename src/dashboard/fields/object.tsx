@@ -1,0 +1,73 @@
+import { ActionIcon, Collapse, Stack, Text, UnstyledButton } from '@mantine/core';
+import { IconChevronDown, IconChevronRight, IconTrash } from '@tabler/icons-react';
+import { useId, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { at, isFields } from '../lib/json.ts';
+import { fieldFor } from './field.ts';
+import classes from './fields.module.css';
+import { useField, useForm, type WidgetProps } from './form.tsx';
+
+/** The fields of an object below its pointer, those the schema does not have after the others. */
+export function ObjectFields({ field, pointer }: WidgetProps) {
+  const { FieldView } = useForm();
+  const { value } = useField({ field, pointer });
+  const known = new Set(field.fields.map(({ name }) => name));
+  const rest = isFields(value) ? Object.entries(value).filter(([name]) => !known.has(name)) : [];
+  return (
+    <Stack gap="sm">
+      {field.fields.map((one) => (
+        <FieldView key={one.name} field={one} pointer={at(pointer, one.name)} />
+      ))}
+      {rest.map(([name, one]) => (
+        <FieldView key={name} field={fieldFor(name, one)} pointer={at(pointer, name)} />
+      ))}
+    </Stack>
+  );
+}
+
+/** An object: its fields in a group that can be closed. */
+export function ObjectWidget({ field, pointer }: WidgetProps) {
+  const { t } = useTranslation('entry');
+  const { value, set, labels, isReadOnly } = useField({ field, pointer });
+  const [isOpen, setOpen] = useState(true);
+  const id = useId();
+  return (
+    <fieldset aria-labelledby={`${id}-label`} className={classes.group}>
+      <div className={classes.groupHead}>
+        <UnstyledButton
+          id={`${id}-label`}
+          className={classes.groupLabel}
+          onClick={() => setOpen(!isOpen)}
+          aria-expanded={isOpen}
+          aria-controls={id}
+        >
+          {isOpen ? <IconChevronDown size={16} /> : <IconChevronRight size={16} />}
+          {labels.label}
+        </UnstyledButton>
+        {value !== undefined && !field.isRequired && !isReadOnly && (
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            onClick={() => set(undefined)}
+            aria-label={t('remove_of', { label: field.label })}
+          >
+            <IconTrash size={16} />
+          </ActionIcon>
+        )}
+      </div>
+      {labels.description && (
+        <Text size="xs" c="dimmed">
+          {labels.description}
+        </Text>
+      )}
+      {labels.error && (
+        <Text size="xs" c="var(--p-bad)">
+          {labels.error}
+        </Text>
+      )}
+      <Collapse expanded={isOpen} id={id}>
+        <ObjectFields field={field} pointer={pointer} />
+      </Collapse>
+    </fieldset>
+  );
+}

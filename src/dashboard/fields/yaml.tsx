@@ -1,0 +1,51 @@
+import { Textarea } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { parse, stringify } from 'yaml';
+import { same } from '../lib/json.ts';
+import { useField, type WidgetProps } from './form.tsx';
+
+const write = (value: unknown): string => (value === undefined ? '' : stringify(value, { lineWidth: 0 }).trimEnd());
+
+function read(text: string): { value: unknown } | { fault: string } {
+  try {
+    return { value: text.trim() === '' ? undefined : parse(text, { maxAliasCount: 100 }) };
+  } catch (error) {
+    return { fault: String((error as Error).message).split('\n', 1)[0] ?? '' };
+  }
+}
+
+/** A value that no other widget fits, as YAML. Text that cannot be read changes nothing until it can. */
+export function YamlWidget({ field, pointer }: WidgetProps) {
+  const { t } = useTranslation('entry');
+  const { value, set, labels, isReadOnly } = useField({ field, pointer });
+  const [text, setText] = useState(() => write(value));
+  const current = read(text);
+  const shown = 'value' in current ? current.value : undefined;
+  const isOther = 'value' in current && !same(shown, value);
+  // Changed from elsewhere, as by a merge.
+  useEffect(() => {
+    if (isOther) setText(write(value));
+  }, [isOther, value]);
+  const fault = 'fault' in current ? t('yaml_fault', { reason: current.fault }) : undefined;
+  return (
+    <Textarea
+      {...labels}
+      error={fault ?? labels.error}
+      value={text}
+      onChange={(event) => {
+        const next = read(event.currentTarget.value);
+        setText(event.currentTarget.value);
+        if ('value' in next) set(next.value);
+      }}
+      autosize
+      minRows={2}
+      maxRows={16}
+      ff="monospace"
+      styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+      spellCheck={false}
+      readOnly={isReadOnly}
+      dir="ltr"
+    />
+  );
+}

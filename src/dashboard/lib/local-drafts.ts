@@ -1,0 +1,89 @@
+/**
+ * What was typed and is not saved yet, kept in this browser (IndexedDB) so that it outlives a crash, a reload, a session and a server.
+ * One record for each person, project, branch and entry. It holds the version that was edited beside what became of it, so that it can be compared,
+ * merged and saved even when the branch or the entry is gone.
+ */
+import { type DBSchema, type IDBPDatabase, openDB } from 'idb';
+import type { Fields } from './json.ts';
+
+/** Where a draft belongs. */
+export interface DraftKey {
+  user: string;
+  /** `organisation/project` */
+  project: string;
+  branch: string;
+  /** `collection/slug`; of an entry that is not made yet `collection/` */
+  entry: string;
+}
+
+interface Version {
+  fields: Fields;
+  text: string;
+  /** The whole file, where it was edited as one; otherwise null. */
+  raw: string | null;
+}
+
+export interface LocalDraft extends Version {
+  /** Blob that was edited; null for an entry that is not made yet. */
+  base_sha: string | null;
+  base: Version;
+  /** Slug that is wanted, of an entry that is not made yet. */
+  slug: string | null;
+  /** Milliseconds since 1970. */
+  at: number;
+  /** Roughly, in bytes. */
+  size: number;
+}
+
+interface Schema extends DBSchema {
+  drafts: { key: string; value: LocalDraft; indexes: { at: number } };
+}
+
+const longestAge = 90 * 24 * 3600_000;
+const mostBytes = 200 * 2 ** 20;
+
+const textOf = ({ user, project, branch, entry }: DraftKey): string =>
+  ['portico', user, project, branch, entry].map(encodeURIComponent).join(':');
+
+let opened: Promise<IDBPDatabase<Schema>> | null = null;
+
+/** @throws DOMException where the browser refuses storage */
+function database(): Promise<IDBPDatabase<Schema>> {
+  opened ??= openDB<Schema>('portico', 1, {
+    upgrade: (db) => void db.createObjectStore('drafts').createIndex('at', 'at'),
+    terminated: () => {
+      opened = null;
+    },
+  });
+  opened.catch(() => {
+    opened = null;
+  });
+  return opened;
+}
+
+export async function readLocalDraft(key: DraftKey): Promise<LocalDraft | undefined> {
+  return (await database()).get('drafts', textOf(key));
+}
+
+/** Keeps a draft in the place of the one before. @throws DOMException where the browser refuses it, or its disk is full */
+export async function writeLocalDraft(key: DraftKey, draft: LocalDraft): Promise<void> {
+  await (await database()).put('drafts', draft, textOf(key));
+}
+
+export async function removeLocalDraft(key: DraftKey): Promise<void> {
+  await (await database()).delete('drafts', textOf(key));
+}
+
+/** Removes what is older than 90 days, and the oldest of what is above 200 MiB. @returns how many were removed */
+export async function pruneLocalDrafts(now = Date.now()): Promise<number> {
+  const transaction = (await database()).transaction('drafts', 'readwrite');
+  let [kept, removed] = [0, 0];
+  for await (const cursor of transaction.store.index('at').iterate(null, 'prev')) {
+    kept += cursor.value.size;
+    if (cursor.value.at > now - longestAge && kept <= mostBytes) continue;
+    await cursor.delete();
+    removed += 1;
+  }
+  await transaction.done;
+  return removed;
+}

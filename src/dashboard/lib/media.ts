@@ -1,0 +1,66 @@
+/** Addresses of files of the content: in the repository, in entries, and on this server. */
+import type { Place } from './place.ts';
+
+type Where = Pick<Place, 'organization' | 'project'> & { branch: string | null };
+
+export const studioPath = ({ organization, project }: Pick<Place, 'organization' | 'project'>): string =>
+  `/api/v2/organizations/${encodeURIComponent(organization)}/projects/${encodeURIComponent(project)}/studio`;
+
+/** Address at which this server gives a file's bytes. @param path in the repository */
+export function fileAddress(where: Where, path: string): string {
+  const query = new URLSearchParams({ path, raw: 'true', ...(where.branch !== null && { branch: where.branch }) });
+  return `${studioPath(where)}/file?${query}`;
+}
+
+/** Resolves `.` and `..`. @returns null when it leads out of the repository */
+function normal(path: string): string | null {
+  const parts: string[] = [];
+  for (const part of path.split('/')) {
+    if (part === '..') {
+      if (parts.pop() === undefined) return null;
+    } else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return parts.join('/');
+}
+
+export const directoryOf = (path: string): string => path.split('/').slice(0, -1).join('/');
+
+/** How an entry names a file beside which it has no public address: `../images/a.png`. */
+function relativePath(from: string, to: string): string {
+  const [here, there] = [directoryOf(from).split('/').filter(Boolean), to.split('/')];
+  let shared = 0;
+  while (shared < here.length && here[shared] === there[shared]) shared += 1;
+  const up = here.slice(shared).map(() => '..');
+  return [...(up.length === 0 ? ['.'] : up), ...there.slice(shared)].join('/');
+}
+
+const publicRoots = ['public', 'static', 'source', 'src'];
+
+/**
+ * Where a file that an entry names may be in the repository, the likeliest first; empty for an address of another host.
+ * @param entry path of the entry's file
+ */
+export function candidatePaths(entry: string | null, link: string): string[] {
+  if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(link)) return [];
+  let plain = link.replace(/[?#].*$/, '');
+  try {
+    plain = decodeURIComponent(plain);
+  } catch {
+    // A stray % is a letter.
+  }
+  const rooted = plain.replace(/^[@~]?\//, '');
+  const near = entry === null ? null : normal(`${directoryOf(entry)}/${plain}`);
+  const found = plain.startsWith('/') ? publicRoots.map((root) => normal(`${root}/${rooted}`)) : [near, normal(plain)];
+  return [...new Set(found.filter((path) => path !== null && path !== ''))] as string[];
+}
+
+/** A file of the content. */
+export interface StoredFile {
+  path: string;
+  /** Address the site uses for it, when it has one. */
+  public_path: string | null;
+}
+
+/** How an entry names a file. */
+export const linkTo = (entry: { path: string | null }, { path, public_path }: StoredFile): string =>
+  public_path ?? (entry.path === null ? path : relativePath(entry.path, path));

@@ -6,6 +6,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import type { FunctionComponent } from 'react';
 import { z } from 'zod/mini';
 import { prefetch } from './lib/client.ts';
+import { entryQuery } from './pages/entry/entry-query.ts';
 import { projectQuery } from './shell/project-query.ts';
 import { Root } from './shell/root.tsx';
 import { NotFound } from './shell/states.tsx';
@@ -95,6 +96,9 @@ const collection = createRoute({
 const entry = createRoute({
   getParentRoute: () => project,
   path: '/content/$collection/$',
+  loaderDeps: ({ search: { draft } }) => ({ draft }),
+  loader: ({ params: { organization, project, collection, _splat }, deps: { draft } }) =>
+    prefetch(entryQuery({ organization, project, draft }, collection, _splat ?? '')),
   component: part(() => import('./pages/entry/entry-page.tsx'), 'EntryPage'),
 });
 const newEntry = createRoute({

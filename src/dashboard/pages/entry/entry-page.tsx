@@ -1,3 +1,118 @@
+import { useParams } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import type { EntryBranchFragment, EntryPageQuery } from '../../documents.ts';
+import type { DraftKey } from '../../lib/local-drafts.ts';
+import { usePageQuery } from '../../lib/page-query.ts';
+import { type Place, usePlace } from '../../lib/place.ts';
+import { useViewer } from '../../lib/viewer.tsx';
+import { Failure, NotFound, Waiting } from '../../shell/states.tsx';
+import { contentOf, entryQuery } from './entry-query.ts';
+import { type OpenedEditor, openEditor, type StoredVersion, takeIn } from './open-editor.ts';
+import { readEntry } from './save.ts';
+import { Workbench } from './workbench.tsx';
+
+type Studio = NonNullable<NonNullable<EntryPageQuery['project']>['studio']>;
+
+/** What the page's answer is about; null while it is that of another address. */
+function answerFor(studio: Studio | null | undefined, { draft }: Place, slug: string) {
+  if (!studio || (draft !== undefined && studio.draft === undefined)) return null;
+  if (draft === undefined && studio.draft !== undefined) return null;
+  if (studio.draft && studio.draft.name !== draft) return null;
+  if (studio.entry && studio.entry.slug !== slug) return null;
+  const branch: EntryBranchFragment | null =
+    draft === undefined ? (studio.published?.nodes[0] ?? null) : (studio.draft ?? null);
+  return { branch, entry: studio.entry ?? null, collection: studio.collection };
+}
+
+const sameKey = (one: DraftKey, other: DraftKey) =>
+  one.user === other.user && one.project === other.project && one.branch === other.branch && one.entry === other.entry;
+
+async function storedVersion(
+  place: Place,
+  collection: string,
+  entry: NonNullable<Studio['entry']>,
+): Promise<StoredVersion> {
+  const isCrlf = entry.eol === 'crlf';
+  if (entry.error === null) return { sha: entry.sha, content: contentOf(entry), isCrlf };
+  const whole = await readEntry(place, { collection, slug: entry.slug, branch: place.draft ?? null }, true);
+  return { sha: whole?.sha ?? entry.sha, content: contentOf({ ...entry, raw: whole?.raw ?? '' }), isCrlf };
+}
+
 export function EntryPage() {
-  return null;
+  const place = usePlace();
+  const { collection, _splat: slug = '' } = useParams({
+    from: '/inside/p/$organization/$project/content/$collection/$',
+  });
+  const { data, fault, isLoading, refresh } = usePageQuery(entryQuery(place, collection, slug));
+  const { me } = useViewer();
+  const [opened, setOpened] = useState<OpenedEditor | null>(null);
+  const [news, setNews] = useState<'none' | 'merged' | 'behind'>('none');
+  const current = useRef<OpenedEditor | null>(null);
+  const studio = data?.project?.studio;
+  const answer = answerFor(studio, place, slug);
+  const branch = answer?.branch?.name ?? place.draft;
+  const stored = answer?.entry ?? null;
+  const isAnswered = answer !== null && branch !== undefined;
+
+  useEffect(() => {
+    if (!isAnswered) return;
+    const user = String(me?.id ?? '');
+    const key: DraftKey = {
+      user,
+      project: `${place.organization}/${place.project}`,
+      branch,
+      entry: `${collection}/${slug}`,
+    };
+    let isOver = false;
+    const open = async () => {
+      const version = stored && (await storedVersion(place, collection, stored));
+      if (isOver) return;
+      const known = current.current;
+      if (known && sameKey(known.editor.key, key)) {
+        if (version && !known.editor.state().isSaving) {
+          const found = await takeIn(known.editor, version);
+          if (found !== 'none' && !isOver) setNews(found);
+        }
+        return;
+      }
+      const next = await openEditor(key, version, null);
+      if (isOver) return;
+      current.current = next;
+      setNews('none');
+      setOpened(next);
+    };
+    void open();
+    return () => {
+      isOver = true;
+    };
+  }, [isAnswered, branch, collection, slug, stored]);
+
+  // A page that is left while typing writes the last letters down.
+  useEffect(() => () => void current.current?.editor.keep(), []);
+
+  if (!opened) {
+    if (fault && !isLoading && !isAnswered) return <Failure fault={fault} onRetry={refresh} />;
+    return <Waiting />;
+  }
+  const hasText = opened.editor.sha !== null || opened.restored !== 'none';
+  if (isAnswered && stored === null && !hasText) {
+    if (fault && fault.code !== 'NOT_FOUND') return <Failure fault={fault} onRetry={refresh} />;
+    return <NotFound />;
+  }
+  return (
+    <Workbench
+      key={opened.editor.key.entry}
+      opened={opened}
+      place={place}
+      collection={collection}
+      slug={slug}
+      branch={answer ? answer.branch : null}
+      schema={answer?.collection?.schema ?? null}
+      label={answer?.collection?.label ?? collection}
+      stored={stored}
+      news={news}
+      dismissNews={() => setNews('none')}
+      refresh={refresh}
+    />
+  );
 }

@@ -1,0 +1,256 @@
+/**
+ * An entry while it is edited. It is kept outside of React, so that a key press renders one field and nothing else, and it survives what happens to
+ * the page around it: another address, another answer, an ended session. Every change is in the local draft within half a second.
+ */
+import { type Fields, same, valueAt, withValue } from '../../lib/json.ts';
+import { type DraftKey, type LocalDraft, removeLocalDraft, writeLocalDraft } from '../../lib/local-drafts.ts';
+import { applyEdits, type Content, changeOf, type Edit, type Rebased } from './rebase.ts';
+
+/** How long typed text may be in memory alone, milliseconds. */
+const longestUnkept = 400;
+
+/** The view that holds the text, while there is one. */
+export interface TextView {
+  read: () => string;
+  apply: (edits: readonly Edit[]) => void;
+}
+
+/** `clean`: as it was read; `kept`: changes are in this browser; `refused`: the browser does not keep them. */
+export type Keeping = 'clean' | 'kept' | 'refused';
+
+export interface EditorState {
+  keeping: Keeping;
+  isSaving: boolean;
+  /** Another tab has the entry open for editing. */
+  isLocked: boolean;
+  /** Slug that is wanted of an entry that is not made yet; null otherwise. */
+  slug: string | null;
+  faults: ReadonlyMap<string, string>;
+  /** Pointers of fields that a save of somebody else changed, and `body`. */
+  marks: ReadonlySet<string>;
+}
+
+export interface Opening {
+  key: DraftKey;
+  /** Blob of the entry; null when there is none yet. */
+  sha: string | null;
+  content: Content;
+  slug: string | null;
+  /** All lines of the file end with CR and LF. */
+  isCrlf: boolean;
+}
+
+export class Editor {
+  key: DraftKey;
+  sha: string | null;
+  base: Content;
+  /** For a local draft that could not be merged with what was saved since: what is stored now is newer than `sha`. */
+  isBehind = false;
+  readonly isCrlf: boolean;
+  /** Versions that were edited before: an answer that is late brings none of them back. */
+  readonly #past = new Set<string>();
+  #fields: Fields;
+  #text: string;
+  #view: TextView | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #writing: Promise<void> = Promise.resolve();
+  #listeners = new Set<() => void>();
+  #textListeners = new Set<() => void>();
+  #state: EditorState;
+
+  constructor({ key, sha, content, slug, isCrlf }: Opening) {
+    this.isCrlf = isCrlf;
+    this.key = key;
+    this.sha = sha;
+    this.base = content;
+    this.#fields = content.fields;
+    this.#text = content.raw ?? content.body;
+    this.#state = { keeping: 'clean', isSaving: false, isLocked: false, slug, faults: new Map(), marks: new Set() };
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  /** Notifies of each change of the text, which the other listeners are spared. */
+  readonly subscribeText = (listener: () => void): (() => void) => {
+    this.#textListeners.add(listener);
+    return () => void this.#textListeners.delete(listener);
+  };
+
+  readonly state = (): EditorState => this.#state;
+
+  update(change: Partial<EditorState>): void {
+    this.#state = { ...this.#state, ...change };
+    for (const listener of this.#listeners) listener();
+  }
+
+  get fields(): Fields {
+    return this.#fields;
+  }
+
+  /** The body, or the whole file where it is edited as one. */
+  get text(): string {
+    return this.#view ? this.#view.read() : this.#text;
+  }
+
+  get isRaw(): boolean {
+    return this.base.raw !== null;
+  }
+
+  content(): Content {
+    return this.isRaw ? { ...this.base, raw: this.text } : { fields: this.#fields, body: this.text, raw: null };
+  }
+
+  value(pointer: string): unknown {
+    return valueAt(this.#fields, pointer);
+  }
+
+  set(pointer: string, value: unknown): void {
+    if (same(this.value(pointer), value)) return;
+    this.#fields = withValue(this.#fields, pointer, value);
+    const { faults } = this.#state;
+    const rest = [...faults].filter(([at]) => at !== pointer && !at.startsWith(`${pointer}/`));
+    this.update(rest.length < faults.size ? { faults: new Map(rest) } : {});
+    this.#schedule();
+  }
+
+  setSlug(slug: string): void {
+    this.update({ slug });
+    this.#schedule();
+  }
+
+  /** Takes over the text from now on. @returns what gives it back */
+  attach(view: TextView): () => void {
+    this.#view = view;
+    return () => {
+      if (this.#view !== view) return;
+      this.#text = view.read();
+      this.#view = null;
+    };
+  }
+
+  textChanged(): void {
+    for (const listener of this.#textListeners) listener();
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#timer ??= setTimeout(() => void this.keep(), longestUnkept);
+  }
+
+  /** Whether something would have to be saved. */
+  isChanged(): boolean {
+    return this.sha === null || changeOf(this.base, this.content()) !== null;
+  }
+
+  /** Writes what was typed to the local draft; at once, as when the page is left. */
+  keep(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#state.isLocked) return Promise.resolve();
+    const [key, draft] = [this.key, this.#draft()];
+    // One after the other, so that an older text never comes after a newer one.
+    this.#writing = this.#writing.then(async () => {
+      let keeping: Keeping = draft === null ? 'clean' : 'kept';
+      try {
+        await (draft === null ? removeLocalDraft(key) : writeLocalDraft(key, draft));
+      } catch {
+        if (draft !== null) keeping = 'refused';
+      }
+      if (this.#state.keeping !== keeping) this.update({ keeping });
+    });
+    return this.#writing;
+  }
+
+  #draft(): LocalDraft | null {
+    const content = this.content();
+    const isNew = this.sha === null && (Object.keys(content.fields).length > 0 || content.body !== '');
+    if (!isNew && changeOf(this.base, content) === null) return null;
+    const { base } = this;
+    const size = 2 * (content.body.length + base.body.length + (content.raw?.length ?? 0)) + 4096;
+    return {
+      base_sha: this.sha,
+      base: { fields: base.fields, text: base.body, raw: base.raw },
+      fields: content.fields,
+      text: content.body,
+      raw: content.raw,
+      slug: this.#state.slug,
+      at: Date.now(),
+      size,
+    };
+  }
+
+  /** Shows other content, in place of what is shown. */
+  show(content: Content): void {
+    this.#fields = content.fields;
+    this.#replaceText(content.raw ?? content.body);
+    this.update({});
+    this.#schedule();
+  }
+
+  #replaceText(text: string): void {
+    const before = this.text;
+    if (before === text) return;
+    // The least that differs, so that a selection elsewhere stays.
+    const most = Math.min(before.length, text.length);
+    let [start, end] = [0, 0];
+    while (start < most && before[start] === text[start]) start += 1;
+    while (end < most - start && before[before.length - 1 - end] === text[text.length - 1 - end]) end += 1;
+    this.#apply([{ from: start, to: before.length - end, insert: text.slice(start, text.length - end) }]);
+  }
+
+  #apply(edits: readonly Edit[]): void {
+    if (this.#view) this.#view.apply(edits);
+    else this.#text = applyEdits(this.#text, edits);
+    for (const listener of this.#textListeners) listener();
+  }
+
+  #moveOn(sha: string | null, base: Content): void {
+    if (this.sha !== null && this.sha !== sha) this.#past.add(this.sha);
+    this.sha = sha;
+    this.base = base;
+    this.isBehind = false;
+  }
+
+  /** Whether a version that was read is another one than is edited, and none that was edited before. */
+  isNews(sha: string): boolean {
+    return sha !== this.sha && !this.#past.has(sha);
+  }
+
+  /** Goes on from another stored version, with what was changed merged into it. */
+  rebaseOn(sha: string, theirs: Content, merged: Rebased): void {
+    this.#moveOn(sha, theirs);
+    this.#fields = merged.content.fields;
+    this.#apply(merged.edits);
+    const marks = new Set([...merged.taken, ...(merged.bodyTaken ? ['body'] : [])]);
+    this.update({ marks: marks.size > 0 ? marks : this.#state.marks });
+    void this.keep();
+  }
+
+  /** Drops what was changed. @param content what is stored, if something else than what was read */
+  async discard(sha = this.sha, content = this.base): Promise<void> {
+    this.#moveOn(sha, content);
+    this.show(content);
+    this.update({ faults: new Map(), marks: new Set() });
+    await this.keep();
+  }
+
+  /** Takes up what a local draft has kept, on the version it was made from. */
+  restore(draft: LocalDraft): void {
+    this.sha = draft.base_sha;
+    this.base = { fields: draft.base.fields, body: draft.base.text, raw: draft.base.raw };
+    this.#fields = draft.fields;
+    this.#replaceText(draft.raw ?? draft.text);
+    this.update({ keeping: 'kept', ...(draft.slug !== null && { slug: draft.slug }) });
+  }
+
+  /** The entry is edited elsewhere from now on: on another branch, or under another slug. The draft goes with it. */
+  async moveTo(key: DraftKey): Promise<void> {
+    const before = this.key;
+    this.key = key;
+    await this.keep();
+    await removeLocalDraft(before).catch(() => {});
+  }
+}

@@ -1,0 +1,92 @@
+import { ActionIcon, Button, Group, Menu, Title, Tooltip } from '@mantine/core';
+import { IconDots } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useSyncExternalStore } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { EntryPageQuery } from '../../documents.ts';
+import type { Place } from '../../lib/place.ts';
+import type { Editor } from './editor.ts';
+import classes from './entry.module.css';
+
+type Stored = NonNullable<NonNullable<EntryPageQuery['project']>['studio']>['entry'];
+
+interface EntryHeaderProps {
+  editor: Editor;
+  place: Place;
+  collection: string;
+  label: string;
+  title: string;
+  slug: string | null;
+  stored: Stored;
+  /** Saving begins a draft. */
+  opensDraft: boolean;
+  onSave: () => void;
+  onCompare: () => void;
+}
+
+/** Where the entry is, how its changes stand, in words, and what can be done with it. */
+export function EntryHeader(props: EntryHeaderProps) {
+  const { editor, place, collection, label, title, slug, opensDraft } = props;
+  const { t } = useTranslation(['entry', 'common']);
+  const state = useSyncExternalStore(editor.subscribe, editor.state);
+  const { organization, project, draft } = place;
+  const where = draft === undefined ? 'published' : 'draft';
+  const words = () => {
+    if (state.isSaving) return t('state_saving');
+    if (state.keeping === 'refused') return t('state_refused');
+    if (state.keeping === 'kept' || editor.sha === null)
+      return t(opensDraft ? 'state_kept_opens' : where === 'draft' ? 'state_kept_draft' : 'state_kept_published');
+    return t(where === 'draft' ? 'state_clean_draft' : 'state_clean_published');
+  };
+  const isChanged = state.keeping !== 'clean' || editor.sha === null;
+  return (
+    <header className={classes.head}>
+      <div className={classes.titles}>
+        <nav className={classes.crumbs} aria-label={t('where')}>
+          <Link
+            to="/p/$organization/$project/content/$collection"
+            params={{ organization, project, collection }}
+            search={(before) => ({ draft: before.draft })}
+          >
+            {label}
+          </Link>
+          <span aria-hidden="true">/</span>
+          <span dir="auto">{slug ?? t('new')}</span>
+        </nav>
+        <Title order={1} size="h2" className={classes.title} dir="auto">
+          {title || t('untitled')}
+        </Title>
+      </div>
+      <span className={classes.state} data-state={state.keeping} role="status" aria-live="polite">
+        {words()}
+      </span>
+      <Group gap={8} wrap="nowrap">
+        <Button variant="default" onClick={props.onCompare} disabled={!isChanged}>
+          {t('changes')}
+        </Button>
+        <Tooltip label="Ctrl S">
+          <Button
+            onClick={props.onSave}
+            loading={state.isSaving}
+            disabled={state.isLocked || !isChanged}
+            aria-keyshortcuts="Control+S"
+          >
+            {t('common:save')}
+          </Button>
+        </Tooltip>
+        <Menu position="bottom-end" width={240}>
+          <Menu.Target>
+            <ActionIcon variant="default" size={36} aria-label={t('more_actions')}>
+              <IconDots size={18} />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item disabled={!isChanged} onClick={() => editor.discard()}>
+              {t('discard_all')}
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      </Group>
+    </header>
+  );
+}

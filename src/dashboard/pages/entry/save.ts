@@ -1,0 +1,202 @@
+/**
+ * Saving: on the branch that is edited when it may be written to, otherwise in a draft that begins there. Always on the version that was read: what
+ * others saved since is merged where it can be, and what cannot be is for the person to decide.
+ */
+import type { AnyVariables, TypedDocumentNode } from '@urql/core';
+import {
+  CreateEntry,
+  EntryAtVersion,
+  type EntryBranchFragment,
+  type EntryConflictFragment,
+  type EntryContentFragment,
+  type ResolutionInput,
+  SaveEntry,
+  SaveEntryToDraft,
+} from '../../documents.ts';
+import { client } from '../../lib/client.ts';
+import { send } from '../../lib/command.ts';
+import { type Fault, faultOf } from '../../lib/faults.ts';
+import type { Place } from '../../lib/place.ts';
+import type { Editor } from './editor.ts';
+import { contentOf } from './entry-query.ts';
+import { type Content, changeOf, rebase, sameContent } from './rebase.ts';
+
+export interface Target {
+  place: Place;
+  collection: string;
+  /** null: the entry is made by the save. */
+  slug: string | null;
+  /** The branch that is edited; null when it is gone. */
+  branch: EntryBranchFragment | null;
+  /** Name for a draft that the save begins. */
+  title: string;
+}
+
+/** A clash with what is stored now. `sent` is what it was found with, and what has to be sent with its resolution. */
+export interface Clash {
+  conflict: EntryConflictFragment;
+  sent: Content;
+}
+
+export type Saved =
+  | { kind: 'unchanged' }
+  | {
+      kind: 'saved';
+      slug: string /** Branch of the draft that the save began. */;
+      draft: string | null;
+      wasMerged: boolean;
+    }
+  | { kind: 'clash'; clash: Clash }
+  | { kind: 'fault'; fault: Fault };
+
+const pointerIn = /^(?:\/actions\/\d+)?\/frontmatter(?=\/|$)/;
+
+/** What the server says of fields, by their pointers in the entry. */
+function fieldFaults(fault: Fault): Map<string, string> {
+  const found = [...fault.fields].filter(([field]) => pointerIn.test(field));
+  return new Map(found.map(([field, message]) => [field.replace(pointerIn, ''), message]));
+}
+
+/** A text no other call has; `crypto.randomUUID` is not there on plain http. */
+const newKey = () => [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join('');
+
+let lastKey: { content: string; key: string } | null = null;
+/** The same for the same content, so that a save whose answer was lost is not done twice. */
+function keyFor(content: object): string {
+  const text = JSON.stringify(content);
+  if (lastKey?.content !== text) lastKey = { content: text, key: newKey() };
+  return lastKey.key;
+}
+
+/** The entry as a branch has it now. @throws Fault */
+export async function readEntry(
+  { organization, project }: Place,
+  at: { collection: string; slug: string; branch?: string | null; ref?: string },
+  isRaw: boolean,
+): Promise<(EntryContentFragment & { raw?: string | null }) | null> {
+  const { collection, slug, branch = null, ref = null } = at;
+  const variables = { organization, project, collection, slug, branch: ref === null ? branch : null, ref, isRaw };
+  const { data, error } = await client.query(EntryAtVersion, variables, { requestPolicy: 'network-only' }).toPromise();
+  const entry = data?.project?.studio?.entry;
+  if (!entry && error) throw faultOf(error);
+  return entry ?? null;
+}
+
+/** Text differences come with the editor of text, which a page without one does not load. */
+export const loadDiffer = async () => (await import('@codemirror/merge')).diff;
+
+/** Takes what is stored now as the version that is edited, with all that was typed since it was sent. */
+async function settle(editor: Editor, sent: Content, sha: string, stored: Content): Promise<boolean> {
+  const current = editor.content();
+  // A file that was repaired: from now on it is edited by its fields.
+  if (sent.raw !== null && stored.raw === null && sameContent(sent, current)) {
+    await editor.discard(sha, stored);
+    return false;
+  }
+  const merged = rebase(sent, current, stored, await loadDiffer());
+  // Typed over what somebody else had changed: the next save finds it as a clash.
+  if (merged === null) return false;
+  editor.rebaseOn(sha, stored, merged);
+  return merged.taken.length > 0 || merged.bodyTaken;
+}
+
+type Answer<Data> = { data: Data; fault: null } | { data: null; fault: Fault };
+
+async function run<Data, Variables extends AnyVariables>(
+  document: TypedDocumentNode<Data, Variables>,
+  variables: Variables,
+): Promise<Answer<Data>> {
+  const { data, fault } = await send(document, variables);
+  return fault || data === null ? { data: null, fault: fault as Fault } : { data, fault: null };
+}
+
+const refused = (editor: Editor, fault: Fault): Saved => {
+  editor.update({ faults: fieldFaults(fault) });
+  return { kind: 'fault', fault };
+};
+
+async function saveToDraft(editor: Editor, target: Target, sent: Content, action: object): Promise<Saved> {
+  const { place, branch, title, collection } = target;
+  const { organization, project } = place;
+  const input = { ...(branch && { base: branch.name }), title, actions: [action] };
+  const keyed = { ...input, idempotency_key: keyFor(input) };
+  const { data, fault } = await run(SaveEntryToDraft, { organization, project, input: keyed });
+  if (fault) return refused(editor, fault);
+  const saved = data.saveToDraft;
+  const [conflict] = saved?.conflicts ?? [];
+  if (conflict) return { kind: 'clash', clash: { conflict, sent } };
+  const [result] = saved?.results ?? [];
+  if (!saved?.branch || !result?.slug) return { kind: 'unchanged' };
+  const { slug } = result;
+  const draft = saved.branch.name;
+  await editor.moveTo({ ...editor.key, branch: draft, entry: `${collection}/${slug}` });
+  const entry = await readEntry(place, { collection, slug, branch: draft }, sent.raw !== null);
+  const wasMerged = entry !== null && (await settle(editor, sent, entry.sha, contentOf(entry)));
+  return { kind: 'saved', slug, draft, wasMerged };
+}
+
+const refusalOf = ({ can_commit }: EntryBranchFragment): Fault => ({
+  code: 'FORBIDDEN',
+  reason: can_commit.reason ?? '',
+  message: can_commit.message ?? '',
+  fields: new Map(),
+  details: {},
+});
+
+/** Whether a save begins a draft: the branch takes changes only from others. */
+export const opensDraft = (branch: EntryBranchFragment | null): boolean =>
+  branch !== null && !branch.can_commit.allowed && branch.can_commit.reason === 'branch_protected';
+
+/** Saves what the editor holds. @param resolution of the clash that the save before has met */
+export async function saveEntry(
+  editor: Editor,
+  target: Target,
+  resolution?: { clash: Clash; input: ResolutionInput },
+): Promise<Saved> {
+  const { place, collection, slug, branch } = target;
+  const { organization, project } = place;
+  if (branch && !branch.can_commit.allowed && !opensDraft(branch)) return { kind: 'fault', fault: refusalOf(branch) };
+  const sent = resolution?.clash.sent ?? editor.content();
+  const { base } = editor;
+  if (slug === null || editor.sha === null) {
+    const wanted = editor.state().slug ?? slug ?? '';
+    const draft = {
+      slug: wanted,
+      ...(sent.raw === null ? { frontmatter: sent.fields, body: sent.body } : { raw: sent.raw }),
+    };
+    if (opensDraft(branch)) return saveToDraft(editor, target, sent, { op: 'create', collection, ...draft });
+    const input = { collection, ...draft, branch: branch?.name ?? null };
+    const keyed = { ...input, idempotency_key: keyFor(input) };
+    const { data, fault } = await run(CreateEntry, { organization, project, input: keyed });
+    if (fault) return refused(editor, fault);
+    const record = data.createEntry?.record;
+    if (!record) return { kind: 'unchanged' };
+    await editor.moveTo({ ...editor.key, entry: `${collection}/${record.slug}` });
+    await settle(editor, sent, record.sha, contentOf(record));
+    editor.update({ slug: null, faults: new Map() });
+    return { kind: 'saved', slug: record.slug, draft: null, wasMerged: false };
+  }
+  const change = changeOf(base, sent);
+  if (change === null) return { kind: 'unchanged' };
+  const edit = {
+    ...change,
+    ...(change.raw !== undefined && editor.isCrlf && { raw: change.raw.replaceAll('\n', '\r\n') }),
+    sha: editor.sha,
+    on_conflict: 'merge' as const,
+    ...(resolution && { resolutions: [resolution.input] }),
+  };
+  if (opensDraft(branch)) return saveToDraft(editor, target, sent, { op: 'update', collection, slug, ...edit });
+  const { data, fault } = await run(SaveEntry, {
+    organization,
+    project,
+    input: { ...edit, collection, entry: slug, branch: branch?.name ?? null },
+  });
+  if (fault) return refused(editor, fault);
+  const saved = data.updateEntry;
+  const [conflict] = saved?.conflicts ?? [];
+  if (conflict) return { kind: 'clash', clash: { conflict, sent } };
+  if (!saved) return { kind: 'unchanged' };
+  await settle(editor, sent, saved.record.sha, contentOf(saved.record));
+  editor.update({ faults: new Map() });
+  return { kind: 'saved', slug, draft: null, wasMerged: saved.merged };
+}

@@ -1,0 +1,168 @@
+/** The body, or a whole file, as source. CodeMirror holds the text; React sees none of its key presses. */
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { markdown, markdownLanguage } from '@codemirror/lang-markdown';
+import { yaml } from '@codemirror/lang-yaml';
+import { HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import { highlightSelectionMatches, openSearchPanel, search, searchKeymap } from '@codemirror/search';
+import { Compartment, EditorState, type Extension, Transaction } from '@codemirror/state';
+import { drawSelection, EditorView, highlightSpecialChars, keymap } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import { useEffect, useRef } from 'react';
+import { nonce } from '../../lib/nonce.ts';
+import type { Editor } from './editor.ts';
+
+const highlight = HighlightStyle.define([
+  { tag: tags.heading, fontWeight: '600' },
+  { tag: tags.strong, fontWeight: '600' },
+  { tag: tags.emphasis, fontStyle: 'italic' },
+  { tag: tags.strikethrough, textDecoration: 'line-through' },
+  { tag: [tags.link, tags.url], color: 'var(--p-accent)' },
+  { tag: [tags.monospace, tags.string], color: 'var(--p-good)' },
+  { tag: [tags.processingInstruction, tags.comment, tags.meta, tags.contentSeparator], color: 'var(--p-soft)' },
+  { tag: [tags.propertyName, tags.keyword, tags.tagName, tags.attributeName], color: 'var(--p-accent)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'var(--p-warn)' },
+]);
+
+const look = EditorView.theme({
+  '&': { height: '100%', fontSize: '0.875rem', color: 'var(--p-ink)' },
+  '&.cm-focused': { outline: '2px solid var(--p-accent)', outlineOffset: '-1px' },
+  '.cm-scroller': { fontFamily: 'var(--mantine-font-family-monospace)', lineHeight: '1.6' },
+  '.cm-content': { padding: '16px 0', caretColor: 'var(--p-ink)', maxWidth: '80ch', margin: '0 auto' },
+  '.cm-line': { padding: '0 20px', unicodeBidi: 'plaintext' },
+  '.cm-cursor': { borderLeftColor: 'var(--p-ink)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
+    background: 'color-mix(in srgb, var(--p-accent) 24%, transparent)',
+  },
+  '.cm-searchMatch': { background: 'var(--p-warn-wash)', outline: '1px solid var(--p-warn)' },
+  '.cm-searchMatch-selected': { background: 'var(--p-wash)', outline: '2px solid var(--p-accent)' },
+  '.cm-selectionMatch': { background: 'var(--p-wash)' },
+  '.cm-panels': { background: 'var(--p-sunk)', color: 'var(--p-ink)', borderColor: 'var(--p-line)' },
+  '.cm-panel.cm-search': { padding: '8px 12px', fontSize: '0.8125rem' },
+  '.cm-panel.cm-search input, .cm-panel.cm-search button': { fontSize: '0.8125rem', minHeight: '28px' },
+  '.cm-textfield': { background: 'var(--p-raised)', border: '1px solid var(--p-strong-line)', borderRadius: '4px' },
+  '.cm-button': {
+    background: 'var(--p-raised)',
+    backgroundImage: 'none',
+    border: '1px solid var(--p-line)',
+    borderRadius: '4px',
+  },
+  '.cm-specialChar': { color: 'var(--p-bad)' },
+});
+
+/** Characters that change what is seen without being seen: shown as marks. */
+const unseen = highlightSpecialChars({ addSpecialChars: /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g });
+
+export interface SourceProps {
+  editor: Editor;
+  language: 'markdown' | 'yaml';
+  label: string;
+  /** Id of the element that says how to leave the editor by keyboard. */
+  describedBy: string;
+  phrases: Record<string, string>;
+  /** Files that are pasted or dropped. */
+  onFiles: (view: EditorView, files: File[], at: number) => void;
+  /** Gives the view out, for buttons beside it; null when it goes. */
+  onView: (view: EditorView | null) => void;
+}
+
+const filesIn = (data: DataTransfer | null) => [...(data?.files ?? [])];
+
+function extensions({ editor, language, label, describedBy, phrases, onFiles }: SourceProps): Extension[] {
+  return [
+    EditorView.cspNonce.of(nonce),
+    // What ends no line stays a character of the text, so that it is saved as it was.
+    EditorState.lineSeparator.of('\n'),
+    EditorState.phrases.of(phrases),
+    history(),
+    drawSelection(),
+    unseen,
+    indentOnInput(),
+    syntaxHighlighting(highlight),
+    language === 'markdown' ? markdown({ base: markdownLanguage, addKeymap: true }) : yaml(),
+    search({ top: true }),
+    highlightSelectionMatches({ minSelectionLength: 3, maxMatches: 200 }),
+    keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
+    EditorView.lineWrapping,
+    EditorView.perLineTextDirection.of(true),
+    EditorView.contentAttributes.of({
+      'aria-label': label,
+      'aria-describedby': describedBy,
+      spellcheck: language === 'markdown' ? 'true' : 'false',
+      autocorrect: 'on',
+    }),
+    look,
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) editor.textChanged();
+    }),
+    EditorView.domEventHandlers({
+      paste: (event, view) => {
+        const files = filesIn(event.clipboardData);
+        if (files.length === 0) return false;
+        event.preventDefault();
+        onFiles(view, files, view.state.selection.main.head);
+        return true;
+      },
+      drop: (event, view) => {
+        const files = filesIn(event.dataTransfer);
+        if (files.length === 0) return false;
+        event.preventDefault();
+        onFiles(view, files, view.posAtCoords({ x: event.clientX, y: event.clientY }) ?? view.state.doc.length);
+        return true;
+      },
+    }),
+  ];
+}
+
+export function openFind(view: EditorView): void {
+  openSearchPanel(view);
+}
+
+/** The editor itself. It is made anew only for another entry. */
+export function Source(props: SourceProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const { editor, language } = props;
+  useEffect(() => {
+    const parent = place.current;
+    if (!parent) return;
+    const lock = new Compartment();
+    const locked = () => {
+      const { isLocked } = editor.state();
+      return [EditorState.readOnly.of(isLocked), EditorView.editable.of(!isLocked)];
+    };
+    const view = new EditorView({
+      parent,
+      state: EditorState.create({
+        doc: editor.text,
+        extensions: [
+          lock.of(locked()),
+          extensions({ ...latest.current, onFiles: (...given) => latest.current.onFiles(...given) }),
+        ],
+      }),
+    });
+    const detach = editor.attach({
+      read: () => view.state.doc.toString(),
+      apply: (edits) =>
+        view.dispatch({
+          changes: edits.map(({ from, to, insert }) => ({ from, to, insert })),
+          annotations: Transaction.addToHistory.of(false),
+        }),
+    });
+    let wasLocked = editor.state().isLocked;
+    const stop = editor.subscribe(() => {
+      const { isLocked } = editor.state();
+      if (isLocked === wasLocked) return;
+      wasLocked = isLocked;
+      view.dispatch({ effects: lock.reconfigure(locked()) });
+    });
+    latest.current.onView(view);
+    return () => {
+      latest.current.onView(null);
+      stop();
+      detach();
+      view.destroy();
+    };
+  }, [editor, language]);
+  return <div ref={place} style={{ height: '100%' }} />;
+}

@@ -1,0 +1,254 @@
+/** The entry's editor around its state: what happens to it, its text, and beside it the fields and what else there is to know. */
+import { Alert, Button, Tabs } from '@mantine/core';
+import { useMediaQuery, useWindowEvent } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useNavigate } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { EntryBranchFragment, EntryPageQuery, ResolutionInput } from '../../documents.ts';
+import type { FormPlace } from '../../fields/form.tsx';
+import type { Fault } from '../../lib/faults.ts';
+import { useFormats } from '../../lib/format.ts';
+import type { Place } from '../../lib/place.ts';
+import { Body } from './body.tsx';
+import { openEditLock } from './edit-lock.ts';
+import classes from './entry.module.css';
+import { EntryForm } from './form.tsx';
+import { EntryHeader } from './header.tsx';
+import type { OpenedEditor } from './open-editor.ts';
+import { type Clash, opensDraft, type Saved, saveEntry } from './save.ts';
+import { uploadFile } from './upload.ts';
+
+const ConflictDialog = lazy(async () => ({ default: (await import('./conflict-dialog.tsx')).ConflictDialog }));
+const ChangesDialog = lazy(async () => ({ default: (await import('./changes-dialog.tsx')).ChangesDialog }));
+
+type Studio = NonNullable<NonNullable<EntryPageQuery['project']>['studio']>;
+
+interface WorkbenchProps {
+  opened: OpenedEditor;
+  place: Place;
+  collection: string;
+  slug: string | null;
+  branch: EntryBranchFragment | null;
+  schema: NonNullable<Studio['collection']>['schema'];
+  label: string;
+  stored: Studio['entry'];
+  news: 'none' | 'merged' | 'behind';
+  dismissNews: () => void;
+  refresh: () => void;
+}
+
+/** One tab at a time edits. @returns what takes the entry over */
+function useEditLock({ editor }: OpenedEditor): () => void {
+  const take = useRef(() => {});
+  useEffect(() => {
+    const { user, project, branch, entry } = editor.key;
+    const lock = openEditLock(
+      `portico:${[user, project, branch, entry].join(':')}`,
+      (isHeld) => editor.update({ isLocked: !isHeld }),
+      () => editor.keep(),
+    );
+    take.current = lock.take;
+    return lock.release;
+  }, [editor]);
+  return () => take.current();
+}
+
+export function Workbench(props: WorkbenchProps) {
+  const { opened, place, collection, slug, branch, schema, stored, news, refresh } = props;
+  const { editor } = opened;
+  const { t } = useTranslation(['entry', 'common']);
+  const navigate = useNavigate();
+  const formats = useFormats();
+  const isNarrow = useMediaQuery('(max-width: 1100px)');
+  const [tab, setTab] = useState<string | null>('fields');
+  const [fault, setFault] = useState<Fault | null>(null);
+  const [clash, setClash] = useState<Clash | null>(null);
+  const [isComparing, setComparing] = useState(false);
+  const [isRestoredShown, setRestoredShown] = useState(opened.restored !== 'none');
+  const takeOver = useEditLock(opened);
+  const state = useSyncExternalStore(editor.subscribe, editor.state);
+  const title = useSyncExternalStore(editor.subscribe, () => {
+    const found =
+      editor.value(`/${schema?.identifier_field ?? 'title'}`) ?? editor.value('/title') ?? editor.value('/name');
+    return typeof found === 'string' && found !== '' ? found : (stored?.title ?? slug ?? '');
+  });
+
+  const settle = (saved: Saved) => {
+    setFault(null);
+    setClash(null);
+    if (saved.kind === 'fault') {
+      setFault(saved.fault);
+      if (saved.fault.code === 'NOT_FOUND') refresh();
+      if (editor.state().faults.size > 0) setTab('fields');
+    } else if (saved.kind === 'clash') setClash(saved.clash);
+    else if (saved.kind === 'saved') {
+      setRestoredShown(false);
+      props.dismissNews();
+      if (saved.draft !== null || saved.slug !== slug)
+        navigate({
+          to: '/p/$organization/$project/content/$collection/$',
+          params: { organization: place.organization, project: place.project, collection, _splat: saved.slug },
+          search: (before) => ({ ...before, ...(saved.draft !== null && { draft: saved.draft }) }),
+          replace: true,
+        });
+      notifications.show({
+        message:
+          saved.draft !== null
+            ? t('saved_to_draft', { draft: saved.draft })
+            : t(saved.wasMerged ? 'saved_merged' : 'saved'),
+      });
+    }
+  };
+  const save = async (resolution?: { clash: Clash; input: ResolutionInput }) => {
+    if (editor.state().isSaving || editor.state().isLocked) return;
+    editor.update({ isSaving: true });
+    await editor.keep();
+    const saved = await saveEntry(editor, { place, collection, slug, branch, title }, resolution).finally(() =>
+      editor.update({ isSaving: false }),
+    );
+    settle(saved);
+  };
+  useWindowEvent('keydown', (event) => {
+    if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+    event.preventDefault();
+    if (!event.isComposing && !event.repeat) void save();
+  });
+  useWindowEvent('pagehide', () => void editor.keep());
+  useWindowEvent('beforeunload', (event) => {
+    if (editor.state().keeping === 'refused' && editor.isChanged()) event.preventDefault();
+  });
+
+  const path = stored?.path ?? null;
+  const { organization, project } = place;
+  const branchName = place.draft ?? null;
+  const formPlace: FormPlace = useMemo(
+    () => ({
+      organization,
+      project,
+      branch: branchName,
+      collection,
+      path,
+      mediaPath: schema?.media_path ?? null,
+      upload: async (file, directory) => {
+        if (!branch) throw new Error(t('branch_gone'));
+        if (opensDraft(branch)) throw new Error(t('upload_needs_draft'));
+        return uploadFile({ organization, project, draft: branchName ?? undefined }, branch, file, directory);
+      },
+    }),
+    [organization, project, branchName, collection, path, schema?.media_path, branch, t],
+  );
+  const isRaw = editor.isRaw;
+  const isData = !isRaw && /\.(ya?ml|json|toml)$/.test(path ?? '');
+  const hasText = isRaw || !isData;
+  const at = opened.at === null ? '' : formats.time(new Date(opened.at).toISOString());
+  const body = hasText && (
+    <section className={classes.body} aria-label={t(isRaw ? 'whole_file' : 'text')}>
+      <Body editor={editor} place={formPlace} isRaw={isRaw} language="markdown" />
+    </section>
+  );
+  return (
+    <div className={classes.page} lang={stored?.locale ?? undefined}>
+      <EntryHeader
+        editor={editor}
+        place={place}
+        collection={collection}
+        label={props.label}
+        title={title}
+        slug={slug}
+        stored={stored}
+        opensDraft={opensDraft(branch)}
+        onSave={() => save()}
+        onCompare={() => setComparing(true)}
+      />
+      {state.isLocked && (
+        <div className={classes.banner} data-kind="warn" role="status">
+          <p>{t('locked')}</p>
+          <Button size="compact-sm" variant="default" onClick={takeOver}>
+            {t('edit_here')}
+          </Button>
+        </div>
+      )}
+      {state.keeping === 'refused' && (
+        <div className={classes.banner} data-kind="bad" role="alert">
+          <p>{t('storage_refused')}</p>
+        </div>
+      )}
+      {stored?.error && isRaw && (
+        <div className={classes.banner} data-kind="bad" role="alert">
+          <p>
+            {t('unreadable', { line: stored.error.line, column: stored.error.column, reason: stored.error.message })}
+          </p>
+        </div>
+      )}
+      {isRestoredShown && (
+        <div className={classes.banner} data-kind={opened.restored === 'behind' ? 'warn' : 'plain'} role="status">
+          <p>{t(`restored_${opened.restored as 'restored'}`, { time: at })}</p>
+          {opened.restored !== 'gone' && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              onClick={async () => {
+                setRestoredShown(false);
+                await editor.discard();
+                refresh();
+              }}
+            >
+              {t('discard')}
+            </Button>
+          )}
+          <Button size="compact-sm" variant="subtle" onClick={() => setRestoredShown(false)}>
+            {t('keep')}
+          </Button>
+        </div>
+      )}
+      {news !== 'none' && (
+        <div className={classes.banner} data-kind={news === 'behind' ? 'warn' : 'plain'} role="status">
+          <p>{t(news === 'merged' ? 'news_merged' : 'news_behind')}</p>
+          <Button size="compact-sm" variant="subtle" onClick={props.dismissNews}>
+            {t('common:close')}
+          </Button>
+        </div>
+      )}
+      {fault && (
+        <Alert
+          color="red"
+          role="alert"
+          withCloseButton
+          closeButtonLabel={t('common:close')}
+          onClose={() => setFault(null)}
+        >
+          {fault.message}
+        </Alert>
+      )}
+      <div className={classes.work} data-form={hasText ? 'beside' : 'only'}>
+        {!isNarrow && body}
+        <Tabs value={tab} onChange={setTab} className={classes.panel} keepMounted={false}>
+          <Tabs.List>
+            {isNarrow && hasText && <Tabs.Tab value="text">{t('text')}</Tabs.Tab>}
+            <Tabs.Tab value="fields">{t('fields')}</Tabs.Tab>
+          </Tabs.List>
+          <div className={classes.panelText}>
+            {isNarrow && hasText && <Tabs.Panel value="text">{body}</Tabs.Panel>}
+            <Tabs.Panel value="fields" keepMounted>
+              {!isRaw && (
+                <EntryForm
+                  editor={editor}
+                  place={formPlace}
+                  schema={schema?.json_schema}
+                  isInferred={schema?.inferred ?? false}
+                />
+              )}
+            </Tabs.Panel>
+          </div>
+        </Tabs>
+      </div>
+      <Suspense>
+        {clash && (
+          <ConflictDialog clash={clash} onClose={() => setClash(null)} onResolve={(input) => save({ clash, input })} />
+        )}
+        {isComparing && <ChangesDialog editor={editor} onClose={() => setComparing(false)} onSave={() => save()} />}
+      </Suspense>
+    </div>
+  );
+}

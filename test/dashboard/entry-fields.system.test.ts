@@ -1,0 +1,131 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { expectGoodPage, withDashboard } from '../support/dashboard.ts';
+import {
+  editorReady,
+  expectDiff,
+  freshEntry,
+  saveButton,
+  saveState,
+  seedEditor,
+  stored,
+} from '../support/entry-editor.ts';
+
+const dashboard = withDashboard();
+beforeAll(() => seedEditor(dashboard.app));
+
+const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true });
+
+/** What is edited by which name, and the lines of the file that differ then. */
+const edits: [widget: string, edit: (page: Page) => Promise<unknown>, lines: string[]][] = [
+  [
+    'text',
+    (page) => field(page, 'Title').fill('Omega'),
+    ['-title: "Alpha"   # quoted on purpose', '+title: "Omega"   # quoted on purpose'],
+  ],
+  ['long text', (page) => field(page, 'Summary').fill('Long.'), ['-summary: Short.', '+summary: Long.']],
+  ['date', (page) => field(page, 'Date').fill('2026-04-02'), ['-date: 2026-03-01', '+date: 2026-04-02']],
+  [
+    'time of a date',
+    (page) => page.getByLabel('Time of Starts').fill('11:30:00'),
+    ['-starts: 2026-03-01T10:00:00Z', '+starts: 2026-03-01T11:30:00Z'],
+  ],
+  ['switch', (page) => page.getByRole('switch', { name: 'Draft' }).click(), ['-draft: true', '+draft: false']],
+  ['number', (page) => field(page, 'Rating').fill('4.5'), ['-rating: 4', '+rating: 4.5']],
+  [
+    'select',
+    async (page) => {
+      await page.getByRole('combobox', { name: 'Season' }).click();
+      await page.getByRole('option', { name: 'autumn' }).click();
+    },
+    ['-season: spring', '+season: autumn'],
+  ],
+  [
+    'tags',
+    async (page) => {
+      await page.getByRole('combobox', { name: 'Tags' }).fill('three');
+      await page.keyboard.press('Enter');
+    },
+    ['-tags: [one, two]', '+tags: [one, two, three]'],
+  ],
+  [
+    'colour',
+    (page) => page.getByLabel('Color', { exact: true }).fill('#112233'),
+    ["-color: '#aabbcc'", "+color: '#112233'"],
+  ],
+  [
+    'address',
+    (page) => field(page, 'Website').fill('https://example.com/'),
+    ['-website: https://example.org/', '+website: https://example.com/'],
+  ],
+  [
+    'relation',
+    async (page) => {
+      await page.getByRole('combobox', { name: 'Author' }).fill('Bob');
+      await page.getByRole('option', { name: /bob/ }).click();
+    },
+    ['-author: ada', '+author: bob'],
+  ],
+  [
+    'field of an object',
+    (page) => field(page, 'City').fill('Bruges'),
+    ['-  city: Ghent   # old town', '+  city: Bruges   # old town'],
+  ],
+  [
+    'order of a list',
+    (page) => page.getByRole('button', { name: 'Move Steps 2 up' }).click(),
+    ['-  - name: Dig', '-    minutes: 10', '-  - name: Sow', '+  - name: Sow', '+  - name: Dig', '+    minutes: 10'],
+  ],
+  [
+    'typed block',
+    (page) => field(page, 'Words').fill('So it was.'),
+    ['-    words: So it is.', '+    words: So it was.'],
+  ],
+  [
+    'YAML',
+    (page) => field(page, 'Extra').fill('a: 2\nb: [x, y]'),
+    ['-extra: { a: 1, b: [x, y] }', '+extra: { a: 2, b: [x, y] }'],
+  ],
+  ['field the schema does not have', (page) => field(page, 'Weight').fill('8'), ['-weight: 7', '+weight: 8']],
+];
+
+describe('a field edited in the form', () => {
+  test.each(edits)('of kind %s changes nothing else in the file', async (widget, edit, lines) => {
+    const { app } = dashboard;
+    const slug = `en/${widget.replaceAll(' ', '-').toLowerCase()}`;
+    const page = await dashboard.open(await freshEntry(app, slug));
+    await expectDiff(app, page, slug, () => edit(page), lines);
+  });
+});
+
+test('an optional field that is emptied goes from the file', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/emptied'));
+  await expectDiff(app, page, 'en/emptied', () => field(page, 'Summary').fill(''), ['-summary: Short.']);
+});
+
+test('a fault of a field stands beside it, and nothing is saved', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/faulty'));
+  await editorReady(page);
+  const before = await stored(app, 'en/faulty');
+  await field(page, 'Title').fill('x'.repeat(5000));
+  await saveState(page, 'All changes saved in this browser');
+  await saveButton(page).click();
+  await page
+    .getByText(/at most 80 characters/)
+    .first()
+    .waitFor();
+  expect(await field(page, 'Title').getAttribute('aria-invalid')).toBe('true');
+  expect(await stored(app, 'en/faulty')).toBe(before);
+  await field(page, 'Title').fill('Short');
+  await saveButton(page).click();
+  await saveState(page, 'Nothing to save');
+  expect(await stored(app, 'en/faulty')).toContain('title: "Short"');
+});
+
+test('the page is good in both themes and at three widths', async () => {
+  const page = await dashboard.open(await freshEntry(dashboard.app, 'en/looks'));
+  await editorReady(page);
+  await expectGoodPage(page);
+});

@@ -2,7 +2,12 @@
  * Colours, sizes and letters of the dashboard; nothing else names a colour. Paper, ink and one accent, lines instead of shadows.
  * Each colour has one value for light and one for dark, with at least 4.5:1 where it carries text (WCAG 2.2, 1.4.3).
  */
-import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+import {
+  type CSSVariablesResolver,
+  createTheme,
+  defaultVariantColorsResolver,
+  type MantineColorsTuple,
+} from '@mantine/core';
 
 const teal: MantineColorsTuple = [
   '#eef6f4',
@@ -15,6 +20,44 @@ const teal: MantineColorsTuple = [
   '#0c4f4c',
   '#0a403e',
   '#073130',
+];
+
+/** Mantine's own greys and reds, of the same paper and ink. */
+const gray: MantineColorsTuple = [
+  '#f8f6f0',
+  '#f3f1e9',
+  '#e9e6dc',
+  '#dedacd',
+  '#c9c5b6',
+  '#a9a698',
+  '#8d8f84',
+  '#5a6058',
+  '#3a403a',
+  '#20251f',
+];
+const dark: MantineColorsTuple = [
+  '#e7e5dd',
+  '#c9c8c0',
+  '#a3a89f',
+  '#767d7f',
+  '#4a5154',
+  '#31373a',
+  '#1c2023',
+  '#15181a',
+  '#101315',
+  '#0b0d0f',
+];
+const red: MantineColorsTuple = [
+  '#fae9e7',
+  '#f5cfcb',
+  '#f0a09b',
+  '#e47b76',
+  '#d4524f',
+  '#bd3538',
+  '#a3252c',
+  '#8a1d24',
+  '#71171d',
+  '#571116',
 ];
 
 /** Name: light, dark. In stylesheets `var(--p-<name>)`. */
@@ -72,10 +115,21 @@ const noMotion = { transitionProps: { duration: 0 } };
 const quick = { transitionProps: { duration: 120 } };
 
 export const theme = createTheme({
-  colors: { teal },
+  colors: { teal, gray, dark, red },
   primaryColor: 'teal',
   primaryShade: 6,
   autoContrast: true,
+  // The accent is light in the dark theme, where white on it could not be read.
+  variantColorResolver: (input) => {
+    const colours = defaultVariantColorsResolver(input);
+    if (input.variant !== 'filled' || input.color !== 'teal') return colours;
+    return {
+      ...colours,
+      background: 'var(--mantine-primary-color-filled)',
+      hover: 'var(--mantine-primary-color-filled-hover)',
+      color: 'var(--p-on-accent)',
+    };
+  },
   black: colours.ink[0],
   fontFamily: sans,
   fontFamilyMonospace: mono,
@@ -92,7 +146,9 @@ export const theme = createTheme({
   respectReducedMotion: true,
   cursorType: 'pointer',
   components: {
-    Button: { defaultProps: { size: 'sm' } },
+    Button: { defaultProps: { size: 'sm', variant: 'filled' } },
+    Checkbox: { defaultProps: { iconColor: 'var(--p-on-accent)' } },
+    Radio: { defaultProps: { iconColor: 'var(--p-on-accent)' } },
     TextInput: { defaultProps: { size: 'sm' } },
     Modal: {
       defaultProps: {
@@ -102,8 +158,12 @@ export const theme = createTheme({
         closeButtonProps: { 'aria-label': '×' },
       },
     },
+    // A header of the page it is not.
+    ModalHeader: { defaultProps: { role: 'presentation' } },
+    DrawerHeader: { defaultProps: { role: 'presentation' } },
     Drawer: { defaultProps: { ...quick, overlayProps: { backgroundOpacity: 0.4 } } },
     Menu: { defaultProps: { ...noMotion, shadow: 'none' } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': '×' } } },
     Popover: { defaultProps: noMotion },
     Tooltip: { defaultProps: { openDelay: 400, ...noMotion } },
     Select: { defaultProps: { comboboxProps: noMotion, size: 'sm', allowDeselect: false } },

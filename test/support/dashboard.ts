@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { User } from '../../src/domain/users/user.entity.ts';
 import type { Preset } from '../../src/kernel/actor.ts';
 import { startTestApp, type TestApp } from './app.ts';
 import { makePerson, signedIn } from './browser.ts';
@@ -25,6 +26,8 @@ interface Visitor {
   role?: Preset;
   size?: { width: number; height: number };
   colorScheme?: 'light' | 'dark';
+  /** That the account has chosen. */
+  language?: 'en' | 'de';
 }
 
 export interface Dashboard {
@@ -114,7 +117,8 @@ export function withDashboard(environment: Record<string, string> = {}): Dashboa
     get app() {
       return started();
     },
-    async open(path, { email = 'ada@example.org', role = 'owner', size = wide, colorScheme = 'light' } = {}) {
+    async open(path, visitor = {}) {
+      const { email = 'ada@example.org', role = 'owner', size = wide, colorScheme = 'light', language } = visitor;
       const { url } = started();
       const context = await (browser as Browser).newContext({
         viewport: size,
@@ -136,6 +140,10 @@ export function withDashboard(environment: Record<string, string> = {}): Dashboa
         });
       });
       if (email !== null) await context.addCookies([{ name: 'portico', value: await signIn(email, role), url }]);
+      if (email !== null && language) {
+        const em = started().services.orm.em.fork();
+        await em.nativeUpdate(User, { email }, { preferences: { language } });
+      }
       const page = await context.newPage();
       await page.goto(`${url}${path}`);
       return page;
@@ -188,4 +196,12 @@ export async function expectGoodPage(page: Page): Promise<void> {
   }
   for (const width of [middle, narrow, wide]) await expectToFit(page, width);
   await page.setViewportSize(size);
+}
+
+/** Expects of a page that it shows this text, and no key of a text that its language lacks. */
+export async function expectTexts(page: Page, language: 'en' | 'de', text: string): Promise<void> {
+  await page.getByText(text).first().waitFor();
+  expect(await page.locator('html').getAttribute('lang')).toBe(language);
+  const shown = await page.locator('body').innerText();
+  expect(shown.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []).toEqual([]);
 }

@@ -12,11 +12,14 @@ export interface Task {
   state: 'running' | 'done' | 'failed' | 'cancelled';
   /** Page with the result. */
   link: string | null;
-  cancel: () => void;
+  /** null: it goes on at the server, which cannot stop it. */
+  cancel: (() => void) | null;
 }
 
 interface Work {
   title: string;
+  /** Default: true. */
+  isCancellable?: boolean;
   /** Calls back with its progress; ends when `signal` is aborted. @returns the page with its result, if it has one */
   run: (report: (progress: number | null, detail?: string) => void, signal: AbortSignal) => Promise<string | undefined>;
 }
@@ -31,7 +34,7 @@ function update(id: number, change: Partial<Task>): void {
 }
 
 /** Begins long work. Its failure is kept in the tray, and is not thrown. */
-export async function startTask({ title, run }: Work): Promise<void> {
+export async function startTask({ title, isCancellable = true, run }: Work): Promise<void> {
   const id = ++last;
   const controller = new AbortController();
   const task: Task = {
@@ -41,7 +44,7 @@ export async function startTask({ title, run }: Work): Promise<void> {
     detail: '',
     state: 'running',
     link: null,
-    cancel: () => controller.abort(),
+    cancel: isCancellable ? () => controller.abort() : null,
   };
   tasks = [task, ...tasks];
   update(id, {});

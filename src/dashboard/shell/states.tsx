@@ -11,13 +11,15 @@ interface NoticeProps {
   /** What to do about it. */
   action?: ReactNode;
   role?: 'alert' | 'status';
+  /** Level of its heading: 1 where it stands for the whole page. */
+  order?: 1 | 2;
 }
 
 /** A page or part that has nothing to show says why, and what to do first. */
-export function Notice({ title, children, action, role }: NoticeProps) {
+export function Notice({ title, children, action, role, order = 2 }: NoticeProps) {
   return (
     <div className={classes.notice} role={role}>
-      <Title order={2} size="h2">
+      <Title order={order} size="h2">
         {title}
       </Title>
       {children && (
@@ -30,18 +32,34 @@ export function Notice({ title, children, action, role }: NoticeProps) {
   );
 }
 
-export function NotFound() {
+function Missing({ order }: { order: 1 | 2 }) {
   const { t } = useTranslation();
-  return <Notice title={t('not_found')}>{t('not_found_lead')}</Notice>;
+  return (
+    <Notice title={t('not_found')} order={order}>
+      {t('not_found_lead')}
+    </Notice>
+  );
 }
 
-/** A page that could not be loaded. */
-export function Failure({ fault, onRetry }: { fault: Fault; onRetry?: () => void }) {
+/** Stands for a page at an address that has none. */
+export function NotFound() {
+  return <Missing order={1} />;
+}
+
+interface FailureProps {
+  fault: Fault;
+  onRetry?: () => void;
+  /** As of a notice. */
+  order?: 1 | 2;
+}
+
+/** A page, or a part of one, that could not be loaded. */
+export function Failure({ fault, onRetry, order = 2 }: FailureProps) {
   const { t } = useTranslation();
-  if (fault.code === 'NOT_FOUND') return <NotFound />;
+  if (fault.code === 'NOT_FOUND') return <Missing order={order} />;
   if (fault.code === 'FORBIDDEN')
     return (
-      <Notice title={t('forbidden')} role="alert">
+      <Notice title={t('forbidden')} role="alert" order={order}>
         {fault.message}
       </Notice>
     );
@@ -51,7 +69,7 @@ export function Failure({ fault, onRetry }: { fault: Fault; onRetry?: () => void
     </Button>
   );
   return (
-    <Notice title={t('failed')} role="alert" action={action}>
+    <Notice title={t('failed')} role="alert" action={action} order={order}>
       {fault.message}
     </Notice>
   );

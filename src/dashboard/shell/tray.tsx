@@ -10,9 +10,11 @@ function TaskRow({ task }: { task: Task }) {
       <Group justify="space-between" wrap="nowrap" gap="xs">
         {task.link ? <a href={task.link}>{task.title}</a> : <Text size="sm">{task.title}</Text>}
         {task.state === 'running' ? (
-          <Button size="compact-xs" variant="subtle" onClick={task.cancel}>
-            {t('common:cancel')}
-          </Button>
+          task.cancel && (
+            <Button size="compact-xs" variant="subtle" onClick={task.cancel}>
+              {t('common:cancel')}
+            </Button>
+          )
         ) : (
           <Text size="xs" c={task.state === 'failed' ? 'var(--p-bad)' : 'dimmed'} role="status">
             {t(`task_${task.state}`)}

@@ -15,4 +15,12 @@ export default {
   not_found_lead: 'Es wurde umbenannt oder gelöscht, oder die Adresse ist falsch.',
   forbidden: 'Das dürfen Sie nicht sehen',
   failed: 'Das konnte nicht geladen werden',
+  type_name: 'Geben Sie zur Bestätigung {{name}} ein',
+  copy_what: 'Kopieren: {{what}}',
+  of_total: '{{total}} insgesamt',
+  first_page: 'Erste Seite',
+  next_page: 'Nächste Seite',
+  saved: 'Gespeichert',
+  name: 'Name',
+  actions_for: 'Aktionen für {{name}}',
 };

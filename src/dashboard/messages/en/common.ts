@@ -15,4 +15,12 @@ export default {
   not_found_lead: 'It was renamed or deleted, or the address is wrong.',
   forbidden: 'This is not for you to see',
   failed: 'This could not be loaded',
+  type_name: 'Type {{name}} to confirm',
+  copy_what: 'Copy: {{what}}',
+  of_total: '{{total}} in all',
+  first_page: 'First page',
+  next_page: 'Next page',
+  saved: 'Saved',
+  name: 'Name',
+  actions_for: 'Actions for {{name}}',
 };

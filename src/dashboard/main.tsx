@@ -8,7 +8,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Provider } from 'urql';
 import { client } from './lib/client.ts';
-import { languageFor, setLanguage } from './lib/i18n.ts';
+import { firstLanguage, setLanguage } from './lib/i18n.ts';
 import { nonce } from './lib/nonce.ts';
 import { router } from './routes.tsx';
 import { resolveVariables, theme } from './theme.ts';
@@ -23,7 +23,7 @@ trustedTypes?.createPolicy('default', { createHTML: (text) => (text.includes('<'
 const root = document.getElementById('root');
 if (!root) throw new Error('The page has no place for the dashboard');
 // Texts are not to change their language after they are shown.
-await setLanguage(languageFor(document.documentElement.dataset.language));
+await setLanguage(firstLanguage());
 createRoot(root).render(
   <StrictMode>
     <MantineProvider

@@ -6,7 +6,11 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import type { FunctionComponent } from 'react';
 import { z } from 'zod/mini';
 import { prefetch } from './lib/client.ts';
+import { accountQuery } from './pages/account/account-query.ts';
 import { entryQuery } from './pages/entry/entry-query.ts';
+import { headQuery, tabQueries, tabs } from './pages/organization/organization-query.ts';
+import { settingsQuery } from './pages/settings/settings-query.ts';
+import { startQuery } from './pages/start/start-query.ts';
 import { projectQuery } from './shell/project-query.ts';
 import { Root } from './shell/root.tsx';
 import { NotFound } from './shell/states.tsx';
@@ -16,6 +20,18 @@ import { NotFound } from './shell/states.tsx';
  */
 const part = (load: () => Promise<unknown>, name: string): FunctionComponent =>
   lazyRouteComponent(load as () => Promise<Record<string, FunctionComponent>>, name) as FunctionComponent;
+
+/** A parameter that a person may have changed by hand: what is not of its kind counts as absent. */
+const text = z.catch(z.optional(z.string()), undefined);
+const organizationSearch = z.object({
+  tab: z.catch(z.optional(z.enum(tabs)), undefined),
+  after: text,
+  actor: text,
+  action: text,
+  subject: text,
+  since: text,
+  until: text,
+});
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 
@@ -56,6 +72,7 @@ const inside = createRoute({
 const start = createRoute({
   getParentRoute: () => inside,
   path: '/',
+  loader: () => prefetch(startQuery()),
   component: part(() => import('./pages/start/start-page.tsx'), 'StartPage'),
 });
 
@@ -71,11 +88,18 @@ const project = createRoute({
 const organization = createRoute({
   getParentRoute: () => inside,
   path: '/o/$organization',
+  validateSearch: organizationSearch,
+  loaderDeps: ({ search }) => search,
+  loader: ({ params: { organization }, deps }) => {
+    prefetch(headQuery(organization));
+    prefetch(tabQueries[deps.tab ?? 'projects'](organization, deps) as never);
+  },
   component: part(() => import('./pages/organization/organization-page.tsx'), 'OrganizationPage'),
 });
 const ownAccount = createRoute({
   getParentRoute: () => inside,
   path: '/account',
+  loader: () => prefetch(accountQuery()),
   component: part(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
 });
 const home = createRoute({
@@ -134,6 +158,7 @@ const workflows = createRoute({
 const settings = createRoute({
   getParentRoute: () => project,
   path: '/settings',
+  loader: ({ params }) => prefetch(settingsQuery(params)),
   component: part(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
 });
 

@@ -32,7 +32,7 @@ function keptBy(request: Request) {
   return { checks: { state: of('state'), nonce: of('nonce'), verifier: of('verifier') }, isLink: kept.has('link') };
 }
 
-/** Sends the browser to the page that shows who is signed in, or with the code of a refusal why not (`assets/account.js` has the texts). */
+/** Sends the browser to the page that shows who is signed in, or with the code of a refusal why not (the dashboard has the texts). */
 function goTo(response: Response, { public_url }: { public_url: string }, code?: ErrorCode): void {
   response.redirect(303, `${public_url}/sign-in${code === undefined ? '' : `#${code}`}`);
 }

@@ -16,6 +16,7 @@ test('the navigation of a project names its pages', async () => {
     'Site',
     'Workflows',
     'Settings',
+    'Organisation',
   ]);
   const { ProjectFrame } = await dashboard.statementsOf(page);
   expect(ProjectFrame).toBeGreaterThan(0);

@@ -29,13 +29,20 @@ void i18n.use(initReactI18next).init({
   returnNull: false,
 });
 
-export const isLanguage = (code: string): code is Language => Object.hasOwn(languages, code);
+const isLanguage = (code: string): code is Language => Object.hasOwn(languages, code);
 
-/** The language chosen in the account, otherwise the first one of the browser that there is. */
-export const languageFor = (chosen: string | null | undefined): Language =>
-  [chosen ?? '', ...navigator.languages.map((code) => code.slice(0, 2))].find(isLanguage) ?? 'en';
+const storageKey = 'portico:language';
 
-export async function setLanguage(code: Language): Promise<void> {
+/** The language of the account that was last used in this browser, otherwise the first one of the browser that there is. */
+export function firstLanguage(): Language {
+  const kept = localStorage.getItem(storageKey) ?? '';
+  return [kept, ...navigator.languages.map((code) => code.slice(0, 2))].find(isLanguage) ?? 'en';
+}
+
+/** Shows all texts in another language. One there are no texts for, which only the API sets, changes nothing. */
+export async function setLanguage(code: string): Promise<void> {
+  if (!isLanguage(code)) return;
+  localStorage.setItem(storageKey, code);
   if (code !== 'en' && !i18n.hasResourceBundle(code, 'common')) {
     const messages = await loaders[code]();
     for (const [namespace, texts] of Object.entries(messages)) i18n.addResourceBundle(code, namespace, texts);

@@ -63,8 +63,16 @@ export function ProofDialog() {
     else close(true);
   };
   const isSession = request?.proof === 'session';
+  const wrong: Record<string, string> = { unauthenticated: t('wrong_sign_in'), forbidden: t('wrong_password') };
+  const explained = fault && (wrong[fault.reason] ?? fault.message);
   return (
-    <Modal opened={request !== null} onClose={() => close(false)} title={t(isSession ? 'ended' : 'confirm')}>
+    <Modal
+      opened={request !== null}
+      onClose={() => close(false)}
+      title={t(isSession ? 'ended' : 'confirm')}
+      // Above the dialog in which the command was given.
+      zIndex={400}
+    >
       <form onSubmit={submit}>
         <Stack>
           <Text size="sm">{t(isSession ? 'ended_lead' : 'confirm_lead')}</Text>
@@ -83,7 +91,7 @@ export function ProofDialog() {
             autoComplete="current-password"
             value={password}
             onChange={(event) => setPassword(event.currentTarget.value)}
-            error={fault?.message}
+            error={explained}
             data-autofocus
             required
           />

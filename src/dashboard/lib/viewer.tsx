@@ -1,6 +1,7 @@
 import { createContext, type ReactNode, use } from 'react';
 import { useQuery } from 'urql';
 import { type Permission, Viewer, type ViewerQuery } from '../documents.ts';
+import { client } from './client.ts';
 
 const ViewerContext = createContext<ViewerQuery | null>(null);
 
@@ -9,6 +10,10 @@ export function ViewerProvider({ children, waiting }: { children: ReactNode; wai
   const [{ data }] = useQuery({ query: Viewer });
   return data ? <ViewerContext value={data}>{children}</ViewerContext> : waiting;
 }
+
+/** Asks again, after a command whose answer does not say what it changed of it. */
+export const refreshViewer = (): Promise<unknown> =>
+  client.query(Viewer, {}, { requestPolicy: 'network-only' }).toPromise();
 
 /** Who is signed in (`me`, null for nobody), and what the server offers for it (`instance`). */
 export function useViewer(): ViewerQuery {

@@ -5,7 +5,9 @@ import { IconMenu2, IconMoon, IconSearch, IconSun, IconX } from '@tabler/icons-r
 import { Link, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useSavePreferences } from '../lib/preferences.ts';
 import { signOut } from '../lib/sign-out.ts';
+import { useSingleKey } from '../lib/single-key.ts';
 import { useViewer } from '../lib/viewer.tsx';
 import classes from './frame.module.css';
 import { Tray } from './tray.tsx';
@@ -21,7 +23,8 @@ interface FrameProps {
 
 function ThemeSwitch() {
   const { t } = useTranslation(['frame', 'common', 'session']);
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { colorScheme } = useMantineColorScheme();
+  const save = useSavePreferences();
   const isDark =
     colorScheme === 'dark' || (colorScheme === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
   return (
@@ -29,7 +32,7 @@ function ThemeSwitch() {
       variant="subtle"
       color="gray"
       aria-label={t(isDark ? 'to_light' : 'to_dark')}
-      onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
+      onClick={() => save({ theme: isDark ? 'light' : 'dark' })}
     >
       {isDark ? <IconSun size={18} /> : <IconMoon size={18} />}
     </ActionIcon>
@@ -74,6 +77,7 @@ function Search() {
     event.preventDefault();
     setOpened((count) => count + 1);
   });
+  useSingleKey('/', () => setOpened((count) => count + 1));
   return (
     <>
       <UnstyledButton

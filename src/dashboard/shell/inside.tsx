@@ -1,13 +1,16 @@
+import { useMantineColorScheme } from '@mantine/core';
 import { Outlet, useNavigate, useRouter } from '@tanstack/react-router';
-import { useEffect } from 'react';
-import { isLanguage, setLanguage } from '../lib/i18n.ts';
+import { useEffect, useState } from 'react';
+import { i18n, setLanguage } from '../lib/i18n.ts';
+import { schemeOf } from '../lib/preferences.ts';
 import { useViewer } from '../lib/viewer.tsx';
 
-/** Around the pages for people who are signed in; leads all others to where they can. */
+/** Around the pages for people who are signed in, in their language and theme; leads all others to where they can. */
 export function Inside() {
   const { me, instance } = useViewer();
   const navigate = useNavigate();
   const router = useRouter();
+  const { setColorScheme } = useMantineColorScheme();
   const isAllowed = me !== null;
   useEffect(() => {
     if (isAllowed) return;
@@ -16,9 +19,15 @@ export function Inside() {
     if (instance?.setup_required) navigate({ to: '/setup', replace: true });
     else navigate({ to: '/sign-in', search: href === '/' ? {} : { next: href }, replace: true });
   }, [isAllowed, instance, navigate, router]);
-  const language = me?.preferences?.language;
+
+  const { language, theme } = me?.preferences ?? {};
   useEffect(() => {
-    if (language && isLanguage(language)) setLanguage(language);
+    if (theme) setColorScheme(schemeOf(theme));
+  }, [theme, setColorScheme]);
+  // Texts do not change their language under a reader's eyes: another one than this browser's last is loaded first.
+  const [isReady, setReady] = useState(!language || language === i18n.language);
+  useEffect(() => {
+    if (language) void setLanguage(language).then(() => setReady(true));
   }, [language]);
-  return isAllowed ? <Outlet /> : null;
+  return isAllowed && isReady ? <Outlet /> : null;
 }

@@ -3,6 +3,7 @@ import { Menu, UnstyledButton } from '@mantine/core';
 import {
   IconArticle,
   IconBinaryTree,
+  IconBuilding,
   IconChevronDown,
   IconFolder,
   IconGitBranch,
@@ -75,6 +76,12 @@ function Navigation({ place, studio }: { place: Place; studio: Studio | undefine
           )}
         </li>
       ))}
+      <li className={classes.apart}>
+        <Link to="/o/$organization" params={{ organization }} search={{}} className={classes.link}>
+          <IconBuilding size={16} stroke={1.6} />
+          {t('organization')}
+        </Link>
+      </li>
     </ul>
   );
 }
@@ -136,7 +143,7 @@ export function ProjectFrame(): ReactNode {
   );
   return (
     <Frame bar={bar} navigation={<Navigation place={place} studio={studio} />}>
-      {fault && !project ? <Failure fault={fault} onRetry={refresh} /> : <Outlet />}
+      {fault && !project ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Outlet />}
     </Frame>
   );
 }

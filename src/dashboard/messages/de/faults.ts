@@ -6,4 +6,14 @@ export default {
     'Auf dem Server ist etwas schiefgegangen. Versuchen Sie es noch einmal; wenn es so bleibt, steht der Grund in seinem Protokoll.',
   unavailable: 'Der Server ist überlastet, oder seine Datenbank fehlt. Versuchen Sie es gleich noch einmal.',
   storage_full: 'Die Festplatte des Servers ist voll. Es wurde nichts gespeichert.',
+  rate_limited: 'Zu viele Versuche. Warten Sie einen Moment, und versuchen Sie es noch einmal.',
+  request_timeout: 'Der Server hat zu lange auf die Anfrage gewartet. Versuchen Sie es noch einmal.',
+  git_timeout:
+    'git hat zu lange gebraucht. Versuchen Sie es noch einmal; wenn es so bleibt, ist das Repository zu groß für diesen Server.',
+  repository_unavailable: 'Das Repository ist gerade nicht zu lesen. Versuchen Sie es gleich noch einmal.',
+  branch_moved: 'Jemand hat inzwischen gespeichert. Laden Sie die Seite neu, und versuchen Sie es noch einmal.',
+  sha_mismatch: 'Jemand hat das inzwischen geändert. Es wurde nichts überschrieben.',
+  version_mismatch: 'Jemand hat das inzwischen geändert. Es wurde nichts überschrieben.',
+  precondition_failed: 'Jemand hat das inzwischen geändert. Es wurde nichts überschrieben.',
+  reauthentication_required: 'Dafür wird Ihr Passwort noch einmal gebraucht.',
 };

@@ -2,6 +2,8 @@ export default {
   sign_in: 'Anmelden',
   sign_in_lead: 'Mit der E-Mail-Adresse und dem Passwort Ihres Kontos auf diesem Server.',
   sign_in_with: 'Über {{host}} anmelden',
+  signed_in: 'Sie sind angemeldet',
+  signed_in_as: 'Sie sind als {{name}} angemeldet.',
   sign_out: 'Abmelden',
   setup: 'Das erste Konto anlegen',
   setup_lead: 'Ihm gehört die Organisation, die Sie hier nennen, und es verwaltet diesen Server.',
@@ -35,4 +37,10 @@ export default {
   refused_already_exists: 'Jenes Konto ist hier mit einem anderen verknüpft.',
   refused_reauthentication_required: 'Um ein Konto zu verknüpfen, melden Sie sich noch einmal an.',
   refused_unavailable: 'Der Anbieter ist gerade nicht zu erreichen. Versuchen Sie es noch einmal.',
+  wrong_sign_in: 'E-Mail-Adresse oder Passwort ist falsch.',
+  wrong_password: 'Das Passwort ist falsch.',
+  setup_gone:
+    'Dieser Link gilt nicht mehr: Den neuesten finden Sie im Protokoll des Servers und in dessen first-run.json.',
+  join_gone: 'Diese Einladung gilt nicht mehr: Lassen Sie sich eine neue geben.',
+  reset_gone: 'Dieser Link gilt nicht mehr: Lassen Sie sich einen neuen geben.',
 };

@@ -5,4 +5,13 @@ export default {
   internal: 'Something went wrong on the server. Try again; if it stays so, its log says why.',
   unavailable: 'The server is busy or its database is away. Try again in a moment.',
   storage_full: 'The disk of the server is full. Nothing was saved.',
+  rate_limited: 'Too many attempts. Wait a moment, then try again.',
+  request_timeout: 'The server waited too long for the request. Try again.',
+  git_timeout: 'git took too long. Try again; if it stays so, the repository is too large for this server.',
+  repository_unavailable: 'The repository cannot be read at the moment. Try again in a moment.',
+  branch_moved: 'Somebody saved meanwhile. Load the page again to see it, then do it once more.',
+  sha_mismatch: 'Somebody changed this meanwhile. Nothing was overwritten.',
+  version_mismatch: 'Somebody changed this meanwhile. Nothing was overwritten.',
+  precondition_failed: 'Somebody changed this meanwhile. Nothing was overwritten.',
+  reauthentication_required: 'This needs your password once more.',
 };

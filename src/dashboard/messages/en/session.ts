@@ -2,6 +2,8 @@ export default {
   sign_in: 'Sign in',
   sign_in_lead: 'With the e-mail and the password of your account on this server.',
   sign_in_with: 'Sign in with {{host}}',
+  signed_in: 'You are signed in',
+  signed_in_as: 'You are signed in as {{name}}.',
   sign_out: 'Sign out',
   setup: 'Make the first account',
   setup_lead: 'It owns the organisation you name here, and administers this server.',
@@ -34,4 +36,10 @@ export default {
   refused_already_exists: 'That account is linked to another account here.',
   refused_reauthentication_required: 'To link an account, sign in again first.',
   refused_unavailable: 'The provider cannot be reached at the moment. Try again.',
+  wrong_sign_in: 'E-mail or password is wrong.',
+  wrong_password: 'The password is wrong.',
+  setup_gone:
+    'This set-up link is no longer valid: the newest one is in the log of the server and in its first-run.json.',
+  join_gone: 'This invitation is no longer valid: ask for a new one.',
+  reset_gone: 'This link is no longer valid: ask for a new one.',
 };

@@ -20,6 +20,8 @@ type Values = Record<string, string | boolean>;
 interface FormProps {
   fields: readonly Field[];
   submit: string;
+  /** What a refusal means here, by the server's code. */
+  explain?: Readonly<Record<string, string>>;
   /** Sends what was filled in. */
   onSubmit: (values: Values) => Promise<{ error?: CombinedError | undefined }>;
   /** After it was accepted. */
@@ -27,7 +29,7 @@ interface FormProps {
 }
 
 /** A form that sends one command; faults stand beside their fields, and the first has the focus. */
-export function Form({ fields, submit, onSubmit, onDone }: FormProps) {
+export function Form({ fields, submit, explain = {}, onSubmit, onDone }: FormProps) {
   const [values, setValues] = useState<Values>({});
   const [fault, setFault] = useState<Fault | null>(null);
   const [isSending, setSending] = useState(false);
@@ -54,7 +56,7 @@ export function Form({ fields, submit, onSubmit, onDone }: FormProps) {
       <Stack gap="md">
         {fault && !isOfField && (
           <Alert color="red" role="alert">
-            {fault.message}
+            {explain[fault.reason] ?? fault.message}
           </Alert>
         )}
         {fields.map(({ name, label, type, autoComplete, hint, isOptional }) => {

@@ -45,7 +45,13 @@ function LinkPage({ command, fields, submit }: LinkPageProps) {
     client.mutation(documents[command], { input: { ...input, secret } } as never).toPromise();
   return (
     <Card title={t(command)} lead={t(`${command}_lead`)}>
-      <Form fields={fields} submit={submit} onSubmit={send} onDone={() => location.assign('/')} />
+      <Form
+        fields={fields}
+        submit={submit}
+        explain={{ forbidden: t(`${command}_gone`) }}
+        onSubmit={send}
+        onDone={() => location.assign('/')}
+      />
     </Card>
   );
 }

@@ -1,10 +1,12 @@
-import { Alert, Anchor, Stack } from '@mantine/core';
+import { Alert, Button, Stack } from '@mantine/core';
 import { useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { SignIn } from '../../documents.ts';
 import { client } from '../../lib/client.ts';
 import { i18n } from '../../lib/i18n.ts';
+import { keepReturn, takeReturn } from '../../lib/provider-return.ts';
+import { signOut } from '../../lib/sign-out.ts';
 import { useViewer } from '../../lib/viewer.tsx';
 import { Form } from './form.tsx';
 import { Card } from './outside.tsx';
@@ -19,13 +21,42 @@ function refusal(): string | null {
 /** Only an address of this dashboard: what stands in `next` may come from anywhere. */
 const inside = (next: string | undefined): string => (next?.match(/^\/(?![/\\])/) ? next : '/');
 
+/** Somebody is signed in here already: they may go on, or let another person in. */
+function SignedIn({ name, refused }: { name: string; refused: string | null }) {
+  const { t } = useTranslation('session');
+  return (
+    <Card title={t('signed_in')} lead={t('signed_in_as', { name })}>
+      <Stack>
+        {refused && (
+          <Alert color="red" role="alert">
+            {refused}
+          </Alert>
+        )}
+        <Button component="a" href="/">
+          {t('go_on')}
+        </Button>
+        <Button variant="default" onClick={() => signOut()}>
+          {t('sign_out')}
+        </Button>
+      </Stack>
+    </Card>
+  );
+}
+
 export function SignInPage() {
   const { t } = useTranslation('session');
   const { next } = useSearch({ from: '/account-pages/sign-in' });
-  const { instance } = useViewer();
+  const { instance, me } = useViewer();
   const [refused] = useState(refusal);
+  const [back] = useState(takeReturn);
   // Loaded anew: nothing of who was here before is to stay in memory.
   const enter = () => location.assign(inside(next));
+  const isBack = me !== null && back !== null && refused === null;
+  useEffect(() => {
+    if (isBack) location.replace(inside(back));
+  }, [isBack, back]);
+  if (isBack) return null;
+  if (me) return <SignedIn name={me.name} refused={refused} />;
   return (
     <Card title={t('sign_in')} lead={t('sign_in_lead')}>
       <Stack>
@@ -41,13 +72,18 @@ export function SignInPage() {
               { name: 'password', label: t('password'), type: 'password', autoComplete: 'current-password' },
             ]}
             submit={t('sign_in')}
+            explain={{ unauthenticated: t('wrong_sign_in') }}
             onSubmit={(input) =>
               client.mutation(SignIn, { input: input as { email: string; password: string } }).toPromise()
             }
             onDone={enter}
           />
         )}
-        {instance?.oidc && <Anchor href="/auth/oidc">{t('sign_in_with', { host: instance.oidc })}</Anchor>}
+        {instance?.oidc && (
+          <Button component="a" href="/auth/oidc" variant="default" onClick={() => keepReturn(inside(next))}>
+            {t('sign_in_with', { host: instance.oidc })}
+          </Button>
+        )}
       </Stack>
     </Card>
   );

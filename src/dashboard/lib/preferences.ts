@@ -1,0 +1,37 @@
+/**
+ * What a person has chosen for the dashboard. The account keeps it; language and theme are kept in the browser too, so that the first paint
+ * has them before it is known who is signed in.
+ */
+import { type MantineColorScheme, useMantineColorScheme } from '@mantine/core';
+import { useCallback } from 'react';
+import { type Theme, UpdatePreferences, type UpdatePreferencesMutationVariables } from '../documents.ts';
+import { type Outcome, send } from './command.ts';
+import { setLanguage } from './i18n.ts';
+import { useViewer } from './viewer.tsx';
+
+type Change = UpdatePreferencesMutationVariables['input'];
+
+export const schemeOf = (theme: Theme): MantineColorScheme => (theme === 'system' ? 'auto' : theme);
+
+/** Puts a choice into effect at once, and keeps it in the account. */
+export function useSavePreferences(): (change: Change) => Promise<Outcome<unknown>> {
+  const { setColorScheme } = useMantineColorScheme();
+  return useCallback(
+    (change) => {
+      if (change.theme) setColorScheme(schemeOf(change.theme));
+      if (change.language) void setLanguage(change.language);
+      return send(UpdatePreferences, { input: change });
+    },
+    [setColorScheme],
+  );
+}
+
+interface EditorPreferences {
+  single_keys?: boolean;
+}
+
+/** Whether shortcuts of a single key are on, which they are unless they were switched off (WCAG 2.2, 2.1.4). */
+export function useSingleKeys(): boolean {
+  const editor = useViewer().me?.preferences?.editor as EditorPreferences | null | undefined;
+  return editor?.single_keys !== false;
+}

@@ -1,0 +1,78 @@
+import { Select, Switch, TagsInput, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { UpdateRepository } from '../../documents.ts';
+import { useCommand } from '../../lib/command.ts';
+import { useCan } from '../../lib/viewer.tsx';
+import { CommandForm } from '../../parts/command-form.tsx';
+import classes from './publishing-form.module.css';
+import type { SectionProps } from './settings-query.ts';
+
+/** Which branch is published, which are protected, and where the site lies. */
+export function PublishingForm({ place, repository, branches, onChanged }: SectionProps & { branches: string[] }) {
+  const { t } = useTranslation(['settings', 'common']);
+  const can = useCan(place.organization, place.project);
+  const before = {
+    default_branch: repository.default_branch,
+    protected_branches: repository.settings.protected_branches,
+    require_pull: repository.settings.require_pull,
+    content_root: repository.content_root,
+  };
+  const [draft, setDraft] = useState(before);
+  const { run, isRunning, fault } = useCommand(UpdateRepository);
+  const change = (part: Partial<typeof before>) => setDraft({ ...draft, ...part });
+  const changed = Object.entries(draft).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof typeof before]),
+  );
+  const save = async () => {
+    const outcome = await run({ ...place, input: Object.fromEntries(changed) });
+    if (outcome.fault) return;
+    notifications.show({ message: t('common:saved') });
+    onChanged();
+  };
+  return (
+    <fieldset disabled={!can('manage_studio')} className={classes.bare}>
+      <CommandForm
+        submit={t('common:save')}
+        onSubmit={save}
+        isRunning={isRunning}
+        fault={fault}
+        beside={['/default_branch', '/protected_branches', '/content_root']}
+        isUnchanged={changed.length === 0}
+      >
+        <Select
+          label={t('default_branch')}
+          description={t('default_branch_hint')}
+          data={branches}
+          value={draft.default_branch}
+          onChange={(value) => value && change({ default_branch: value })}
+          error={fault?.fields.get('/default_branch')}
+          searchable
+        />
+        <TagsInput
+          label={t('protected_branches')}
+          description={t('protected_branches_hint')}
+          data={branches.filter((name) => !draft.protected_branches.includes(name))}
+          value={draft.protected_branches}
+          onChange={(value) => change({ protected_branches: value })}
+          error={fault?.fields.get('/protected_branches')}
+        />
+        <Switch
+          label={t('require_pull')}
+          description={t('require_pull_hint')}
+          checked={draft.require_pull}
+          onChange={(event) => change({ require_pull: event.currentTarget.checked })}
+        />
+        <TextInput
+          label={t('content_root')}
+          description={t('content_root_hint')}
+          placeholder={t('content_root_found')}
+          value={draft.content_root ?? ''}
+          onChange={({ currentTarget: { value } }) => change({ content_root: value === '' ? null : value })}
+          error={fault?.fields.get('/content_root')}
+        />
+      </CommandForm>
+    </fieldset>
+  );
+}

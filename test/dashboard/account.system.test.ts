@@ -1,0 +1,128 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { goodPassword } from '../support/browser.ts';
+import { expectGoodPage, expectTexts, withDashboard } from '../support/dashboard.ts';
+
+const dashboard = withDashboard();
+
+const open = (email: string, path = '/account'): Promise<Page> => dashboard.open(path, { email, role: 'readonly' });
+
+test('the page has no fault in either theme, fits, and asks the database little', async () => {
+  const page = await open('look@example.org');
+  await page.getByText('This one').waitFor();
+  await expectGoodPage(page);
+  const { Account = 99 } = await dashboard.statementsOf(page);
+  expect(Account).toBeLessThanOrEqual(12);
+});
+
+test('the name is changed', async () => {
+  const page = await open('named@example.org');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Zoë Quill');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved').waitFor();
+  await page.getByRole('button', { name: 'Account of Zoë Quill' }).waitFor();
+});
+
+describe('password', () => {
+  test('a wrong one is refused beside its field, a short one beside the other', async () => {
+    const page = await open('refused@example.org');
+    await page.getByRole('textbox', { name: 'Current password' }).fill('wrong');
+    await page.getByRole('textbox', { name: 'New password' }).fill('another good one');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('The password is wrong.').waitFor();
+    await page.getByRole('textbox', { name: 'Current password' }).fill(goodPassword);
+    await page.getByRole('textbox', { name: 'New password' }).fill('short');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('Must be at least 12 characters.').waitFor();
+    expect(await page.getByRole('textbox', { name: 'New password' }).inputValue()).toBe('short');
+  });
+
+  test('a new one ends all other sessions, and signs in', async () => {
+    const other = await open('changed@example.org', '/account');
+    const page = await open('changed@example.org');
+    await page.getByRole('button', { name: 'End', exact: true }).waitFor();
+    await page.getByRole('textbox', { name: 'Current password' }).fill(goodPassword);
+    await page.getByRole('textbox', { name: 'New password' }).fill('another good one');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('Your password is changed').waitFor();
+    await page.getByRole('button', { name: 'End', exact: true }).waitFor({ state: 'detached' });
+    await other.goto(`${dashboard.app.url}/account`);
+    await other.getByLabel('E-mail').fill('changed@example.org');
+    await other.getByRole('textbox', { name: 'Password' }).fill('another good one');
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByRole('heading', { name: 'Account' }).waitFor();
+    dashboard.forgive(/401/);
+  });
+});
+
+test('sessions are ended one by one, or all others at once', async () => {
+  const others = [];
+  for (let at = 0; at < 3; at += 1) others.push(await open('many@example.org'));
+  const page = await open('many@example.org');
+  const ends = page.getByRole('button', { name: 'End', exact: true });
+  await expect.poll(() => ends.count()).toBe(3);
+  await ends.first().click();
+  await expect.poll(() => ends.count()).toBe(2);
+  await page.getByRole('button', { name: 'End all others' }).click();
+  await expect.poll(() => ends.count()).toBe(0);
+  await page.getByText('This one').waitFor();
+});
+
+test('another language is spoken at once, and from the first paint on', async () => {
+  const page = await open('jana@example.org');
+  await page.getByRole('combobox', { name: 'Language' }).click();
+  await page.getByRole('option', { name: 'Deutsch' }).click();
+  await page.getByRole('heading', { name: 'Konto', exact: true }).waitFor();
+  await expectTexts(page, 'de', 'Tastenkürzel');
+  await page.addInitScript(`addEventListener('DOMContentLoaded', () => {
+    window.headings = [];
+    new MutationObserver(() => {
+      const text = document.querySelector('h1')?.textContent;
+      if (text && headings.at(-1) !== text) headings.push(text);
+    }).observe(document.body, { childList: true, subtree: true });
+  })`);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Konto', exact: true }).waitFor();
+  expect(await page.evaluate('headings')).toEqual(['Konto']);
+  // In another browser, which does not know it yet.
+  const elsewhere = await open('jana@example.org');
+  await expectTexts(elsewhere, 'de', 'Sitzungen');
+});
+
+test('time zone and theme are kept with the account', async () => {
+  const page = await open('zoned@example.org');
+  await page.getByRole('combobox', { name: 'Time zone' }).fill('Auckland');
+  await page.getByRole('option', { name: 'Pacific/Auckland' }).click();
+  await page.getByText('Dark', { exact: true }).click();
+  const scheme = (of: Page) => of.locator('html').getAttribute('data-mantine-color-scheme');
+  await expect.poll(() => scheme(page)).toBe('dark');
+  const elsewhere = await open('zoned@example.org');
+  await expect.poll(() => elsewhere.getByRole('combobox', { name: 'Time zone' }).inputValue()).toBe('Pacific/Auckland');
+  await expect.poll(() => scheme(elsewhere)).toBe('dark');
+  await elsewhere.getByRole('button', { name: 'Light theme' }).click();
+  await expect.poll(() => scheme(elsewhere)).toBe('light');
+  await elsewhere.reload();
+  await expect.poll(() => elsewhere.getByRole('radio', { name: 'Light' }).isChecked()).toBe(true);
+});
+
+test('shortcuts of a single key are switched off', async () => {
+  const page = await open('keys@example.org');
+  const single = page.getByRole('switch', { name: 'Shortcuts of a single key' });
+  expect(await single.isChecked()).toBe(true);
+  await single.click();
+  await expect.poll(() => single.isChecked()).toBe(false);
+  await page.reload();
+  await single.waitFor();
+  expect(await single.isChecked()).toBe(false);
+});
+
+test('one signs out, and in again', async () => {
+  const page = await open('out@example.org');
+  await page.getByRole('button', { name: 'Account of out' }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.waitForURL('**/sign-in');
+  await page.getByLabel('E-mail').fill('out@example.org');
+  await page.getByRole('textbox', { name: 'Password' }).fill(goodPassword);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Acme' }).waitFor();
+});

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { de } from '../../src/dashboard/messages/de/index.ts';
+import { en } from '../../src/dashboard/messages/en/index.ts';
+import { errorCodes } from '../../src/kernel/errors.ts';
+
+type Catalogue = Record<string, Record<string, string>>;
+
+/** `namespace:key` → text. */
+const textsOf = (catalogue: Catalogue): Map<string, string> =>
+  new Map(
+    Object.entries(catalogue).flatMap(([namespace, texts]) =>
+      Object.entries(texts).map(([key, text]): [string, string] => [`${namespace}:${key}`, text]),
+    ),
+  );
+
+const placeholdersOf = (text: string): string[] =>
+  [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name = '']) => name).sort();
+
+const english = textsOf(en);
+
+describe.each([['de', de]])('%s', (_code, catalogue) => {
+  const texts = textsOf(catalogue);
+
+  test('has each text of English, and no other', () => {
+    expect([...texts.keys()].sort()).toEqual([...english.keys()].sort());
+  });
+
+  test('fills in what English fills in', () => {
+    for (const [key, text] of english)
+      expect([key, placeholdersOf(texts.get(key) ?? '')]).toEqual([key, placeholdersOf(text)]);
+  });
+
+  test('has no empty text', () => {
+    expect([...texts].filter(([, text]) => text.trim() === '')).toEqual([]);
+  });
+});
+
+test('each text with a number has its forms for one and for several', () => {
+  const stems = [...english.keys()].filter((key) => key.endsWith('_one')).map((key) => key.slice(0, -'_one'.length));
+  expect(stems.filter((stem) => !english.has(`${stem}_other`))).toEqual([]);
+});
+
+/** The message of these names what is at fault (a field, a branch, a limit), which a text by code could not: it is shown in the server's English. */
+const specific = [
+  'invalid_request',
+  'invalid_path',
+  'invalid_filter',
+  'unauthenticated',
+  'forbidden',
+  'verification_required',
+  'branch_protected',
+  'not_found',
+  'already_exists',
+  'merge_conflict',
+  'name_collision',
+  'in_use',
+  'protected',
+  'limit_reached',
+  'not_mergeable',
+  'not_fast_forward',
+  'upstream_diverged',
+  'conflict',
+  'busy',
+  'too_large',
+  'unsupported_media',
+  'validation_failed',
+  'frontmatter_invalid',
+  'not_editable',
+  'invalid_name',
+  'no_common_ancestor',
+  'nothing_to_merge',
+  'upstream_unavailable',
+  // Faults of a program, which the dashboard does not make.
+  'method_not_allowed',
+  'uri_too_long',
+  'idempotency_mismatch',
+  'precondition_required',
+];
+
+test('every code of the server has a text, or is shown in the English of the server on purpose', () => {
+  const translated = errorCodes.filter((code) => english.has(`faults:${code}`));
+  expect([...translated, ...specific].sort()).toEqual([...errorCodes].sort());
+});
+
+test('a text for a fault is for a code there is', () => {
+  const known = new Set<string>([...errorCodes, 'NETWORK', 'UNAUTHENTICATED']);
+  expect(Object.keys(en.faults).filter((code) => !known.has(code))).toEqual([]);
+});

@@ -1,0 +1,191 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { importJob } from '../../src/domain/studio/repository/import-repository.ts';
+import { importJobFor } from '../../src/jobs/job-handlers.ts';
+import { seed } from '../support/app.ts';
+import { post } from '../support/conflict-site.ts';
+import { expectGoodPage, expectTexts, narrow, withDashboard } from '../support/dashboard.ts';
+import { signIn } from '../support/git-http.ts';
+import { save } from '../support/git-store.ts';
+import { hostRoot, upstreamHost } from '../support/mirror.ts';
+
+const roots = mkdtempSync(path.join(tmpdir(), 'portico-roots-'));
+const PORTICO_CA_FILE = path.join(roots, 'ca.pem');
+writeFileSync(PORTICO_CA_FILE, hostRoot);
+const dashboard = withDashboard({ PORTICO_CA_FILE, PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' });
+afterAll(() => rmSync(roots, { recursive: true, force: true }));
+
+const make = (name: string) => dashboard.app.run(createProject, { organization: 'acme', name, machine_name: name });
+const region = (page: Page, name: string) => page.getByRole('region', { name });
+
+/** Does the work that a page has begun, as the worker does, which the application of a test has not. */
+async function workOnImports(): Promise<void> {
+  const em = dashboard.app.services.orm.em.fork();
+  const rows = (await em.execute(`select id, data from pgboss.job where name = ? and state = 'created'`, [
+    importJob.name,
+  ])) as { id: string; data: unknown }[];
+  for (const { id, data } of rows) {
+    await em.execute('delete from pgboss.job where id = ?', [id]);
+    await importJobFor(dashboard.app.services).handle(importJob.payload.parse(data), AbortSignal.timeout(60_000));
+  }
+}
+
+const site = {
+  'hugo.toml': 'baseURL = "https://example.org/"\n[permalinks]\nposts = "/:year/:slug/"\n',
+  'content/posts/one.md': post({ title: 'One', draft: false, tags: ['a'] }),
+  'content/posts/two.md': post({ title: 'Two', draft: false, tags: ['b'] }),
+};
+
+describe('import', () => {
+  test('a repository that wants credentials is imported, and its progress followed', async () => {
+    await make('wanted');
+    const host = await upstreamHost();
+    await save(host.repository, site);
+    host.rules.guard = signIn('x-access-token:s3cret');
+    const page = await dashboard.open('/p/acme/wanted/settings');
+    const repository = region(page, 'Repository');
+    await repository.getByLabel('Repository to import').fill('http://127.0.0.1/site.git');
+    await repository.getByRole('button', { name: 'Import' }).click();
+    await repository.getByText('Must be https://host/path or ssh://account@host/path.').waitFor();
+    await expectGoodPage(page);
+
+    await repository.getByLabel('Repository to import').fill(host.url);
+    await repository.getByRole('combobox', { name: 'Credentials' }).click();
+    await page.getByRole('option', { name: 'Token' }).click();
+    await repository.getByRole('textbox', { name: 'Token' }).fill('wrong');
+    await repository.getByRole('button', { name: 'Import' }).click();
+    await repository.getByText('It begins in a moment.').waitFor();
+    await workOnImports();
+    await repository.getByRole('alert').getByText(`Importing ${host.url} failed`).waitFor();
+
+    await repository.getByRole('textbox', { name: 'Token' }).fill('s3cret');
+    await repository.getByRole('button', { name: 'Import' }).click();
+    await repository.getByText('It begins in a moment.').waitFor();
+    // Left, and come back to.
+    await page.reload();
+    await repository.getByText('It begins in a moment.').waitFor();
+    await workOnImports();
+    await region(page, 'Collections').getByText('content/posts').first().waitFor();
+    expect(await repository.getByLabel('Repository to import').count()).toBe(0);
+  });
+});
+
+describe('what was found', () => {
+  test('collections and addresses are shown, found again, and kept', async () => {
+    await make('found');
+    await seed(dashboard.app, site, 'found');
+    const page = await dashboard.open('/p/acme/found/settings');
+    await region(page, 'Collections').getByText('Inferred from entries').first().waitFor();
+    const addresses = region(page, 'Addresses');
+    await addresses.getByText('None saved').waitFor();
+    await addresses.getByRole('button', { name: 'Find addresses' }).click();
+    await addresses.getByText('Found: hugo').waitFor();
+    await addresses.getByText('/{year}/{slug}').first().waitFor();
+    await addresses.getByRole('button', { name: 'Keep these' }).click();
+    await page.getByText('Entries have these addresses now.').waitFor();
+    await page.reload();
+    await addresses.getByText('/{year}/{slug}').first().waitFor();
+    await seed(dashboard.app, { 'content/recipes/soup.md': post({ title: 'Soup', draft: false, tags: [] }) }, 'found');
+    await region(page, 'Collections').getByRole('button', { name: 'Read again' }).click();
+    await region(page, 'Collections').getByText('content/recipes').first().waitFor();
+    await expectGoodPage(page);
+    const { ProjectSettings = 99 } = await dashboard.statementsOf(page);
+    expect(ProjectSettings).toBeLessThanOrEqual(12);
+  });
+});
+
+describe('publishing', () => {
+  test('branches are protected, reviews required, and a fault stands beside its field', async () => {
+    await make('ruled');
+    await seed(dashboard.app, site, 'ruled');
+    const page = await dashboard.open('/p/acme/ruled/settings');
+    const publishing = region(page, 'Publishing');
+    await publishing.getByRole('combobox', { name: 'Protected branches' }).fill('release/*');
+    await page.keyboard.press('Enter');
+    await publishing.getByRole('switch', { name: 'Publish through reviews only' }).click();
+    await publishing.getByLabel('Directory of the site').fill('../outside');
+    await publishing.getByRole('button', { name: 'Save' }).click();
+    await publishing.getByLabel('Directory of the site').and(page.locator('[aria-invalid="true"]')).waitFor();
+    await publishing.getByLabel('Directory of the site').fill('');
+    await publishing.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved').waitFor();
+    const { body } = await dashboard.app.ask('GET', '/api/v2/organizations/acme/projects/ruled/studio/repository');
+    expect(body.settings).toMatchObject({ require_pull: true });
+    expect(body.settings.protected_branches).toContain('release/*');
+  });
+
+  test('who may not manage content sees the rules, and changes none', async () => {
+    const page = await dashboard.open('/p/acme/found/settings', { email: 'reads@example.org', role: 'readonly' });
+    await page.getByText('You can see these settings').waitFor();
+    expect(await region(page, 'Publishing').getByLabel('Directory of the site').isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Delete project' }).count()).toBe(0);
+    await expectGoodPage(page);
+  });
+});
+
+describe('mirror', () => {
+  test('its state is shown, it is synchronised by hand, and left', async () => {
+    const host = await upstreamHost();
+    await save(host.repository, site);
+    await make('mirrored');
+    const studio = '/api/v2/organizations/acme/projects/mirrored/studio';
+    await dashboard.app.ask('PUT', `${studio}/repository/remote`, { body: { url: host.url } });
+    await dashboard.app.services.studio.upstreams.settled();
+    const page = await dashboard.open('/p/acme/mirrored/settings');
+    const repository = region(page, 'Repository');
+    await repository.getByText(host.url).waitFor();
+    await repository.getByRole('button', { name: 'Synchronise now' }).click();
+    await repository.getByText('In sync').waitFor();
+    await expectGoodPage(page);
+    await repository.getByRole('button', { name: 'Stop mirroring' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop mirroring' }).click();
+    await repository.getByText(host.url).waitFor({ state: 'detached' });
+  });
+});
+
+describe('project', () => {
+  test('the address to clone it from is copied', async () => {
+    const page = await dashboard.open('/p/acme/found/settings');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: dashboard.app.url });
+    await page.getByRole('button', { name: 'Copy: Clone address' }).click();
+    await page.getByText('Copied', { exact: true }).first().waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('http://portico.test/git/acme/found.git');
+  });
+
+  test('its name is changed, in the bar too', async () => {
+    await make('renamed');
+    const page = await dashboard.open('/p/acme/renamed/settings');
+    await region(page, 'Name').getByRole('textbox', { name: 'Name', exact: true }).fill('Renamed at last');
+    await region(page, 'Name').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('navigation', { name: 'Where you are' }).getByText('Renamed at last').waitFor();
+  });
+
+  test('it is deleted by its typed name, and brought back', async () => {
+    await make('doomed');
+    const page = await dashboard.open('/p/acme/doomed/settings');
+    await page.getByRole('button', { name: 'Delete project' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete doomed?' });
+    const button = dialog.getByRole('button', { name: 'Delete project' });
+    expect(await button.isDisabled()).toBe(true);
+    await dialog.getByLabel('Type doomed to confirm').fill('doomed');
+    await expectGoodPage(page);
+    await button.click();
+    await page.waitForURL('**/o/acme');
+    await page.getByRole('link', { name: 'doomed' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('link', { name: 'doomed' }).waitFor();
+  });
+});
+
+test('speaks German', async () => {
+  const page = await dashboard.open('/p/acme/found/settings', {
+    email: 'jana@example.org',
+    language: 'de',
+    size: narrow,
+  });
+  await expectTexts(page, 'de', 'Geschützte Branches');
+});

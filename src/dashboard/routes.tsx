@@ -11,6 +11,8 @@ import { entryQuery } from './pages/entry/entry-query.ts';
 import { headQuery, tabQueries, tabs } from './pages/organization/organization-query.ts';
 import { settingsQuery } from './pages/settings/settings-query.ts';
 import { startQuery } from './pages/start/start-query.ts';
+import { draftsQuery } from './pages/drafts/drafts-query.ts';
+import { draftChangesQuery, reviewQuery } from './pages/drafts/review-query.ts';
 import { projectQuery } from './shell/project-query.ts';
 import { Root } from './shell/root.tsx';
 import { NotFound } from './shell/states.tsx';
@@ -138,7 +140,28 @@ const media = createRoute({
 const drafts = createRoute({
   getParentRoute: () => project,
   path: '/drafts',
+  validateSearch: z.object({
+    tab: z.optional(z.enum(['drafts', 'reviews'])),
+    state: z.optional(z.enum(['open', 'merged', 'closed'])),
+    q: z.optional(z.string()),
+    after: z.optional(z.string()),
+  }),
+  loaderDeps: ({ search: { tab, state, q, after } }) => ({ tab, state, q, after }),
+  loader: ({ params, deps }) => prefetch(draftsQuery(params, deps)),
   component: part(() => import('./pages/drafts/drafts-page.tsx'), 'DraftsPage'),
+});
+const draftChanges = createRoute({
+  getParentRoute: () => project,
+  path: '/drafts/changes',
+  loaderDeps: ({ search: { draft } }) => ({ draft }),
+  loader: ({ params, deps: { draft } }) => draft && prefetch(draftChangesQuery(params, draft)),
+  component: part(() => import('./pages/drafts/changes-page.tsx'), 'ChangesPage'),
+});
+const review = createRoute({
+  getParentRoute: () => project,
+  path: '/drafts/reviews/$number',
+  loader: ({ params }) => prefetch(reviewQuery(params, params.number)),
+  component: part(() => import('./pages/drafts/review-page.tsx'), 'ReviewPage'),
 });
 const files = createRoute({
   getParentRoute: () => project,
@@ -168,7 +191,10 @@ const tree = root.addChildren([
     start,
     ownAccount,
     organization,
-    project.addChildren([home, content, collection, entry, newEntry, media, drafts, files, site, workflows, settings]),
+    project.addChildren([
+      ...[home, content, collection, entry, newEntry, media, files, site, workflows, settings],
+      ...[drafts, draftChanges, review],
+    ]),
   ]),
 ]);
 

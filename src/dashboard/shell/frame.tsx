@@ -18,6 +18,8 @@ interface FrameProps {
   /** Beside the name of the product: where one is. */
   bar?: ReactNode;
   navigation?: ReactNode;
+  /** Above the page, in its width: what one works on. */
+  strip?: ReactNode;
   children: ReactNode;
 }
 
@@ -94,7 +96,7 @@ function Search() {
   );
 }
 
-export function Frame({ bar, navigation, children }: FrameProps) {
+export function Frame({ bar, navigation, strip, children }: FrameProps) {
   const { t } = useTranslation(['frame', 'common', 'session']);
   const [isOpen, { toggle, close }] = useDisclosure(false);
   return (
@@ -131,9 +133,12 @@ export function Frame({ bar, navigation, children }: FrameProps) {
           {navigation}
         </nav>
       )}
-      <main id="page" className={classes.page} tabIndex={-1}>
-        {children}
-      </main>
+      <div className={classes.column}>
+        {strip}
+        <main id="page" className={classes.page} tabIndex={-1}>
+          {children}
+        </main>
+      </div>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 /** Around the pages of a project: where one is, in which version, and where one can go. */
-import { Menu, UnstyledButton } from '@mantine/core';
+import { Button, Menu, UnstyledButton } from '@mantine/core';
 import {
   IconArticle,
   IconBinaryTree,
@@ -22,7 +22,8 @@ import { type Place, usePlace } from '../lib/place.ts';
 import { Frame } from './frame.tsx';
 import classes from './project-frame.module.css';
 import { projectQuery } from './project-query.ts';
-import { Failure } from './states.tsx';
+import { Failure, Notice } from './states.tsx';
+import { Strip } from './strip.tsx';
 
 type Studio = NonNullable<ProjectFrameQuery['project']>['studio'];
 
@@ -92,6 +93,8 @@ function DraftSwitch({ place, studio }: { place: Place; studio: Studio | undefin
   const navigate = useNavigate();
   const published = studio?.repository?.default_branch;
   const current = place.draft ?? published;
+  const titleOf = (name: string) =>
+    studio?.branches?.nodes.find((branch) => branch.name === name)?.draft?.title ?? name;
   const goTo = (branch: string) =>
     navigate({ to: '.', search: (before) => ({ ...before, draft: branch === published ? undefined : branch }) });
   return (
@@ -99,7 +102,7 @@ function DraftSwitch({ place, studio }: { place: Place; studio: Studio | undefin
       <Menu.Target>
         <UnstyledButton className={classes.draft} title={t('branch_title', { branch: current ?? '' })}>
           <span className={classes.draftName}>
-            {place.draft === undefined ? t('published') : t('draft', { name: place.draft })}
+            {place.draft === undefined ? t('published') : t('draft', { name: titleOf(place.draft) })}
           </span>
           <IconChevronDown size={14} />
         </UnstyledButton>
@@ -107,7 +110,7 @@ function DraftSwitch({ place, studio }: { place: Place; studio: Studio | undefin
       <Menu.Dropdown className={classes.menu}>
         {studio?.branches?.nodes.map(({ name, default: isDefault }) => (
           <Menu.Item key={name} onClick={() => goTo(name)} aria-current={name === current || undefined}>
-            {isDefault ? t('published') : name}
+            {isDefault ? t('published') : titleOf(name)}
           </Menu.Item>
         ))}
         <Menu.Divider />
@@ -116,6 +119,23 @@ function DraftSwitch({ place, studio }: { place: Place; studio: Studio | undefin
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
+  );
+}
+
+/** The page below stays: what was typed there is not lost. */
+function DraftGone({ place }: { place: Place }) {
+  const { t } = useTranslation('frame');
+  const navigate = useNavigate();
+  const leave = () => navigate({ to: '.', search: (before) => ({ ...before, draft: undefined }) });
+  const action = (
+    <Button variant="default" onClick={leave}>
+      {t('to_published')}
+    </Button>
+  );
+  return (
+    <Notice title={t('draft_gone')} action={action} role="alert">
+      {t('draft_gone_lead', { name: place.draft })}
+    </Notice>
   );
 }
 
@@ -141,9 +161,17 @@ export function ProjectFrame(): ReactNode {
       {studio && <DraftSwitch place={place} studio={studio} />}
     </>
   );
+  const isGone = studio !== undefined && place.draft !== undefined && !studio.branch;
   return (
     <Frame bar={bar} navigation={<Navigation place={place} studio={studio} />}>
       {fault && !project ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Outlet />}
+    <Frame
+      bar={bar}
+      navigation={<Navigation place={place} studio={studio} />}
+      strip={studio && <Strip place={place} studio={studio} refresh={refresh} />}
+    >
+      {isGone && <DraftGone place={place} />}
+      {fault && !project ? <Failure fault={fault} onRetry={refresh} /> : <Outlet />}
     </Frame>
   );
 }

@@ -9,5 +9,5 @@ export const projectQuery = ({
   draft,
 }: Place): PageQuery<ProjectFrameQuery, ProjectFrameQueryVariables> => ({
   query: ProjectFrame,
-  variables: { organization, project, draft: draft ?? null },
+  variables: { organization, project, draft: draft ?? null, branch: draft ?? '', is_draft: draft !== undefined },
 });

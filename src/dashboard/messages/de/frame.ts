@@ -34,4 +34,8 @@ export default {
   clear_tasks: 'Beendete entfernen',
   palette_hint: 'Ein Projekt, ein Eintrag, eine Seite oder eine Handlung',
   palette_nothing: 'Nichts gefunden',
+  to_published: 'Zur veröffentlichten Fassung',
+  draft_gone: 'Diesen Entwurf gibt es nicht mehr',
+  draft_gone_lead:
+    '„{{name}}“ wurde von jemand anderem veröffentlicht oder gelöscht. Was Sie hier geschrieben haben, bleibt in diesem Browser.',
 };

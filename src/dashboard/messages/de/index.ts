@@ -10,6 +10,7 @@ import frame from './frame.ts';
 import home from './home.ts';
 import media from './media.ts';
 import organization from './organization.ts';
+import publish from './publish.ts';
 import session from './session.ts';
 import settings from './settings.ts';
 import site from './site.ts';
@@ -29,6 +30,7 @@ export const de: Messages = {
   home,
   media,
   organization,
+  publish,
   session,
   settings,
   site,

@@ -34,4 +34,7 @@ export default {
   clear_tasks: 'Clear what has ended',
   palette_hint: 'A project, an entry, a page or an action',
   palette_nothing: 'Nothing found',
+  to_published: 'Go to the published version',
+  draft_gone: 'This draft does not exist any more',
+  draft_gone_lead: '“{{name}}” was published or deleted by someone else. What you typed here stays in this browser.',
 };

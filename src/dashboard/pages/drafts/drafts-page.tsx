@@ -1,3 +1,105 @@
+import { Button, Group, SegmentedControl, Tabs, TextInput, Title } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { IconPlus, IconSearch } from '@tabler/icons-react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { usePageQuery } from '../../lib/page-query.ts';
+import { usePlace } from '../../lib/place.ts';
+import { useCan } from '../../lib/viewer.tsx';
+import { Failure, Waiting } from '../../shell/states.tsx';
+import { DraftList } from './draft-list.tsx';
+import { type DraftsSearch, draftsQuery } from './drafts-query.ts';
+import { NewDraft } from './new-draft.tsx';
+import { ReviewList } from './review-list.tsx';
+
+/** All drafts of a project, and all reviews. */
 export function DraftsPage() {
-  return null;
+  const { t } = useTranslation(['drafts', 'common']);
+  const place = usePlace();
+  const navigate = useNavigate();
+  const search: DraftsSearch = useSearch({ from: '/inside/p/$organization/$project/drafts' });
+  const { tab = 'drafts', state = 'open', q = '' } = search;
+  const { data, fault, refresh } = usePageQuery(draftsQuery(place, search));
+  const [isNew, setNew] = useState(false);
+  const can = useCan(place.organization, place.project);
+  const studio = data?.project?.studio;
+  const change = (next: DraftsSearch) =>
+    navigate({
+      to: '/p/$organization/$project/drafts',
+      params: place,
+      search: (before) => ({ draft: before.draft, ...next }),
+      replace: true,
+    });
+  const find = useDebouncedCallback((text: string) => change({ q: text || undefined }), 250);
+  const list = studio?.branches ?? studio?.pulls;
+  const next = list?.page_info.has_next_page ? (list.page_info.end_cursor ?? undefined) : undefined;
+  return (
+    <>
+      <Group justify="space-between" mb="md">
+        <Title order={1}>{t('title')}</Title>
+        {can('edit_studio') && (
+          <Button leftSection={<IconPlus size={16} />} onClick={() => setNew(true)}>
+            {t('new_draft')}
+          </Button>
+        )}
+      </Group>
+      <Tabs value={tab} onChange={(value) => change({ tab: value === 'reviews' ? 'reviews' : undefined })}>
+        <Tabs.List mb="md">
+          <Tabs.Tab value="drafts">{t('title')}</Tabs.Tab>
+          <Tabs.Tab value="reviews">
+            {t('reviews')}
+            {studio?.open?.total_count ? ` (${studio.open.total_count})` : ''}
+          </Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value={tab}>
+          {tab === 'drafts' ? (
+            <TextInput
+              key="q"
+              aria-label={t('find')}
+              placeholder={t('find')}
+              leftSection={<IconSearch size={16} />}
+              defaultValue={q}
+              onChange={(event) => find(event.currentTarget.value)}
+              maw={320}
+              mb="md"
+            />
+          ) : (
+            <SegmentedControl
+              aria-label={t('state')}
+              mb="md"
+              value={state}
+              onChange={(value) => change({ tab, state: value as 'open' })}
+              data={(['open', 'merged', 'closed'] as const).map((value) => ({ value, label: t(`state_${value}`) }))}
+            />
+          )}
+          {!list && (fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting />)}
+          {studio?.branches && (
+            <DraftList
+              drafts={studio.branches.nodes.filter((branch) => !branch.default)}
+              isFiltered={q !== ''}
+              refresh={refresh}
+              onNew={can('edit_studio') ? () => setNew(true) : null}
+            />
+          )}
+          {studio?.pulls && <ReviewList reviews={studio.pulls.nodes} state={state} />}
+          {(search.after || next) && (
+            <Group mt="md" gap="xs">
+              <Button
+                variant="default"
+                disabled={!search.after}
+                onClick={() => change({ ...search, after: undefined })}
+              >
+                {t('first_page')}
+              </Button>
+              <Button variant="default" disabled={!next} onClick={() => change({ ...search, after: next })}>
+                {t('next_page')}
+              </Button>
+            </Group>
+          )}
+        </Tabs.Panel>
+      </Tabs>
+      <NewDraft isOpen={isNew} onClose={() => setNew(false)} />
+    </>
+  );
 }

@@ -1,0 +1,178 @@
+import { ActionIcon, Button, Menu, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconDots } from '@tabler/icons-react';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DeleteDraft, type DraftRowFragment } from '../../documents.ts';
+import { send } from '../../lib/command.ts';
+import { useFormats } from '../../lib/format.ts';
+import { usePlace } from '../../lib/place.ts';
+import { useCan } from '../../lib/viewer.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { MarkedText } from '../../parts/marked-text.tsx';
+import { PublishSheet } from '../../shell/publish-sheet.tsx';
+import { Notice } from '../../shell/states.tsx';
+import classes from './list.module.css';
+
+/** How far a draft and the published version are apart, in words. */
+export function Apart({ draft: { ahead_by, behind_by } }: { draft: DraftRowFragment }) {
+  const { t } = useTranslation('drafts');
+  if (!ahead_by && !behind_by) return t('same');
+  return [ahead_by && t('ahead', { count: ahead_by }), behind_by && t('behind', { count: behind_by })]
+    .filter(Boolean)
+    .join(' · ');
+}
+
+interface RowProps {
+  draft: DraftRowFragment;
+  onPublish: () => void;
+  onDelete: () => void;
+}
+
+function Row({ draft, onPublish, onDelete }: RowProps) {
+  const { t } = useTranslation(['drafts', 'publish', 'common']);
+  const { organization, project } = usePlace();
+  const params = { organization, project };
+  const can = useCan(organization, project);
+  const formats = useFormats();
+  const navigate = useNavigate();
+  const { name } = draft;
+  const title = draft.draft?.title ?? name;
+  const search = { draft: name };
+  const changedAt = draft.commit?.author.date;
+  return (
+    <tr>
+      <th scope="row" className={classes.name}>
+        <Link
+          to="/p/$organization/$project/drafts/changes"
+          params={params}
+          search={search}
+          title={t('branch', { name })}
+        >
+          <MarkedText text={title} />
+        </Link>
+      </th>
+      <td data-label={t('author')}>
+        <MarkedText text={draft.draft?.owner.name ?? draft.commit?.author.name ?? ''} />
+      </td>
+      <td data-label={t('changed')} title={changedAt && formats.time(changedAt)}>
+        {changedAt && formats.ago(changedAt)}
+      </td>
+      <td data-label={t('changes')}>{t('publish:changes', { count: draft.compare_to_default?.total_files ?? 0 })}</td>
+      <td data-label={t('apart')}>
+        <Apart draft={draft} />
+      </td>
+      <td data-label={t('review')}>
+        {draft.pulls?.map(({ number, title }) => (
+          <Link
+            key={number}
+            to="/p/$organization/$project/drafts/reviews/$number"
+            params={{ ...params, number: String(number) }}
+            search={search}
+            title={title}
+          >
+            #{number}
+          </Link>
+        ))}
+      </td>
+      <td className={classes.actions}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={() => navigate({ to: '/p/$organization/$project/content', params, search })}
+        >
+          {t('open')}
+        </Button>
+        {can('edit_studio') && (
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <ActionIcon variant="subtle" color="gray" aria-label={t('more_for', { name: title })}>
+                <IconDots size={16} />
+              </ActionIcon>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item onClick={onPublish}>{t('publish:publish')} …</Menu.Item>
+              {can('delete_studio') && !draft.protected && (
+                <Menu.Item color="red" onClick={onDelete}>
+                  {t('common:delete')} …
+                </Menu.Item>
+              )}
+            </Menu.Dropdown>
+          </Menu>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+interface DraftListProps {
+  drafts: readonly DraftRowFragment[];
+  /** Only some are shown, as the person searched. */
+  isFiltered: boolean;
+  refresh: () => void;
+  /** Null: the person may not make one. */
+  onNew: (() => void) | null;
+}
+
+export function DraftList({ drafts, isFiltered, refresh, onNew }: DraftListProps) {
+  const { t } = useTranslation(['drafts', 'common']);
+  const { organization, project, draft: current } = usePlace();
+  const navigate = useNavigate();
+  const [published, setPublished] = useState<string | null>(null);
+  const [deleted, setDeleted] = useState<DraftRowFragment | null>(null);
+  if (drafts.length === 0 && isFiltered) return <Notice title={t('none_found')} />;
+  if (drafts.length === 0)
+    return (
+      <Notice title={t('none')} action={onNew && <Button onClick={onNew}>{t('new_draft')}</Button>}>
+        {t('none_lead')}
+      </Notice>
+    );
+  const remove = async () => {
+    const name = deleted?.name ?? '';
+    const { fault } = await send(DeleteDraft, { organization, project, input: { name, force: true } });
+    if (fault) return fault;
+    notifications.show({ message: t('deleted', { name: deleted?.draft?.title ?? name }) });
+    if (current === name) navigate({ to: '.', search: (before) => ({ ...before, draft: undefined }) });
+    refresh();
+    return null;
+  };
+  return (
+    <>
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            {(['name', 'author', 'changed', 'changes', 'apart', 'review'] as const).map((column) => (
+              <th key={column} scope="col">
+                {t(column)}
+              </th>
+            ))}
+            <th scope="col">
+              <span className="unseen">{t('actions')}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {drafts.map((draft) => (
+            <Row
+              key={draft.name}
+              draft={draft}
+              onPublish={() => setPublished(draft.name)}
+              onDelete={() => setDeleted(draft)}
+            />
+          ))}
+        </tbody>
+      </table>
+      <PublishSheet branch={published} onClose={() => setPublished(null)} />
+      <Confirm
+        title={deleted && t('delete_title', { name: deleted.draft?.title ?? deleted.name })}
+        action={t('common:delete')}
+        onConfirm={remove}
+        onClose={() => setDeleted(null)}
+      >
+        <Text size="sm">{t('delete_lead', { count: deleted?.compare_to_default?.total_files ?? 0 })}</Text>
+        {deleted?.pulls?.length ? <Text size="sm">{t('delete_reviews', { count: deleted.pulls.length })}</Text> : null}
+      </Confirm>
+    </>
+  );
+}

@@ -7,7 +7,12 @@ import { createRequire } from 'node:module';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { User } from '../../src/domain/users/user.entity.ts';
+import { type Listener, listen } from '../../src/db/listener.ts';
+import { grantChannel } from '../../src/domain/identity/grant-cache.ts';
+import { deploymentChannel } from '../../src/domain/studio/deployments/deployment-feed.ts';
+import { changeChannel } from '../../src/domain/studio/watch/change-log.ts';
 import type { Preset } from '../../src/kernel/actor.ts';
+import type { RightsOf } from '../../src/kernel/services.ts';
 import { startTestApp, type TestApp } from './app.ts';
 import { makePerson, signedIn } from './browser.ts';
 import { builtDashboard } from './build.ts';
@@ -67,10 +72,30 @@ function watch(context: BrowserContext, origin: string, faults: string[]): void 
   });
 }
 
+/** Listens as a server does, for what pages are to see without being loaded anew. */
+function listenTo({ services }: TestApp): Listener {
+  const { changes, feed } = services.studio;
+  const { grants } = services;
+  return listen({
+    url: String(services.orm.config.get('clientUrl')),
+    log: services.log,
+    channels: {
+      [changeChannel]: (payload) => changes.notify(payload),
+      [deploymentChannel]: (payload) => feed.notify(payload),
+      [grantChannel]: (payload) => grants.evict(payload as RightsOf),
+    },
+    onState: (listening) => {
+      changes.setListening(listening);
+      grants.setListening(listening);
+    },
+  });
+}
+
 /** Starts the dashboard for the tests of a file; registers the hooks that end it. */
 export function withDashboard(environment: Record<string, string> = {}): Dashboard {
   let app: TestApp | undefined;
   let browser: Browser | undefined;
+  let listener: Listener | undefined;
   const faults: string[] = [];
   const contexts: BrowserContext[] = [];
   const people = new Map<string, number>();
@@ -85,6 +110,8 @@ export function withDashboard(environment: Record<string, string> = {}): Dashboa
     if (!existsSync(executablePath)) throw new Error(`This test needs chromium: nothing is at ${executablePath}`);
     app = await startTestApp(environment, await builtDashboard());
     observeDatabase(app.services, (statement) => statements.push(statement));
+    listener = listenTo(app);
+    await listener.ready;
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
   });
   afterEach(async () => {
@@ -93,6 +120,7 @@ export function withDashboard(environment: Record<string, string> = {}): Dashboa
   });
   afterAll(async () => {
     await browser?.close();
+    await listener?.close();
     await app?.stop();
   });
 

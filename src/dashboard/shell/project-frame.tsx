@@ -143,8 +143,8 @@ export function ProjectFrame(): ReactNode {
   const { t } = useTranslation('frame');
   const place = usePlace();
   const { data, fault, refresh } = usePageQuery(projectQuery(place));
-  // A commit, a draft or a merge may change what is counted here.
-  useLive(['branch'], refresh);
+  // A commit, a draft or a merge may change what is counted here, and a deployment what is live.
+  useLive(['branch', 'deployment', ...(place.draft === undefined ? [] : [`branch:${place.draft}`])], refresh);
   const project = data?.project;
   const studio = project?.studio;
   const bar = (
@@ -168,7 +168,7 @@ export function ProjectFrame(): ReactNode {
     <Frame
       bar={bar}
       navigation={<Navigation place={place} studio={studio} />}
-      strip={studio && <Strip place={place} studio={studio} refresh={refresh} />}
+      strip={studio && <Strip place={place} studio={studio} />}
     >
       {isGone && <DraftGone place={place} />}
       {fault && !project ? <Failure fault={fault} onRetry={refresh} /> : <Outlet />}

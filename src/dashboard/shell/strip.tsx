@@ -1,9 +1,8 @@
 /** Below the bar of a project: in which version one works, what a save does, what is being deployed, and the way to publish. */
 import { Anchor, Button } from '@mantine/core';
-import { useInterval } from '@mantine/hooks';
 import { IconCircleCheck, IconCircleX, IconClock, IconWorld } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { FollowingEnvironmentFragment, ProjectFrameQuery } from '../documents.ts';
 import type { Place } from '../lib/place.ts';
@@ -49,25 +48,18 @@ function Deployed({ place, environment }: { place: Place; environment: Following
 interface StripProps {
   place: Place;
   studio: Studio;
-  refresh: () => void;
 }
 
-export function Strip({ place, studio, refresh }: StripProps) {
+export function Strip({ place, studio }: StripProps) {
   const { t } = useTranslation('publish');
   const { organization, project, draft } = place;
   const can = useCan(organization, project);
   const [published, setPublished] = useState<string | null>(null);
   const shown = draft ?? studio.repository?.default_branch;
   const environment = studio.environments?.nodes.find(({ branch }) => branch?.name === shown);
-  const isDeploying = environment?.latest_deployment != null && environment.latest_deployment.status !== 'completed';
-  const { start, stop } = useInterval(refresh, 2000);
-  useEffect(() => {
-    if (isDeploying) start();
-    return stop;
-  }, [isDeploying, start, stop]);
   const count = studio.branch?.compare_to_default?.total_files;
   return (
-    <div className={classes.strip}>
+    <section className={classes.strip} aria-label={t('version')}>
       <span className={classes.save}>{t(saveText(place, studio, can('edit_studio')))}</span>
       {environment && <Deployed place={place} environment={environment} />}
       {environment?.url && (
@@ -96,6 +88,6 @@ export function Strip({ place, studio, refresh }: StripProps) {
       <Suspense>
         {published !== null && <PublishSheet branch={published} onClose={() => setPublished(null)} />}
       </Suspense>
-    </div>
+    </section>
   );
 }

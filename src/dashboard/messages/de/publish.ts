@@ -1,4 +1,5 @@
 export default {
+  version: 'Die Fassung, in der Sie arbeiten',
   publish: 'Veröffentlichen',
   resolve: 'Konflikte lösen',
   ask_for_review: 'Um Prüfung bitten',

@@ -1,4 +1,5 @@
 export default {
+  version: 'The version you work in',
   publish: 'Publish',
   resolve: 'Resolve conflicts',
   ask_for_review: 'Ask for review',

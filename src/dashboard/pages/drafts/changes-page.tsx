@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type FileConflictFragment, MergeDrafts, type ResolutionInput } from '../../documents.ts';
 import { useCommand } from '../../lib/command.ts';
+import { useLive } from '../../lib/live.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
@@ -23,6 +24,7 @@ export function ChangesPage() {
   const { organization, project, draft } = place;
   const can = useCan(organization, project);
   const { data, fault, refresh } = usePageQuery(draftChangesQuery(place, draft));
+  useLive(['branch'], refresh);
   const update = useCommand(MergeDrafts);
   const [conflicts, setConflicts] = useState<readonly FileConflictFragment[]>([]);
   if (draft === undefined) return <Navigate to="/p/$organization/$project/drafts" params={place} search={{}} replace />;

@@ -4,7 +4,8 @@ import { IconDots } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { DeleteDraft, type DraftRowFragment } from '../../documents.ts';
+import { useQuery } from 'urql';
+import { DeleteDraft, DraftCounts, type DraftRowFragment } from '../../documents.ts';
 import { send } from '../../lib/command.ts';
 import { useFormats } from '../../lib/format.ts';
 import { usePlace } from '../../lib/place.ts';
@@ -13,6 +14,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { PublishSheet } from '../../shell/publish-sheet.tsx';
 import { Notice } from '../../shell/states.tsx';
+import type { DraftsSearch } from './drafts-query.ts';
 import classes from './list.module.css';
 
 /** How far a draft and the published version are apart, in words. */
@@ -24,13 +26,26 @@ export function Apart({ draft: { ahead_by, behind_by } }: { draft: DraftRowFragm
     .join(' · ');
 }
 
+/** How many files each draft changes: it takes two versions to be compared for each, so the list does not wait for it. */
+function useCounts({ q, after }: DraftsSearch): ReadonlyMap<string, number> {
+  const { organization, project } = usePlace();
+  const [{ data }] = useQuery({
+    query: DraftCounts,
+    variables: { organization, project, q: q || null, after: after ?? null },
+  });
+  const branches = data?.project?.studio.branches?.nodes ?? [];
+  return new Map(branches.map(({ name, compare_to_default }) => [name, compare_to_default?.total_files ?? 0]));
+}
+
 interface RowProps {
   draft: DraftRowFragment;
+  /** Files it changes; undefined: not known yet. */
+  count: number | undefined;
   onPublish: () => void;
   onDelete: () => void;
 }
 
-function Row({ draft, onPublish, onDelete }: RowProps) {
+function Row({ draft, count, onPublish, onDelete }: RowProps) {
   const { t } = useTranslation(['drafts', 'publish', 'common']);
   const { organization, project } = usePlace();
   const params = { organization, project };
@@ -59,7 +74,7 @@ function Row({ draft, onPublish, onDelete }: RowProps) {
       <td data-label={t('changed')} title={changedAt && formats.time(changedAt)}>
         {changedAt && formats.ago(changedAt)}
       </td>
-      <td data-label={t('changes')}>{t('publish:changes', { count: draft.compare_to_default?.total_files ?? 0 })}</td>
+      <td data-label={t('changes')}>{count === undefined ? ' ' : t('publish:changes', { count })}</td>
       <td data-label={t('apart')}>
         <Apart draft={draft} />
       </td>
@@ -110,16 +125,18 @@ interface DraftListProps {
   drafts: readonly DraftRowFragment[];
   /** Only some are shown, as the person searched. */
   isFiltered: boolean;
+  search: DraftsSearch;
   refresh: () => void;
   /** Null: the person may not make one. */
   onNew: (() => void) | null;
 }
 
-export function DraftList({ drafts, isFiltered, refresh, onNew }: DraftListProps) {
+export function DraftList({ drafts, isFiltered, search, refresh, onNew }: DraftListProps) {
   const { t } = useTranslation(['drafts', 'common']);
   const { organization, project, draft: current } = usePlace();
   const navigate = useNavigate();
   const [published, setPublished] = useState<string | null>(null);
+  const counts = useCounts(search);
   const [deleted, setDeleted] = useState<DraftRowFragment | null>(null);
   if (drafts.length === 0 && isFiltered) return <Notice title={t('none_found')} />;
   if (drafts.length === 0)
@@ -157,6 +174,7 @@ export function DraftList({ drafts, isFiltered, refresh, onNew }: DraftListProps
             <Row
               key={draft.name}
               draft={draft}
+              count={counts.get(draft.name)}
               onPublish={() => setPublished(draft.name)}
               onDelete={() => setDeleted(draft)}
             />
@@ -170,7 +188,7 @@ export function DraftList({ drafts, isFiltered, refresh, onNew }: DraftListProps
         onConfirm={remove}
         onClose={() => setDeleted(null)}
       >
-        <Text size="sm">{t('delete_lead', { count: deleted?.compare_to_default?.total_files ?? 0 })}</Text>
+        <Text size="sm">{t('delete_lead', { count: deleted?.ahead_by ?? 0 })}</Text>
         {deleted?.pulls?.length ? <Text size="sm">{t('delete_reviews', { count: deleted.pulls.length })}</Text> : null}
       </Confirm>
     </>

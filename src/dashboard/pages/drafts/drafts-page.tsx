@@ -4,6 +4,7 @@ import { IconPlus, IconSearch } from '@tabler/icons-react';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useLive } from '../../lib/live.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
@@ -21,6 +22,7 @@ export function DraftsPage() {
   const search: DraftsSearch = useSearch({ from: '/inside/p/$organization/$project/drafts' });
   const { tab = 'drafts', state = 'open', q = '' } = search;
   const { data, fault, refresh } = usePageQuery(draftsQuery(place, search));
+  useLive(['branch', 'pull'], refresh);
   const [isNew, setNew] = useState(false);
   const can = useCan(place.organization, place.project);
   const studio = data?.project?.studio;
@@ -78,6 +80,7 @@ export function DraftsPage() {
             <DraftList
               drafts={studio.branches.nodes.filter((branch) => !branch.default)}
               isFiltered={q !== ''}
+              search={search}
               refresh={refresh}
               onNew={can('edit_studio') ? () => setNew(true) : null}
             />

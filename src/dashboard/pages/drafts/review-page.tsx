@@ -14,6 +14,7 @@ import {
 import { send } from '../../lib/command.ts';
 import type { Fault } from '../../lib/faults.ts';
 import { useFormats } from '../../lib/format.ts';
+import { useLive } from '../../lib/live.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
@@ -166,6 +167,7 @@ export function ReviewPage() {
   const place = usePlace();
   const { number } = useParams({ from: '/inside/p/$organization/$project/drafts/reviews/$number' });
   const { data, fault, refresh } = usePageQuery(reviewQuery(place, number));
+  useLive(['branch', `pull:${number}`], refresh);
   const pull = data?.project?.studio.pull;
   if (pull) return <Review key={pull.number} pull={pull} refresh={refresh} />;
   return fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting />;

@@ -8,7 +8,6 @@ import {
   defaultVariantColorsResolver,
   type MantineColorsTuple,
 } from '@mantine/core';
-import { type ButtonProps, type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
 
 const teal: MantineColorsTuple = [
   '#eef6f4',
@@ -36,21 +35,6 @@ const gray: MantineColorsTuple = [
   '#3a403a',
   '#20251f',
 ];
-/** Paper and ink of the light theme for what components colour by themselves, from the lightest to the darkest. */
-const gray: MantineColorsTuple = [
-  '#fbfaf5',
-  '#f3f1e9',
-  '#e8e5da',
-  '#dedacd',
-  '#c4c1b4',
-  '#8d8f84',
-  '#6b7068',
-  '#5a6058',
-  '#3c423b',
-  '#20251f',
-];
-
-/** The same of the dark theme. */
 const dark: MantineColorsTuple = [
   '#e7e5dd',
   '#c9c8c0',
@@ -74,7 +58,6 @@ const red: MantineColorsTuple = [
   '#8a1d24',
   '#71171d',
   '#571116',
-  '#0a0c0d',
 ];
 
 /** Name: light, dark. In stylesheets `var(--p-<name>)`. */
@@ -133,7 +116,6 @@ const quick = { transitionProps: { duration: 120 } };
 
 export const theme = createTheme({
   colors: { teal, gray, dark, red },
-  colors: { teal, gray, dark },
   primaryColor: 'teal',
   primaryShade: 6,
   autoContrast: true,
@@ -167,13 +149,6 @@ export const theme = createTheme({
     Button: { defaultProps: { size: 'sm', variant: 'filled' } },
     Checkbox: { defaultProps: { iconColor: 'var(--p-on-accent)' } },
     Radio: { defaultProps: { iconColor: 'var(--p-on-accent)' } },
-    Button: {
-      defaultProps: { size: 'sm' },
-      // On the accent, whose own text is dark in the dark theme.
-      vars: (_theme: unknown, { variant = 'filled', color }: ButtonProps) => ({
-        root: variant === 'filled' && color === undefined ? { '--button-color': 'var(--p-on-accent)' } : {},
-      }),
-    },
     SegmentedControl: { defaultProps: { transitionDuration: 0 } },
     TextInput: { defaultProps: { size: 'sm' } },
     Modal: {

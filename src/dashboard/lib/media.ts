@@ -1,14 +1,16 @@
 /** Addresses of files of the content: in the repository, in entries, and on this server. */
 import type { Place } from './place.ts';
 
-type Where = Pick<Place, 'organization' | 'project'> & { branch: string | null };
+/** Where a file is read: on a branch (null: the default one), or as it was in a commit. */
+type Where = Pick<Place, 'organization' | 'project'> & ({ branch: string | null } | { ref: string });
 
 export const studioPath = ({ organization, project }: Pick<Place, 'organization' | 'project'>): string =>
   `/api/v2/organizations/${encodeURIComponent(organization)}/projects/${encodeURIComponent(project)}/studio`;
 
 /** Address at which this server gives a file's bytes. @param path in the repository */
 export function fileAddress(where: Where, path: string): string {
-  const query = new URLSearchParams({ path, raw: 'true', ...(where.branch !== null && { branch: where.branch }) });
+  const at = 'ref' in where ? { ref: where.ref } : where.branch === null ? {} : { branch: where.branch };
+  const query = new URLSearchParams({ path, raw: 'true', ...at });
   return `${studioPath(where)}/file?${query}`;
 }
 

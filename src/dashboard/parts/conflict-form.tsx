@@ -1,11 +1,12 @@
 /** Settles what two versions of the content changed in the same places: field by field, and place by place in texts. */
-import { Alert, Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { FileConflictFragment, ResolutionInput } from '../documents.ts';
 import type { Fault } from '../lib/faults.ts';
 import classes from './conflict-form.module.css';
 import { ConflictPiece, type Sides } from './conflict-piece.tsx';
+import { FaultAlert } from './fault-alert.tsx';
 import { MarkedText } from './marked-text.tsx';
 import { type Choice, type Choices, isSettled, piecesOf, resolutionsOf } from './resolutions.ts';
 
@@ -93,11 +94,7 @@ export function ConflictForm({ conflicts, sides, action, onResolve, isRunning, f
             onChoose={(chosen) => setChoices((before) => ({ ...before, ...chosen }))}
           />
         ))}
-        {fault && (
-          <Alert color="red" role="alert">
-            {fault.message}
-          </Alert>
-        )}
+        <FaultAlert fault={fault} />
         <Group>
           <Button type="submit" loading={isRunning} disabled={settled < pieces.length}>
             {action}

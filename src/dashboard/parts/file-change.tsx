@@ -3,11 +3,11 @@ import { Button, Skeleton, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useQuery } from 'urql';
-import { type ChangedFileFragment, EntryAtTwo, FilePatch } from '../documents.ts';
+import { type ChangedFileFragment, FilePatch, FileValues } from '../documents.ts';
+import { fileAddress } from '../lib/media.ts';
 import { usePlace } from '../lib/place.ts';
-import { rawFileUrl } from '../lib/raw-file.ts';
 import { Diff, DiffLayout } from './diff.tsx';
-import { fieldName, valueAt } from './field-name.ts';
+import { fieldName } from './field-name.ts';
 import { FieldValue } from './field-value.tsx';
 import classes from './file-change.module.css';
 
@@ -24,29 +24,12 @@ interface FileChangeProps {
   span: Span;
 }
 
-/** Slug under which a renamed entry was found before. */
-function formerSlug({ path, previous_path, slug }: ChangedFileFragment): string {
-  const start = path.lastIndexOf(slug ?? '');
-  const extension = path.slice(start + (slug?.length ?? 0));
-  const isBeside = previous_path?.startsWith(path.slice(0, start)) && previous_path.endsWith(extension);
-  return isBeside && previous_path ? previous_path.slice(start, previous_path.length - extension.length) : (slug ?? '');
-}
-
-function Fields({ file, span }: Omit<FileChangeProps, 'number'>) {
+function Fields({ file, number, span }: FileChangeProps) {
   const { t } = useTranslation('common');
   const { organization, project } = usePlace();
-  const { collection, slug, status } = file;
-  const [{ data }] = useQuery({
-    query: EntryAtTwo,
-    variables: {
-      ...{ organization, project, collection: collection ?? '', slug: slug ?? '', former: formerSlug(file), ...span },
-      ...{ has_base: status !== 'added', has_head: status !== 'removed' },
-    },
-  });
-  const studio = data?.project?.studio;
-  if (!studio) return <Skeleton height={48} />;
-  const { before, after } = studio;
-  const isBodyChanged = (before?.body ?? '') !== (after?.body ?? '');
+  const [{ data }] = useQuery({ query: FileValues, variables: { organization, project, ...span, page: number } });
+  const entry = data?.project?.studio.compare?.files[0]?.entry;
+  if (!entry) return <Skeleton height={48} />;
   return (
     <table className={classes.fields}>
       <thead>
@@ -57,20 +40,26 @@ function Fields({ file, span }: Omit<FileChangeProps, 'number'>) {
         </tr>
       </thead>
       <tbody>
-        {file.fields?.map((pointer) => (
-          <tr key={pointer}>
+        {entry.fields.map(({ field, before, after, truncated }) => (
+          <tr key={field}>
             <th scope="row">
-              <bdi>{fieldName(pointer)}</bdi>
+              <bdi>{fieldName(field)}</bdi>
             </th>
-            <td data-label={t('before')}>
-              <FieldValue value={valueAt(before?.frontmatter, pointer)} />
-            </td>
-            <td data-label={t('after')}>
-              <FieldValue value={valueAt(after?.frontmatter, pointer)} />
-            </td>
+            {truncated ? (
+              <td colSpan={2}>{t('value_long')}</td>
+            ) : (
+              <>
+                <td data-label={t('before')}>
+                  <FieldValue value={before ?? undefined} />
+                </td>
+                <td data-label={t('after')}>
+                  <FieldValue value={after ?? undefined} />
+                </td>
+              </>
+            )}
           </tr>
         ))}
-        {isBodyChanged && (
+        {entry.body_changed && (
           <tr>
             <th scope="row">{t('body')}</th>
             <td colSpan={2}>{t('body_changed', { added: file.additions, removed: file.deletions })}</td>
@@ -85,18 +74,18 @@ const isPicture = (path: string) => /\.(?:avif|gif|jpe?g|png|svg|webp)$/i.test(p
 
 function Pictures({ file: { path, previous_path, status }, span }: Omit<FileChangeProps, 'number'>) {
   const { t } = useTranslation('common');
-  const place = usePlace();
+  const { organization, project } = usePlace();
   return (
     <div className={classes.pictures}>
       {status !== 'added' && (
         <figure>
-          <img src={rawFileUrl(place, previous_path ?? path, { ref: span.base })} alt="" />
+          <img src={fileAddress({ organization, project, ref: span.base }, previous_path ?? path)} alt="" />
           <figcaption>{t('before')}</figcaption>
         </figure>
       )}
       {status !== 'removed' && (
         <figure>
-          <img src={rawFileUrl(place, path, { ref: span.head })} alt="" />
+          <img src={fileAddress({ organization, project, ref: span.head }, path)} alt="" />
           <figcaption>{t('after')}</figcaption>
         </figure>
       )}

@@ -163,15 +163,13 @@ export function ProjectFrame(): ReactNode {
   );
   const isGone = studio !== undefined && place.draft !== undefined && !studio.branch;
   return (
-    <Frame bar={bar} navigation={<Navigation place={place} studio={studio} />}>
-      {fault && !project ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Outlet />}
     <Frame
       bar={bar}
       navigation={<Navigation place={place} studio={studio} />}
       strip={studio && <Strip place={place} studio={studio} />}
     >
       {isGone && <DraftGone place={place} />}
-      {fault && !project ? <Failure fault={fault} onRetry={refresh} /> : <Outlet />}
+      {fault && !project ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Outlet />}
     </Frame>
   );
 }

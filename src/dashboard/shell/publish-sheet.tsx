@@ -1,5 +1,5 @@
 /** What publishing a draft does, before it is done: what changes, what is checked, what is deployed. */
-import { Alert, Button, Checkbox, Drawer, Group, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Checkbox, Drawer, Group, Stack, Text, TextInput, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -11,6 +11,7 @@ import { usePageQuery } from '../lib/page-query.ts';
 import { usePlace } from '../lib/place.ts';
 import { useCan } from '../lib/viewer.tsx';
 import { Changes } from '../parts/changes.tsx';
+import { FaultAlert } from '../parts/fault-alert.tsx';
 import { MarkedText } from '../parts/marked-text.tsx';
 import { mergeReview, openReview } from './publish.ts';
 import { Failure, Notice, Waiting } from './states.tsx';
@@ -164,11 +165,7 @@ function Sheet({ branch, studio, onDone }: { branch: Branch; studio: Studio; onD
           />
         )}
       </Section>
-      {fault && (
-        <Alert color="red" role="alert">
-          {fault.message}
-        </Alert>
-      )}
+      <FaultAlert fault={fault} />
       <Group>
         <Button onClick={publish} loading={doing === 'publish'} disabled={doing !== null || !can('edit_studio')}>
           {t(changes.mergeable ? 'publish' : 'resolve')}

@@ -40,6 +40,7 @@ export default {
   after: 'Nachher',
   body: 'Text',
   body_changed: 'Der Text ist anders ({{added}} Zeilen der Datei neu, {{removed}} entfernt).',
+  value_long: 'Diese Werte sind zu lang, um hier gezeigt zu werden: Vergleichen Sie Zeilen.',
   value_none: 'nicht vorhanden',
   value_empty: 'leer',
   value_yes: 'ja',

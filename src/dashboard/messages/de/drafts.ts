@@ -3,8 +3,6 @@ export default {
   reviews: 'Prüfungen',
   new_draft: 'Neuer Entwurf',
   find: 'Entwurf suchen',
-  first_page: 'Erste Seite',
-  next_page: 'Nächste Seite',
   name: 'Name',
   name_hint: 'Zum Beispiel „Frühjahrsaktion“',
   name_in_git: 'In git: {{name}}',

@@ -40,6 +40,7 @@ export default {
   after: 'After',
   body: 'Text',
   body_changed: 'The text differs ({{added}} lines new in the file, {{removed}} gone).',
+  value_long: 'These values are too long to be shown here: compare by line.',
   value_none: 'not there',
   value_empty: 'empty',
   value_yes: 'yes',

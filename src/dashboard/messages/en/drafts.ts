@@ -3,8 +3,6 @@ export default {
   reviews: 'Reviews',
   new_draft: 'New draft',
   find: 'Find a draft',
-  first_page: 'First page',
-  next_page: 'Next page',
   name: 'Name',
   name_hint: 'Such as “Spring campaign”',
   name_in_git: 'In git: {{name}}',

@@ -1,5 +1,5 @@
 /** What a draft has that the published version lacks, and the way to bring it up to date. */
-import { Alert, Button, Group, Stack, Title } from '@mantine/core';
+import { Button, Group, Stack, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { Navigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -12,6 +12,7 @@ import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { Changes } from '../../parts/changes.tsx';
 import { ConflictForm } from '../../parts/conflict-form.tsx';
+import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { Failure, Waiting } from '../../shell/states.tsx';
 import { Apart } from './draft-list.tsx';
@@ -60,11 +61,7 @@ export function ChangesPage() {
           </Button>
         </Group>
       )}
-      {update.fault && conflicts.length === 0 && (
-        <Alert color="red" role="alert">
-          {update.fault.message}
-        </Alert>
-      )}
+      {conflicts.length === 0 && <FaultAlert fault={update.fault} />}
       {conflicts.length > 0 ? (
         <Stack component="section" gap="sm">
           <Title order={2}>{t('conflicts')}</Title>

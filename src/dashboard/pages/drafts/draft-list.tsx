@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Menu, Text } from '@mantine/core';
+import { ActionIcon, Button, Menu } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconDots } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useQuery } from 'urql';
 import { DeleteDraft, DraftCounts, type DraftRowFragment } from '../../documents.ts';
-import { send } from '../../lib/command.ts';
+import { useCommand } from '../../lib/command.ts';
 import { useFormats } from '../../lib/format.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
@@ -137,6 +137,7 @@ export function DraftList({ drafts, isFiltered, search, refresh, onNew }: DraftL
   const navigate = useNavigate();
   const [published, setPublished] = useState<string | null>(null);
   const counts = useCounts(search);
+  const deletion = useCommand(DeleteDraft);
   const [deleted, setDeleted] = useState<DraftRowFragment | null>(null);
   if (drafts.length === 0 && isFiltered) return <Notice title={t('none_found')} />;
   if (drafts.length === 0)
@@ -147,12 +148,12 @@ export function DraftList({ drafts, isFiltered, search, refresh, onNew }: DraftL
     );
   const remove = async () => {
     const name = deleted?.name ?? '';
-    const { fault } = await send(DeleteDraft, { organization, project, input: { name, force: true } });
-    if (fault) return fault;
+    const { fault } = await deletion.run({ organization, project, input: { name, force: true } });
+    if (fault) return;
     notifications.show({ message: t('deleted', { name: deleted?.draft?.title ?? name }) });
+    setDeleted(null);
     if (current === name) navigate({ to: '.', search: (before) => ({ ...before, draft: undefined }) });
     refresh();
-    return null;
   };
   return (
     <>
@@ -182,15 +183,19 @@ export function DraftList({ drafts, isFiltered, search, refresh, onNew }: DraftL
         </tbody>
       </table>
       <PublishSheet branch={published} onClose={() => setPublished(null)} />
-      <Confirm
-        title={deleted && t('delete_title', { name: deleted.draft?.title ?? deleted.name })}
-        action={t('common:delete')}
-        onConfirm={remove}
-        onClose={() => setDeleted(null)}
-      >
-        <Text size="sm">{t('delete_lead', { count: deleted?.ahead_by ?? 0 })}</Text>
-        {deleted?.pulls?.length ? <Text size="sm">{t('delete_reviews', { count: deleted.pulls.length })}</Text> : null}
-      </Confirm>
+      {deleted && (
+        <Confirm
+          title={t('delete_title', { name: deleted.draft?.title ?? deleted.name })}
+          action={t('common:delete')}
+          onConfirm={remove}
+          onClose={() => setDeleted(null)}
+          isRunning={deletion.isRunning}
+          fault={deletion.fault}
+        >
+          {t('delete_lead', { count: deleted.ahead_by ?? 0 })}{' '}
+          {deleted.pulls?.length ? t('delete_reviews', { count: deleted.pulls.length }) : null}
+        </Confirm>
+      )}
     </>
   );
 }

@@ -8,6 +8,7 @@ import { useLive } from '../../lib/live.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
+import { Pager } from '../../parts/pager.tsx';
 import { Failure, Waiting } from '../../shell/states.tsx';
 import { DraftList } from './draft-list.tsx';
 import { type DraftsSearch, draftsQuery } from './drafts-query.ts';
@@ -35,7 +36,6 @@ export function DraftsPage() {
     });
   const find = useDebouncedCallback((text: string) => change({ q: text || undefined }), 250);
   const list = studio?.branches ?? studio?.pulls;
-  const next = list?.page_info.has_next_page ? (list.page_info.end_cursor ?? undefined) : undefined;
   return (
     <>
       <Group justify="space-between" mb="md">
@@ -86,19 +86,13 @@ export function DraftsPage() {
             />
           )}
           {studio?.pulls && <ReviewList reviews={studio.pulls.nodes} state={state} />}
-          {(search.after || next) && (
-            <Group mt="md" gap="xs">
-              <Button
-                variant="default"
-                disabled={!search.after}
-                onClick={() => change({ ...search, after: undefined })}
-              >
-                {t('first_page')}
-              </Button>
-              <Button variant="default" disabled={!next} onClick={() => change({ ...search, after: next })}>
-                {t('next_page')}
-              </Button>
-            </Group>
+          {list && (
+            <Pager
+              total={list.total_count}
+              after={search.after}
+              page={list.page_info}
+              onGo={(after) => change({ ...search, after })}
+            />
           )}
         </Tabs.Panel>
       </Tabs>

@@ -1,10 +1,11 @@
-import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { NewDraft as NewDraftDocument } from '../../documents.ts';
 import { useCommand } from '../../lib/command.ts';
 import { usePlace } from '../../lib/place.ts';
+import { FaultAlert } from '../../parts/fault-alert.tsx';
 
 /** A name as git takes it (git-check-ref-format): spaces and what it refuses become dashes. */
 const branchName = (name: string): string =>
@@ -43,11 +44,7 @@ export function NewDraft({ isOpen, onClose }: { isOpen: boolean; onClose: () => 
     >
       <form onSubmit={submit}>
         <Stack>
-          {fault && !ofField && (
-            <Alert color="red" role="alert">
-              {fault.message}
-            </Alert>
-          )}
+          {!ofField && <FaultAlert fault={fault} />}
           <TextInput
             label={t('name')}
             description={branch !== '' && branch !== name ? t('name_in_git', { name: branch }) : t('name_hint')}

@@ -1,5 +1,5 @@
 /** A review: what a draft changes, whether it can be published, and its conflicts, which are resolved here. */
-import { Alert, Badge, Button, Checkbox, Group, Stack, Text, Title } from '@mantine/core';
+import { Badge, Button, Checkbox, Group, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -20,6 +20,7 @@ import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { Changes } from '../../parts/changes.tsx';
 import { ConflictForm } from '../../parts/conflict-form.tsx';
+import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { mergeReview } from '../../shell/publish.ts';
 import { Failure, Waiting } from '../../shell/states.tsx';
@@ -94,11 +95,7 @@ function Review({ pull, refresh }: { pull: Pull; refresh: () => void }) {
           </Text>
         )}
       </div>
-      {fault && conflicts.length === 0 && (
-        <Alert color="red" role="alert">
-          {fault.message}
-        </Alert>
-      )}
+      {conflicts.length === 0 && <FaultAlert fault={fault} />}
       {isOpen && can('edit_studio') && (
         <Stack gap="sm">
           {canDelete && (

@@ -11,6 +11,7 @@ import { usePageQuery } from '../lib/page-query.ts';
 import { usePlace } from '../lib/place.ts';
 import { useCan } from '../lib/viewer.tsx';
 import { Changes } from '../parts/changes.tsx';
+import { Checks } from '../parts/checks.tsx';
 import { FaultAlert } from '../parts/fault-alert.tsx';
 import { MarkedText } from '../parts/marked-text.tsx';
 import { mergeReview, openReview } from './publish.ts';
@@ -18,6 +19,7 @@ import { Failure, Notice, Waiting } from './states.tsx';
 
 type Studio = NonNullable<PublishSheetQuery['project']>['studio'];
 type Branch = NonNullable<Studio['branch']>;
+type Found = NonNullable<Studio['checks']>;
 
 function Section({ title, children }: { title: string; children: ReactNode }) {
   return (
@@ -65,6 +67,25 @@ function Mergeable({ branch }: { branch: Branch }) {
   );
 }
 
+function Found({ checks, draft, isBlocking }: { checks: Found; draft: string; isBlocking: boolean }) {
+  const { t } = useTranslation('publish');
+  const { errors, warnings, truncated } = checks;
+  if (errors + warnings === 0)
+    return (
+      <Group gap="xs" wrap="nowrap" align="start">
+        <IconCheck size={18} />
+        <Text size="sm">{t('no_faults')}</Text>
+      </Group>
+    );
+  return (
+    <Stack gap={4}>
+      <Text size="sm">{t(isBlocking ? 'faults_block' : 'faults', { count: errors + warnings })}</Text>
+      <Checks faults={checks.checks} draft={draft} />
+      {truncated && <Text size="sm">{t('more_faults')}</Text>}
+    </Stack>
+  );
+}
+
 function Sheet({ branch, studio, onDone }: { branch: Branch; studio: Studio; onDone: () => void }) {
   const { t } = useTranslation(['publish', 'common']);
   const place = usePlace();
@@ -79,6 +100,7 @@ function Sheet({ branch, studio, onDone }: { branch: Branch; studio: Studio; onD
   const [fault, setFault] = useState<Fault | null>(null);
   const canDelete = can('delete_studio') && !branch.protected;
   const changes = branch.compare_to_default;
+  const isBlocked = studio.repository?.settings.publish_checks === 'block' && (studio.checks?.errors ?? 0) > 0;
 
   const openOrTake = async (): Promise<number | null> => {
     if (review) return review.number;
@@ -154,6 +176,7 @@ function Sheet({ branch, studio, onDone }: { branch: Branch; studio: Studio; onD
       </Section>
       <Section title={t('checks')}>
         <Mergeable branch={branch} />
+        {studio.checks && <Found checks={studio.checks} draft={branch.name} isBlocking={isBlocked} />}
       </Section>
       <Section title={t('afterwards')}>
         <Afterwards studio={studio} />
@@ -167,7 +190,11 @@ function Sheet({ branch, studio, onDone }: { branch: Branch; studio: Studio; onD
       </Section>
       <FaultAlert fault={fault} />
       <Group>
-        <Button onClick={publish} loading={doing === 'publish'} disabled={doing !== null || !can('edit_studio')}>
+        <Button
+          onClick={publish}
+          loading={doing === 'publish'}
+          disabled={doing !== null || isBlocked || !can('edit_studio')}
+        >
           {t(changes.mergeable ? 'publish' : 'resolve')}
         </Button>
         {!review && (

@@ -41,6 +41,8 @@ export default {
   body: 'Text',
   body_changed: 'Der Text ist anders ({{added}} Zeilen der Datei neu, {{removed}} entfernt).',
   value_long: 'Diese Werte sind zu lang, um hier gezeigt zu werden: Vergleichen Sie Zeilen.',
+  check_error: 'Fehler',
+  check_warning: 'Warnung',
   value_none: 'nicht vorhanden',
   value_empty: 'leer',
   value_yes: 'ja',

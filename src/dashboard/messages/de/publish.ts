@@ -27,6 +27,14 @@ export default {
   open_review: 'Prüfung {{number}} ist offen:',
   what_changes_one: 'Was sich ändert: {{count}} Datei',
   what_changes_other: 'Was sich ändert: {{count}} Dateien',
+  no_faults: 'Keine neuen Fehler: Felder passen, und Verweise führen zu Einträgen.',
+  faults_one: '{{count}} Fehler würde veröffentlicht. Sie können ihn zuerst beheben oder trotzdem veröffentlichen.',
+  faults_other: '{{count}} Fehler würden veröffentlicht. Sie können sie zuerst beheben oder trotzdem veröffentlichen.',
+  faults_block_one:
+    '{{count}} Fehler steht im Weg. Beheben Sie ihn zuerst: Dieses Projekt veröffentlicht nichts mit neuen Fehlern.',
+  faults_block_other:
+    '{{count}} Fehler stehen im Weg. Beheben Sie sie zuerst: Dieses Projekt veröffentlicht nichts mit neuen Fehlern.',
+  more_faults: 'Es gibt mehr, als gezeigt werden.',
   checks: 'Prüfungen',
   merges: 'Er passt zur veröffentlichten Fassung.',
   merges_behind_one: 'Er passt zur veröffentlichten Fassung, die {{count}} neuere Version hat; beides bleibt.',

@@ -41,6 +41,8 @@ export default {
   body: 'Text',
   body_changed: 'The text differs ({{added}} lines new in the file, {{removed}} gone).',
   value_long: 'These values are too long to be shown here: compare by line.',
+  check_error: 'Error',
+  check_warning: 'Warning',
   value_none: 'not there',
   value_empty: 'empty',
   value_yes: 'yes',

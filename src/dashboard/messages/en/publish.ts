@@ -24,6 +24,13 @@ export default {
   open_review: 'Review {{number}} is open:',
   what_changes_one: 'What changes: {{count}} file',
   what_changes_other: 'What changes: {{count}} files',
+  no_faults: 'No new faults: fields fit, and links lead to entries.',
+  faults_one: '{{count}} fault would be published. You can mend it first, or publish all the same.',
+  faults_other: '{{count}} faults would be published. You can mend them first, or publish all the same.',
+  faults_block_one: '{{count}} fault is in the way. Mend it first: this project publishes nothing with new errors.',
+  faults_block_other:
+    '{{count}} faults are in the way. Mend the errors first: this project publishes nothing with new ones.',
+  more_faults: 'There are more than are shown.',
   checks: 'Checks',
   merges: 'It fits the published version.',
   merges_behind_one: 'It fits the published version, which has {{count}} newer version; both are kept.',

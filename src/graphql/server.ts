@@ -168,7 +168,7 @@ function refuse({ log, settings }: AllServices, error: unknown, request: Request
   const refusal = refusalOf(error, requestIdOf(response));
   if (refusal.status >= 500) log.error({ err: error, request_id: refusal.body.request_id }, 'GraphQL request failed');
   if (response.headersSent) return void response.destroy();
-  if (error instanceof DomainError && isEndedSession(error, request.headers))
+  if (error instanceof DomainError && isEndedSession(settings, error, request.headers))
     response.append('Set-Cookie', sessionCookie(settings, null));
   response.status(refusal.status).set(refusal.headers).json(refusal.body);
 }

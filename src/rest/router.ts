@@ -132,7 +132,7 @@ export function errorHandler(services: AllServices): ErrorRequestHandler {
     else if (known.cause !== undefined)
       services.log.warn({ err: known.cause, request_id: id, code: known.code }, known.message);
     if (response.headersSent) return void response.destroy();
-    if (known && isEndedSession(known, request.headers))
+    if (known && isEndedSession(services.settings, known, request.headers))
       response.append('Set-Cookie', sessionCookie(services.settings, null));
     const shown = known ?? new DomainError('internal', 'Something went wrong');
     response.status(statusOf[shown.code]).set(errorHeaders(shown)).json(errorBody(shown, id));

@@ -3,6 +3,7 @@ import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import express, { type RequestHandler } from 'express';
 import { isCurrent } from '../db/migrate.ts';
+import { credentialOf, type RequestHeaders } from '../domain/identity/authenticate.ts';
 import type { AllServices } from '../domain/services.ts';
 import { createGitHttp } from '../git-http/git-http.ts';
 import { DomainError } from '../kernel/errors.ts';
@@ -192,6 +193,7 @@ export function createApp(core: Core, config: Config, phase: () => Phase = () =>
   });
   const limits = {
     clock: services.clock,
+    credentialOf: (headers: RequestHeaders) => credentialOf(services.settings, headers),
     failureLimit: config.PORTICO_AUTH_FAILURE_LIMIT,
     rateLimit: config.PORTICO_RATE_LIMIT,
     isAccepted: (credential: string) => services.grants.isAccepted(credential),

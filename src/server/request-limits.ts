@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { LRUCache } from 'lru-cache';
-import { credentialOf } from '../domain/identity/authenticate.ts';
+import type { RequestHeaders } from '../domain/identity/authenticate.ts';
 import { hashToken } from '../domain/identity/token-text.ts';
 import { addressBlock } from '../domain/users/throttle.ts';
 import { DomainError } from '../kernel/errors.ts';
@@ -48,6 +48,8 @@ export function limitBodyTime(milliseconds: number): RequestHandler {
 
 interface Options {
   clock: Clock;
+  /** The credential a request brings, as text; null when it brings none. */
+  credentialOf(headers: RequestHeaders): string | null;
   /** Failed authentications a minute and address block. */
   failureLimit: number;
   /** Requests a minute and credential. */
@@ -96,7 +98,7 @@ function rateOf({ clock, rateLimit }: Options): (credential: string) => number {
  * many at once do not slip by; a credential that was accepted goes on working beside neighbours who guess. Per process.
  */
 export function limitCallers(options: Options): RequestHandler {
-  const { clock, failureLimit, rateLimit, isAccepted } = options;
+  const { clock, credentialOf, failureLimit, rateLimit, isAccepted } = options;
   const waitOf = rateOf(options);
   const failures = new LRUCache<string, { count: number; until: number }>(upTo(maxCallers));
 

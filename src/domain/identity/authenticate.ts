@@ -38,34 +38,35 @@ export function tokenOf(header: string | undefined): string | null {
   return text.slice(text.indexOf(':') + 1);
 }
 
-/** With the prefix a browser takes the cookie from a secure page of this very host only (RFC 6265bis 4.1.3). */
-const cookieNames = ['__Host-portico', 'portico'] as const;
+const isSecure = ({ public_url }: Pick<Settings, 'public_url'>) => public_url.startsWith('https:');
 
-const isSecure = ({ public_url }: Settings) => public_url.startsWith('https:');
+/**
+ * With the prefix a browser takes the cookie from a secure page of this very host only (RFC 6265bis 4.1.3). One of the plain name counts for
+ * nothing there: a page of a neighbouring host, such as a preview, can set it, and would sign the person in to an account of its choice.
+ */
+const cookieName = (settings: Pick<Settings, 'public_url'>) => (isSecure(settings) ? '__Host-portico' : 'portico');
 
 /** The text of the session in a `Cookie` header (RFC 6265 4.2); null when there is none. */
-function sessionTextOf(cookie: string | undefined): string | null {
+function sessionTextOf(settings: Pick<Settings, 'public_url'>, cookie: string | undefined): string | null {
   const pairs = (cookie ?? '').split(';').map((pair) => pair.trim().split('='));
-  for (const name of cookieNames) {
-    const found = pairs.find(([key]) => key === name);
-    if (found) return found.slice(1).join('=');
-  }
-  return null;
+  const name = cookieName(settings);
+  return pairs.find(([key]) => key === name)?.slice(1).join('=') ?? null;
 }
 
 /** The credential a request brings, as text; null when it brings none. */
-export const credentialOf = ({ authorization, cookie }: RequestHeaders): string | null =>
-  authorization === undefined ? sessionTextOf(cookie) : tokenOf(authorization);
+export const credentialOf = (
+  settings: Pick<Settings, 'public_url'>,
+  { authorization, cookie }: RequestHeaders,
+): string | null => (authorization === undefined ? sessionTextOf(settings, cookie) : tokenOf(authorization));
 
 /**
  * `Set-Cookie` for a browser that is signed in with a session, or with null out. It ends with the browser's session or on the server, whichever
  * comes first after 30 days.
  */
 export function sessionCookie(settings: Settings, text: string | null): string {
-  const secure = isSecure(settings);
-  const name = secure ? cookieNames[0] : cookieNames[1];
   const life = text === null ? 0 : 30 * 24 * 3600;
-  return `${name}=${text ?? ''}; Path=/; Max-Age=${life}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+  const end = isSecure(settings) ? '; Secure' : '';
+  return `${cookieName(settings)}=${text ?? ''}; Path=/; Max-Age=${life}; HttpOnly; SameSite=Lax${end}`;
 }
 
 /** What the headers say of where a request comes from: Fetch Metadata, or where a browser sends none, `Origin` (RFC 6454 7). */
@@ -250,7 +251,7 @@ export async function authenticateRequest(
   { headers, isSafe }: Sender,
 ): Promise<Actor | null> {
   const { authorization, cookie } = headers;
-  const session = authorization === undefined ? sessionTextOf(cookie) : null;
+  const session = authorization === undefined ? sessionTextOf(services.settings, cookie) : null;
   if (authorization === undefined && session === null) return null;
   if (session !== null && !isSafe && !browserOf(services.settings, headers).same_origin)
     throw new DomainError(
@@ -269,5 +270,8 @@ export async function authenticateRequest(
 }
 
 /** Whether a refusal is about a session that has ended, which the browser should forget. */
-export const isEndedSession = (error: DomainError, { authorization, cookie }: RequestHeaders): boolean =>
-  error.code === 'unauthenticated' && authorization === undefined && sessionTextOf(cookie) !== null;
+export const isEndedSession = (
+  settings: Pick<Settings, 'public_url'>,
+  error: DomainError,
+  { authorization, cookie }: RequestHeaders,
+): boolean => error.code === 'unauthenticated' && authorization === undefined && sessionTextOf(settings, cookie) !== null;

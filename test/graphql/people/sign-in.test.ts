@@ -139,6 +139,22 @@ describe('a session', () => {
     expect((await browser.ask('GET', acme, { headers: { Authorization: 'Bearer ptc_x' } })).status).toBe(401);
   });
 
+  it('counts under the name alone that the address of the service calls for', async () => {
+    const { settings } = app.services;
+    const cookie = (await signedIn(app, id)).cookie ?? '';
+    const statusWith = async (sent: string) => (await openBrowser(app, sent).ask('GET', acme)).status;
+    expect([await statusWith(cookie), await statusWith(`__Host-${cookie}`)]).toEqual([200, 401]);
+    const { public_url } = settings;
+    settings.public_url = 'https://portico.test';
+    try {
+      // A page of another host below portico.test can set the first, not the second.
+      expect([await statusWith(cookie), await statusWith(`__Host-${cookie}`)]).toEqual([401, 200]);
+      expect(await statusWith(`${cookie}; __Host-portico=${'x'.repeat(43)}`)).toBe(401);
+    } finally {
+      settings.public_url = public_url;
+    }
+  });
+
   it('is over once it is signed out, also for who has kept its cookie', async () => {
     const browser = await signedIn(app, id);
     const kept = openBrowser(app, browser.cookie);

@@ -8,6 +8,9 @@ const reportBand = 1;
 const progressBand = 2;
 const keptText = 4 * 1024;
 
+/** Nothing on the band of the report: git sends it every 5 s while a hook runs, so that neither side takes the other for gone. */
+const isKeepAlive = (packet: Buffer) => packet.length === 5 && packet[4] === reportBand;
+
 /** A packet, or a flush (`0000`), whole; null when there is not enough of it yet. */
 export function packetAt(bytes: Buffer, at: number): Buffer | null {
   if (bytes.length < at + 4) return null;
@@ -45,9 +48,11 @@ export async function* pushAnswer(
     let at = 0;
     for (let packet = packetAt(open, at); packet !== null && packet.length > 0; packet = packetAt(open, at)) {
       at += packet.length;
-      const isProgress = packet[4] === progressBand && report.length === 0;
+      const isEarly = report.length === 0;
+      const isProgress = packet[4] === progressBand && isEarly;
       hasBands ||= isProgress || packet[4] === reportBand;
-      if (isProgress) {
+      if (isEarly && isKeepAlive(packet)) yield packet;
+      else if (isProgress) {
         said = (said + packet.toString('latin1', 5)).slice(-keptText);
         yield packet;
       } else report.push(packet);

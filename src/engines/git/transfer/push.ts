@@ -43,6 +43,8 @@ export async function servePush(push: Push): Promise<void> {
       if (err instanceof DomainError && err.code === 'too_large')
         return { allow: false, message: printable(err.message) };
       log.warn({ err }, 'a push could not be checked');
+      if (err instanceof DomainError && err.code === 'git_timeout')
+        return { allow: false, message: 'to check this push took too long; push fewer commits at a time' };
       return { allow: false, message: 'this push could not be checked; try again' };
     }
   });

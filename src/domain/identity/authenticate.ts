@@ -50,7 +50,12 @@ const cookieName = (settings: Pick<Settings, 'public_url'>) => (isSecure(setting
 function sessionTextOf(settings: Pick<Settings, 'public_url'>, cookie: string | undefined): string | null {
   const pairs = (cookie ?? '').split(';').map((pair) => pair.trim().split('='));
   const name = cookieName(settings);
-  return pairs.find(([key]) => key === name)?.slice(1).join('=') ?? null;
+  return (
+    pairs
+      .find(([key]) => key === name)
+      ?.slice(1)
+      .join('=') ?? null
+  );
 }
 
 /** The credential a request brings, as text; null when it brings none. */
@@ -274,4 +279,5 @@ export const isEndedSession = (
   settings: Pick<Settings, 'public_url'>,
   error: DomainError,
   { authorization, cookie }: RequestHeaders,
-): boolean => error.code === 'unauthenticated' && authorization === undefined && sessionTextOf(settings, cookie) !== null;
+): boolean =>
+  error.code === 'unauthenticated' && authorization === undefined && sessionTextOf(settings, cookie) !== null;

@@ -90,6 +90,35 @@ describe('trees', () => {
     expect([...tree.entries()][1]?.mode).toBe(modes.tree);
   });
 
+  it('have the modes that git takes theirs for, whatever is written there', () => {
+    const repository = temporaryDirectory();
+    git(repository, ['init', '-q', '--bare', '.']);
+    const digits = fc.array(fc.constantFrom(...'01234567'), { minLength: 1, maxLength: 8 }).map((all) => all.join(''));
+    const written = fc.oneof(digits, fc.constantFrom('100664', '100600', '040755', '40777', '0100755', '1040000', '4'));
+    fc.assert(
+      fc.property(fc.array(written, { minLength: 1, maxLength: 5 }), (all) => {
+        const raw = Buffer.concat(
+          all.map((mode, at) => Buffer.concat([Buffer.from(`${mode} n${at}\0`), Buffer.alloc(20, at)])),
+        );
+        const made = git(repository, ['hash-object', '-t', 'tree', '-w', '--literally', '--stdin'], raw);
+        const listed = git(repository, ['ls-tree', '-z', made]).split('\0').filter(Boolean);
+        // Of a directory git shows the bits that are written.
+        const shown = listed.map((line) => (/^04/.test(line) ? modes.tree : line.slice(0, 6)));
+        const tree = Tree.parse(raw, 20);
+        expect([...tree.entries()].map(({ mode }) => mode)).toEqual(shown);
+        const directories = shown.flatMap((mode, at) => (mode === modes.tree ? [`n${at}`] : []));
+        expect([...tree.directories()].map(({ name }) => name)).toEqual(directories);
+      }),
+      { numRuns: rounds(50, 1000) },
+    );
+  });
+
+  it('do not differ by how a mode is written', async () => {
+    const of = (mode: string) => Tree.parse(Buffer.concat([Buffer.from(`${mode} a\0`), Buffer.alloc(20, 1)]), 20);
+    expect(await of('100664').changesFrom(of('100644'), 10)).toEqual([]);
+    expect(await of('100755').changesFrom(of('100644'), 10)).toHaveLength(1);
+  });
+
   it('refuse bytes that are not a tree', () => {
     expect(() => Tree.parse(Buffer.from('100644 a'), 20)).toThrow(/middle of an entry/);
   });

@@ -54,6 +54,29 @@ describe('a push', () => {
     fsck(gitDir);
   });
 
+  it('counts files below directories whose modes are written otherwise than git writes them', async () => {
+    const { path, push, repository, first, seen } = await pushable();
+    const put = (type: string, content: Buffer | string) =>
+      git(path, ['hash-object', '-t', type, '-w', '--literally', '--stdin'], content);
+    const tree = (entries: readonly [mode: string, name: string, oid: string][]) =>
+      put(
+        'tree',
+        Buffer.concat(
+          entries.flatMap(([mode, name, oid]) => [Buffer.from(`${mode} ${name}\0`), Buffer.from(oid, 'hex')]),
+        ),
+      );
+    const below = tree(['a', 'b', 'c', 'd', 'e'].map((name) => ['100644', name, put('blob', name)]));
+    const author = 'Stock <stock@example.org> 1700000000 +0000';
+    const commit = put(
+      'commit',
+      `tree ${tree([['40755', 'b', below]])}\nparent ${first}\nauthor ${author}\ncommitter ${author}\n\nx\n`,
+    );
+    setRef(path, 'refs/heads/main', commit);
+    await expect(push('main')).rejects.toThrow('remote: main holds more than 4 files');
+    expect(await repository.head('main')).toBe(first);
+    expect(seen).toEqual([]);
+  });
+
   it.each(beyond)('with %s is refused before anybody is asked, and its client told why', async (_, files, reason) => {
     const { put, push, repository, gitDir, first, seen } = await pushable();
     const pushed = put(files);

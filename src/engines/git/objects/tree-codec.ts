@@ -17,13 +17,35 @@ export function isLink(mode: string): boolean {
   return mode === modes.symlink || mode === modes.submodule;
 }
 
-/** The mode as git writes it in trees; very old tools padded it with zeros. */
-function modeText(raw: Buffer, start: number, end: number): string {
-  return raw.toString('latin1', start, end).replace(/^0+/, '');
+/** Bits of a mode that name the type of an entry (inode(7), S_IFMT), and what they are for each. */
+const type = { mask: 0o170000, file: 0o100000, tree: 0o040000, symlink: 0o120000 } as const;
+const executable = 0o100;
+const space = 0x20;
+
+/**
+ * The mode at a place as a number, as git reads it: octal digits up to the space, of which 16 bits count (tree-walk.c, parse_mode). Old tools
+ * padded modes with zeros and wrote permissions that git writes no more; hostile ones may write anything.
+ */
+function modeNumber(raw: Buffer, start: number): number {
+  let mode = 0;
+  for (let at = start; at < raw.length && raw[at] !== space; at += 1)
+    mode = ((mode << 3) + ((raw[at] ?? 0) & 7)) & 0xffff;
+  return mode;
 }
 
-const zero = 0x30;
-const treeMode = Buffer.from(`${modes.tree} `);
+/** The mode git takes a number for (cache.h, canon_mode): what it lists, checks out and merges. */
+function canonicalMode(mode: number): string {
+  switch (mode & type.mask) {
+    case type.file:
+      return (mode & executable) === 0 ? modes.file : modes.executable;
+    case type.symlink:
+      return modes.symlink;
+    case type.tree:
+      return modes.tree;
+    default:
+      return modes.submodule;
+  }
+}
 
 const lowerCase = (byte: number) => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte);
 
@@ -48,8 +70,8 @@ class EntryStarts {
   constructor(raw: Buffer, oidLength: number) {
     this.#raw = raw;
     this.#oidLength = oidLength;
-    // No entry is shorter than `40000 x`, NUL and the id.
-    this.#starts = new Uint32Array(Math.ceil(raw.length / (8 + oidLength)) + 1);
+    // No entry is shorter than a digit, a space, a letter, NUL and the id.
+    this.#starts = new Uint32Array(Math.ceil(raw.length / (4 + oidLength)) + 1);
   }
 
   /** Reads on to the end of the entry that holds the byte before `end`. */
@@ -59,7 +81,7 @@ class EntryStarts {
     while (at < end) {
       this.#starts[this.#count] = at;
       this.#count += 1;
-      at += 7;
+      at += 3;
       while (at < raw.length && raw[at] !== 0) at += 1;
       at += 1 + this.#oidLength;
     }
@@ -190,8 +212,12 @@ export class Tree {
       there += same;
       if (here >= this.size && there >= base.size) break;
       const order = here >= this.size ? 1 : there >= base.size ? -1 : this.#compare(here, base.#sortKey(there));
-      if (order <= 0) note('new', this.#entry(here++));
-      if (order >= 0) note('old', base.#entry(there++));
+      const mine = order <= 0 ? this.#entry(here++) : null;
+      const theirs = order >= 0 ? base.#entry(there++) : null;
+      // The bytes of one mode may differ.
+      if (mine !== null && mine.mode === theirs?.mode && mine.oid === theirs.oid) continue;
+      if (mine !== null) note('new', mine);
+      if (theirs !== null) note('old', theirs);
       if (changes.size > most) return null;
     }
     return [...changes.values()];
@@ -221,8 +247,7 @@ export class Tree {
 
   /** What an entry is ordered by: its name, and a slash when it is a tree. */
   #sortKey(index: number): Buffer {
-    const space = this.raw.indexOf(0x20, this.#start(index));
-    const name = this.raw.subarray(space + 1, this.#nameEnd(index));
+    const name = this.raw.subarray(this.raw.indexOf(space, this.#start(index)) + 1, this.#nameEnd(index));
     return this.#isTree(index) ? Buffer.concat([name, Buffer.of(slash)]) : name;
   }
 
@@ -235,25 +260,22 @@ export class Tree {
   }
 
   #isTree(index: number): boolean {
-    let at = this.#start(index);
-    while (this.raw[at] === zero) at += 1;
-    return this.raw.compare(treeMode, 0, treeMode.length, at, at + treeMode.length) === 0;
+    return (modeNumber(this.raw, this.#start(index)) & type.mask) === type.tree;
   }
 
   #entry(index: number): TreeEntry {
     const start = this.#start(index);
-    const space = this.raw.indexOf(0x20, start);
     const end = this.#nameEnd(index);
     return {
-      name: this.raw.toString('utf8', space + 1, end),
-      mode: modeText(this.raw, start, space),
+      name: this.raw.toString('utf8', this.raw.indexOf(space, start) + 1, end),
+      mode: canonicalMode(modeNumber(this.raw, start)),
       oid: this.raw.toString('hex', end + 1, this.#start(index + 1)),
     };
   }
 
   /** False only where two names differ whatever is folded: at a letter of ASCII, before which both are the same ASCII. */
   #mayBeAlike(index: number, key: Buffer): boolean {
-    const start = this.raw.indexOf(0x20, this.#start(index)) + 1;
+    const start = this.raw.indexOf(space, this.#start(index)) + 1;
     const end = this.#nameEnd(index);
     for (let at = 0; at < key.length && start + at < end; at++) {
       const [mine, wanted] = [this.raw[start + at] ?? 0, key[at] ?? 0];
@@ -285,7 +307,7 @@ export class Tree {
 
   /** Order of the entry's sort key (its name, and a slash when it is a tree) against a sort key. */
   #compare(index: number, key: Buffer): number {
-    const start = this.raw.indexOf(0x20, this.#start(index)) + 1;
+    const start = this.raw.indexOf(space, this.#start(index)) + 1;
     const length = this.#nameEnd(index) - start;
     const common = Math.min(length, key.length);
     const order = this.raw.compare(key, 0, common, start, start + common);

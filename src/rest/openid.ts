@@ -1,6 +1,6 @@
 /**
  * The way to the OpenID provider and back: `GET /auth/oidc` sends the browser there, with `?link` to link an account instead of signing in;
- * `GET /auth/oidc/callback` is where it comes back. What the answer is checked against waits in a cookie of these two paths.
+ * `GET /auth/oidc/callback` is where it comes back. What the answer is checked against waits in a cookie.
  */
 import express, { type Request, type Response, type Router } from 'express';
 import { authenticateRequest, browserOf, sessionCookie } from '../domain/identity/authenticate.ts';
@@ -10,23 +10,28 @@ import { DomainError, type ErrorCode } from '../kernel/errors.ts';
 import type { Call } from '../kernel/operation.ts';
 import { run } from '../kernel/run.ts';
 
-const cookieName = 'portico-oidc';
+/**
+ * Cookie of what the answer is checked against. On https no page of a neighbouring host can set it (RFC 6265bis 4.1.3): one that could would have
+ * the person come back from a sign-in of its own, and link its account to theirs.
+ */
+const cookieOf = ({ public_url }: { public_url: string }) =>
+  public_url.startsWith('https:')
+    ? { name: '__Host-portico-oidc', place: 'Path=/; Secure' }
+    : { name: 'portico-oidc', place: 'Path=/auth/oidc' };
 /** How long a person may take at the provider, seconds. */
 const patience = 600;
 
 const callbackOf = ({ public_url }: { public_url: string }) => `${public_url}/auth/oidc/callback`;
 
-function setCookie(response: Response, secure: boolean, value: string, seconds: number): void {
-  const end = secure ? '; Secure' : '';
-  response.append(
-    'Set-Cookie',
-    `${cookieName}=${value}; Path=/auth/oidc; Max-Age=${seconds}; HttpOnly; SameSite=Lax${end}`,
-  );
+function setCookie(response: Response, settings: { public_url: string }, value: string, seconds: number): void {
+  const { name, place } = cookieOf(settings);
+  response.append('Set-Cookie', `${name}=${value}; ${place}; Max-Age=${seconds}; HttpOnly; SameSite=Lax`);
 }
 
 /** What the browser kept; empty texts, which match nothing, where it kept nothing. */
-function keptBy(request: Request) {
-  const [, text = ''] = new RegExp(`(?:^|; *)${cookieName}=([^;]*)`).exec(request.headers.cookie ?? '') ?? [];
+function keptBy(request: Request, settings: { public_url: string }) {
+  const { name } = cookieOf(settings);
+  const [, text = ''] = new RegExp(`(?:^|; *)${name}=([^;]*)`).exec(request.headers.cookie ?? '') ?? [];
   const kept = new URLSearchParams(text);
   const of = (name: string) => kept.get(name) ?? '';
   return { checks: { state: of('state'), nonce: of('nonce'), verifier: of('verifier') }, isLink: kept.has('link') };
@@ -42,7 +47,6 @@ export function createOpenIdRoutes(services: AllServices): Router {
   const { openid, settings } = services;
   const router = express.Router({ strict: true, caseSensitive: true });
   if (openid === null) return router;
-  const secure = settings.public_url.startsWith('https:');
   const guarded =
     (answer: (request: Request, response: Response) => Promise<void>) => (request: Request, response: Response) => {
       response.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
@@ -63,7 +67,7 @@ export function createOpenIdRoutes(services: AllServices): Router {
         throw new DomainError('forbidden', 'Link an account from a page of this service');
       const { url, checks } = await openid.begin(callbackOf(settings));
       const kept = new URLSearchParams({ ...checks, ...(isLink && { link: '1' }) });
-      setCookie(response, secure, kept.toString(), patience);
+      setCookie(response, settings, kept.toString(), patience);
       response.redirect(303, url);
     }),
   );
@@ -71,8 +75,8 @@ export function createOpenIdRoutes(services: AllServices): Router {
   router.get(
     '/auth/oidc/callback',
     guarded(async (request, response) => {
-      setCookie(response, secure, '', 0);
-      const { checks, isLink } = keptBy(request);
+      setCookie(response, settings, '', 0);
+      const { checks, isLink } = keptBy(request, settings);
       if (checks.state === '')
         throw new DomainError('forbidden', 'This sign-in was not begun in this browser, or took too long; try again');
       const call: Call<AllServices> = {

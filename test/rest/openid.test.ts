@@ -102,6 +102,35 @@ describe('an account at the provider', () => {
     expect(await travel(openBrowser(app), '/auth/oidc/callback?code=x&state=')).toBe('/sign-in#forbidden');
   });
 
+  it('takes on https what it is checked against from a cookie alone that no neighbouring host can set', async () => {
+    const { settings } = app.services;
+    settings.public_url = 'https://portico.test';
+    try {
+      const begun = await fetch(`${app.url}/auth/oidc`, { redirect: 'manual' });
+      const [kept = ''] = begun.headers.getSetCookie();
+      expect(kept).toMatch(/^__Host-portico-oidc=[^;]+; Path=\/; Secure; Max-Age=600; HttpOnly; SameSite=Lax$/);
+      const pair = kept.split(';')[0] ?? '';
+      const session = (await signedIn(app, id)).cookie ?? '';
+      const comeBack = async (cookie: string) => {
+        const lines = app.log.length;
+        const { state } = Object.fromEntries(new URLSearchParams(pair.slice(pair.indexOf('=') + 1)));
+        const answer = await fetch(`${app.url}/auth/oidc/callback?code=x&state=${state}`, {
+          redirect: 'manual',
+          headers: { Cookie: `__Host-${session}; ${cookie}` },
+        });
+        expect(answer.headers.get('location')).toMatch(/#forbidden$/);
+        // The provider was asked about the code.
+        return app.log.slice(lines).some((line) => line.includes('sign-in with the OpenID provider failed'));
+      };
+      expect([await comeBack(`${pair}&link=1`), await comeBack(`${pair.replace('__Host-', '')}&link=1`)]).toEqual([
+        true,
+        false,
+      ]);
+    } finally {
+      settings.public_url = publicUrl;
+    }
+  });
+
   it('is unlinked, but not when it is the only way in', async () => {
     const person = await signedIn(app, id);
     const [linked] = await identities(person);

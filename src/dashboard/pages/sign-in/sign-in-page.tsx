@@ -18,8 +18,11 @@ function refusal(): string | null {
   return i18n.t(i18n.exists(key) ? key : 'session:refused_forbidden');
 }
 
-/** Only an address of this dashboard: what stands in `next` may come from anywhere. */
-const inside = (next: string | undefined): string => (next?.match(/^\/(?![/\\])/) ? next : '/');
+/** Only an address of this dashboard: what stands in `next` may come from anywhere, and browsers read `/\t/host` as `//host`. */
+function inside(next: string | undefined): string {
+  const url = next === undefined ? null : URL.parse(next, location.origin);
+  return url?.origin === location.origin ? url.href : '/';
+}
 
 /** Somebody is signed in here already: they may go on, or let another person in. */
 function SignedIn({ name, refused }: { name: string; refused: string | null }) {

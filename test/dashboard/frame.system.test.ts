@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { goodPassword, makePerson } from '../support/browser.ts';
 import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';
 
 const dashboard = withDashboard();
@@ -36,4 +37,15 @@ test('a page for people who are signed in leads all others to the sign-in, and b
   expect(new URL(page.url()).searchParams.get('next')).toBe('/p/acme/site/content?draft=spring');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await expectGoodPage(page);
+});
+
+test('the sign-in leads to no other site, whatever next says', async () => {
+  await makePerson(dashboard.app, { email: 'grace@example.org', role: 'owner' });
+  const page = await dashboard.open(`/sign-in?next=${encodeURIComponent('/\t/evil.test/')}`, { email: null });
+  await page.getByLabel('E-mail').fill('grace@example.org');
+  await page.getByLabel('Password', { exact: true }).fill(goodPassword);
+  const { origin } = new URL(page.url());
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => url.pathname !== '/sign-in');
+  expect(new URL(page.url()).origin).toBe(origin);
 });

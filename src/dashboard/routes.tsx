@@ -13,6 +13,13 @@ import { entryQuery } from './pages/entry/entry-query.ts';
 import { headQuery, tabQueries, tabs } from './pages/organization/organization-query.ts';
 import { settingsQuery } from './pages/settings/settings-query.ts';
 import { startQuery } from './pages/start/start-query.ts';
+import {
+  deliveriesQuery,
+  triggerQuery,
+  workflowQuery,
+  workflowsQuery,
+  workflowTabs,
+} from './pages/workflows/workflows-query.ts';
 import { projectQuery } from './shell/project-query.ts';
 import { Root } from './shell/root.tsx';
 import { NotFound } from './shell/states.tsx';
@@ -176,7 +183,34 @@ const site = createRoute({
 const workflows = createRoute({
   getParentRoute: () => project,
   path: '/workflows',
+  validateSearch: z.object({ q: text, after: text }),
+  loaderDeps: ({ search: { q, after } }) => ({ q, after }),
+  loader: ({ params, deps }) => prefetch(workflowsQuery(params, deps)),
   component: part(() => import('./pages/workflows/workflows-page.tsx'), 'WorkflowsPage'),
+});
+const newWorkflow = createRoute({
+  getParentRoute: () => project,
+  path: '/workflows/new',
+  component: part(() => import('./pages/workflows/new-workflow-page.tsx'), 'NewWorkflowPage'),
+});
+const workflow = createRoute({
+  getParentRoute: () => project,
+  path: '/workflows/$workflow',
+  validateSearch: z.object({ tab: z.catch(z.optional(z.enum(workflowTabs)), undefined), after: text }),
+  loaderDeps: ({ search: { tab, after } }) => ({ tab, after }),
+  loader: ({ params, deps }) => prefetch(workflowQuery(params, deps)),
+  component: part(() => import('./pages/workflows/workflow-page.tsx'), 'WorkflowPage'),
+});
+const trigger = createRoute({
+  getParentRoute: () => project,
+  path: '/workflows/$workflow/triggers/$trigger',
+  validateSearch: z.object({ after: text, delivery: text }),
+  loaderDeps: ({ search: { after } }) => ({ after }),
+  loader: ({ params, deps }) => {
+    prefetch(triggerQuery(params));
+    prefetch(deliveriesQuery(params, deps));
+  },
+  component: part(() => import('./pages/workflows/trigger-page.tsx'), 'TriggerPage'),
 });
 const settings = createRoute({
   getParentRoute: () => project,
@@ -194,6 +228,7 @@ const tree = root.addChildren([
     project.addChildren([
       ...[home, content, collection, entry, newEntry, media, files, site, workflows, settings],
       ...[drafts, draftChanges, review],
+      ...[newWorkflow, workflow, trigger],
     ]),
   ]),
 ]);

@@ -86,6 +86,7 @@ function Search() {
         className={classes.search}
         onClick={() => setOpened((count) => count + 1)}
         aria-keyshortcuts="Control+K"
+        aria-label={t('search')}
       >
         <IconSearch size={16} />
         <span className={classes.searchText}>{t('search')}</span>
@@ -117,7 +118,7 @@ export function Frame({ bar, navigation, strip, children }: FrameProps) {
             {isOpen ? <IconX size={18} /> : <IconMenu2 size={18} />}
           </ActionIcon>
         )}
-        <Link to="/" className={classes.brand}>
+        <Link to="/" className={classes.brand} aria-label="Portico">
           <img src="/site/icon.svg" alt="" width="22" height="22" />
           <span className={classes.brandName}>Portico</span>
         </Link>

@@ -43,6 +43,10 @@ const hiddenFor = 30_000;
 /** Milliseconds after which a stream that the server ended, such as that of a session that has ended, is asked for again. */
 const endedFor = 30_000;
 
+/** Topic of one entry: its blob on a branch. */
+export const entryTopic = (branch: string, collection: string, slug: string): string =>
+  `entry:${[branch, collection, slug].map(encodeURIComponent).join('/')}`;
+
 const subscribers = new Set<Subscriber>();
 let stream: Stream | null = null;
 /** Behind the last event; of the project of the last stream. */

@@ -67,7 +67,11 @@ export async function readLocalDraft(key: DraftKey): Promise<LocalDraft | undefi
 
 /** Keeps a draft in the place of the one before. @throws DOMException where the browser refuses it, or its disk is full */
 export async function writeLocalDraft(key: DraftKey, draft: LocalDraft): Promise<void> {
-  await (await database()).put('drafts', draft, textOf(key));
+  const transaction = (await database()).transaction('drafts', 'readwrite', { durability: 'relaxed' });
+  void transaction.store.put(draft, textOf(key));
+  // A page that is closed ends what is not committed.
+  transaction.commit();
+  await transaction.done;
 }
 
 export async function removeLocalDraft(key: DraftKey): Promise<void> {

@@ -38,8 +38,9 @@ export function openEditLock(
     locks.request(name, options, (lock) => (lock === null ? lose() : hold())).then(lose, lose);
   channel.onmessage = async () => {
     if (end === null) return;
+    const written = beforeHandover();
     onChange(false);
-    await beforeHandover();
+    await written;
     end?.();
   };
   void request({ ifAvailable: true });

@@ -3,7 +3,13 @@
  * the page around it: another address, another answer, an ended session. Every change is in the local draft within half a second.
  */
 import { type Fields, same, valueAt, withValue } from '../../lib/json.ts';
-import { type DraftKey, type LocalDraft, removeLocalDraft, writeLocalDraft } from '../../lib/local-drafts.ts';
+import {
+  type DraftKey,
+  type LocalDraft,
+  readLocalDraft,
+  removeLocalDraft,
+  writeLocalDraft,
+} from '../../lib/local-drafts.ts';
 import { applyEdits, type Content, changeOf, type Edit, type Rebased } from './rebase.ts';
 
 /** How long typed text may be in memory alone, milliseconds. */
@@ -53,7 +59,6 @@ export class Editor {
   #text: string;
   #view: TextView | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
-  #writing: Promise<void> = Promise.resolve();
   #listeners = new Set<() => void>();
   #textListeners = new Set<() => void>();
   #state: EditorState;
@@ -145,23 +150,19 @@ export class Editor {
     return this.sha === null || changeOf(this.base, this.content()) !== null;
   }
 
-  /** Writes what was typed to the local draft; at once, as when the page is left. */
-  keep(): Promise<void> {
+  /** Writes what was typed to the local draft; at once, as when the page is left. Writes follow each other in the order they begin in. */
+  async keep(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    if (this.#state.isLocked) return Promise.resolve();
-    const [key, draft] = [this.key, this.#draft()];
-    // One after the other, so that an older text never comes after a newer one.
-    this.#writing = this.#writing.then(async () => {
-      let keeping: Keeping = draft === null ? 'clean' : 'kept';
-      try {
-        await (draft === null ? removeLocalDraft(key) : writeLocalDraft(key, draft));
-      } catch {
-        if (draft !== null) keeping = 'refused';
-      }
-      if (this.#state.keeping !== keeping) this.update({ keeping });
-    });
-    return this.#writing;
+    if (this.#state.isLocked) return;
+    const draft = this.#draft();
+    let keeping: Keeping = draft === null ? 'clean' : 'kept';
+    try {
+      await (draft === null ? removeLocalDraft(this.key) : writeLocalDraft(this.key, draft));
+    } catch {
+      if (draft !== null) keeping = 'refused';
+    }
+    if (this.#state.keeping !== keeping) this.update({ keeping });
   }
 
   #draft(): LocalDraft | null {
@@ -244,6 +245,12 @@ export class Editor {
     this.#fields = draft.fields;
     this.#replaceText(draft.raw ?? draft.text);
     this.update({ keeping: 'kept', ...(draft.slug !== null && { slug: draft.slug }) });
+  }
+
+  /** Takes up what another tab has written down. */
+  async reread(): Promise<void> {
+    const draft = await readLocalDraft(this.key).catch(() => undefined);
+    if (draft) this.restore(draft);
   }
 
   /** The entry is edited elsewhere from now on: on another branch, or under another slug. The draft goes with it. */

@@ -1,6 +1,7 @@
 import { useParams } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import type { EntryBranchFragment, EntryPageQuery } from '../../documents.ts';
+import { entryTopic, useLive } from '../../lib/live.ts';
 import type { DraftKey } from '../../lib/local-drafts.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { type Place, usePlace } from '../../lib/place.ts';
@@ -13,15 +14,23 @@ import { Workbench } from './workbench.tsx';
 
 type Studio = NonNullable<NonNullable<EntryPageQuery['project']>['studio']>;
 
+interface Answer {
+  /** null: the draft is gone. */
+  branch: EntryBranchFragment | null;
+  published: EntryBranchFragment | null;
+  entry: NonNullable<Studio['entry']> | null;
+  collection: Studio['collection'];
+}
+
 /** What the page's answer is about; null while it is that of another address. */
-function answerFor(studio: Studio | null | undefined, { draft }: Place, slug: string) {
+function answerFor(studio: Studio | null | undefined, { draft }: Place, slug: string): Answer | null {
   if (!studio || (draft !== undefined && studio.draft === undefined)) return null;
   if (draft === undefined && studio.draft !== undefined) return null;
   if (studio.draft && studio.draft.name !== draft) return null;
   if (studio.entry && studio.entry.slug !== slug) return null;
-  const branch: EntryBranchFragment | null =
-    draft === undefined ? (studio.published?.nodes[0] ?? null) : (studio.draft ?? null);
-  return { branch, entry: studio.entry ?? null, collection: studio.collection };
+  const published = studio.published?.nodes[0] ?? null;
+  const branch = draft === undefined ? published : (studio.draft ?? null);
+  return { branch, published, entry: studio.entry ?? null, collection: studio.collection };
 }
 
 const sameKey = (one: DraftKey, other: DraftKey) =>
@@ -48,6 +57,7 @@ export function EntryPage() {
   const [opened, setOpened] = useState<OpenedEditor | null>(null);
   const [news, setNews] = useState<'none' | 'merged' | 'behind'>('none');
   const current = useRef<OpenedEditor | null>(null);
+  const last = useRef<Answer | null>(null);
   const studio = data?.project?.studio;
   const answer = answerFor(studio, place, slug);
   const branch = answer?.branch?.name ?? place.draft;
@@ -87,6 +97,12 @@ export function EntryPage() {
     };
   }, [isAnswered, branch, collection, slug, stored]);
 
+  // Until the branch is known, its entry cannot be watched.
+  useLive(branch === undefined ? [] : [entryTopic(branch, collection, slug)], (event) => {
+    const known = current.current?.editor;
+    if (event === null || event.version === null || known?.isNews(event.version)) refresh();
+  });
+
   // A page that is left while typing writes the last letters down.
   useEffect(() => () => void current.current?.editor.keep(), []);
 
@@ -94,6 +110,9 @@ export function EntryPage() {
     if (fault && !isLoading && !isAnswered) return <Failure fault={fault} onRetry={refresh} />;
     return <Waiting />;
   }
+  // While another answer is on its way, and when the entry or its draft is gone, the form stays as it was.
+  if (answer) last.current = { ...answer, collection: answer.collection ?? last.current?.collection ?? null };
+  const shown = last.current ?? { branch: null, published: null, entry: null, collection: null };
   const hasText = opened.editor.sha !== null || opened.restored !== 'none';
   if (isAnswered && stored === null && !hasText) {
     if (fault && fault.code !== 'NOT_FOUND') return <Failure fault={fault} onRetry={refresh} />;
@@ -106,10 +125,12 @@ export function EntryPage() {
       place={place}
       collection={collection}
       slug={slug}
-      branch={answer ? answer.branch : null}
-      schema={answer?.collection?.schema ?? null}
-      label={answer?.collection?.label ?? collection}
-      stored={stored}
+      branch={shown.branch}
+      published={shown.published}
+      schema={shown.collection?.schema ?? null}
+      label={shown.collection?.label ?? collection}
+      stored={shown.entry}
+      isGone={isAnswered && stored === null}
       news={news}
       dismissNews={() => setNews('none')}
       refresh={refresh}

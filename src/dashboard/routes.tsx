@@ -137,6 +137,8 @@ const entry = createRoute({
 const newEntry = createRoute({
   getParentRoute: () => project,
   path: '/new/$collection',
+  // An entry it is a copy of, and the slug that is proposed for it.
+  validateSearch: z.object({ from: z.optional(z.string()), slug: z.optional(z.string()) }),
   component: part(() => import('./pages/entry/new-entry-page.tsx'), 'NewEntryPage'),
 });
 const media = createRoute({

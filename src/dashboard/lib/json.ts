@@ -51,3 +51,6 @@ export function withValue<Root>(root: Root, pointer: string, value: unknown): Ro
   };
   return set(root, keysOf(pointer)) as Root;
 }
+
+/** A pointer as a person reads it: `/place/city` → `place › city` */
+export const fieldName = (pointer: string): string => keysOf(pointer).join(' › ');

@@ -4,8 +4,9 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parse } from 'yaml';
 import type { ResolutionInput } from '../../documents.ts';
+import { fieldName } from '../../lib/json.ts';
 import classes from './conflict-dialog.module.css';
-import { asText, fieldName } from './content-diff.tsx';
+import { asText } from './content-diff.tsx';
 import type { Clash } from './save.ts';
 
 type Take = 'current' | 'incoming' | 'base' | 'hand';

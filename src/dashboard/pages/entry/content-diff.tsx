@@ -6,7 +6,7 @@ import { Stack, Text } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { stringify } from 'yaml';
-import { valueAt } from '../../lib/json.ts';
+import { fieldName, valueAt } from '../../lib/json.ts';
 import { nonce } from '../../lib/nonce.ts';
 import classes from './content-diff.module.css';
 import { type Content, changedFields } from './rebase.ts';
@@ -16,10 +16,6 @@ export const asText = (value: unknown): string => {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : stringify(value, { lineWidth: 0 }).trimEnd();
 };
-
-/** `/place/city` → `place › city` */
-export const fieldName = (pointer: string): string =>
-  pointer.slice(1).replaceAll('/', ' › ').replaceAll('~1', '/').replaceAll('~0', '~');
 
 const look = EditorView.theme({
   '&': { color: 'var(--p-ink)', fontSize: '0.8125rem', maxHeight: '50vh' },

@@ -1,12 +1,13 @@
 import { ActionIcon, Button, Group, Menu, Title, Tooltip } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { EntryPageQuery } from '../../documents.ts';
 import type { Place } from '../../lib/place.ts';
 import type { Editor } from './editor.ts';
 import classes from './entry.module.css';
+import { Languages } from './languages.tsx';
 
 type Stored = NonNullable<NonNullable<EntryPageQuery['project']>['studio']>['entry'];
 
@@ -21,13 +22,15 @@ interface EntryHeaderProps {
   /** Saving begins a draft. */
   opensDraft: boolean;
   onSave: () => void;
-  onCompare: () => void;
+  locale: string | null;
+  onDialog: (dialog: 'changes' | 'rename' | 'delete') => void;
 }
 
 /** Where the entry is, how its changes stand, in words, and what can be done with it. */
 export function EntryHeader(props: EntryHeaderProps) {
   const { editor, place, collection, label, title, slug, opensDraft } = props;
   const { t } = useTranslation(['entry', 'common']);
+  const navigate = useNavigate();
   const state = useSyncExternalStore(editor.subscribe, editor.state);
   const { organization, project, draft } = place;
   const where = draft === undefined ? 'published' : 'draft';
@@ -56,12 +59,21 @@ export function EntryHeader(props: EntryHeaderProps) {
         <Title order={1} size="h2" className={classes.title} dir="auto">
           {title || t('untitled')}
         </Title>
+        {slug !== null && props.locale !== null && (
+          <Languages
+            place={place}
+            collection={collection}
+            slug={slug}
+            locale={props.locale}
+            translations={props.stored?.translations ?? []}
+          />
+        )}
       </div>
       <span className={classes.state} data-state={state.keeping} role="status" aria-live="polite">
         {words()}
       </span>
       <Group gap={8} wrap="nowrap">
-        <Button variant="default" onClick={props.onCompare} disabled={!isChanged}>
+        <Button variant="default" onClick={() => props.onDialog('changes')} disabled={!isChanged}>
           {t('changes')}
         </Button>
         <Tooltip label="Ctrl S">
@@ -81,9 +93,35 @@ export function EntryHeader(props: EntryHeaderProps) {
             </ActionIcon>
           </Menu.Target>
           <Menu.Dropdown>
+            {slug !== null && (
+              <>
+                <Menu.Item
+                  onClick={() =>
+                    navigate({
+                      to: '/p/$organization/$project/new/$collection',
+                      params: { organization, project, collection },
+                      search: {
+                        ...(draft !== undefined && { draft }),
+                        from: slug,
+                        slug: `${slug}-${t('copy_suffix')}`,
+                      },
+                    })
+                  }
+                >
+                  {t('duplicate')}
+                </Menu.Item>
+                <Menu.Item onClick={() => props.onDialog('rename')}>{t('rename_menu')}</Menu.Item>
+                <Menu.Divider />
+              </>
+            )}
             <Menu.Item disabled={!isChanged} onClick={() => editor.discard()}>
               {t('discard_all')}
             </Menu.Item>
+            {slug !== null && (
+              <Menu.Item color="red" onClick={() => props.onDialog('delete')}>
+                {t('delete_menu')}
+              </Menu.Item>
+            )}
           </Menu.Dropdown>
         </Menu>
       </Group>

@@ -4,11 +4,13 @@
  */
 import type { AnyVariables, TypedDocumentNode } from '@urql/core';
 import {
+  BringBackEntry,
   CreateEntry,
   EntryAtVersion,
   type EntryBranchFragment,
   type EntryConflictFragment,
   type EntryContentFragment,
+  RemoveEntry,
   type ResolutionInput,
   SaveEntry,
   SaveEntryToDraft,
@@ -16,6 +18,7 @@ import {
 import { client } from '../../lib/client.ts';
 import { send } from '../../lib/command.ts';
 import { type Fault, faultOf } from '../../lib/faults.ts';
+import { i18n } from '../../lib/i18n.ts';
 import type { Place } from '../../lib/place.ts';
 import type { Editor } from './editor.ts';
 import { contentOf } from './entry-query.ts';
@@ -26,6 +29,8 @@ export interface Target {
   collection: string;
   /** null: the entry is made by the save. */
   slug: string | null;
+  /** It was deleted; a save makes it again. */
+  isGone: boolean;
   /** The branch that is edited; null when it is gone. */
   branch: EntryBranchFragment | null;
   /** Name for a draft that the save begins. */
@@ -53,8 +58,11 @@ const pointerIn = /^(?:\/actions\/\d+)?\/frontmatter(?=\/|$)/;
 
 /** What the server says of fields, by their pointers in the entry. */
 function fieldFaults(fault: Fault): Map<string, string> {
-  const found = [...fault.fields].filter(([field]) => pointerIn.test(field));
-  return new Map(found.map(([field, message]) => [field.replace(pointerIn, ''), message]));
+  // The slug of an entry that is to be made is no field of it, but stands with them.
+  const found = [...fault.fields].filter(([field]) => pointerIn.test(field) || /^(\/actions\/\d+)?\/slug$/.test(field));
+  return new Map(
+    found.map(([field, message]) => [field.replace(pointerIn, '').replace(/^\/actions\/\d+/, ''), message]),
+  );
 }
 
 /** A text no other call has; `crypto.randomUUID` is not there on plain http. */
@@ -135,17 +143,17 @@ async function saveToDraft(editor: Editor, target: Target, sent: Content, action
   return { kind: 'saved', slug, draft, wasMerged };
 }
 
-const refusalOf = ({ can_commit }: EntryBranchFragment): Fault => ({
-  code: 'FORBIDDEN',
-  reason: can_commit.reason ?? '',
-  message: can_commit.message ?? '',
-  fields: new Map(),
-  details: {},
-});
-
 /** Whether a save begins a draft: the branch takes changes only from others. */
 export const opensDraft = (branch: EntryBranchFragment | null): boolean =>
   branch !== null && !branch.can_commit.allowed && branch.can_commit.reason === 'branch_protected';
+
+/** Why nothing can be saved at all; null when it can. */
+function refusalOf(branch: EntryBranchFragment | null): Fault | null {
+  const fault = { code: 'FORBIDDEN', reason: '', fields: new Map(), details: {} };
+  if (branch === null) return { ...fault, code: 'NOT_FOUND', message: i18n.t('entry:branch_gone') };
+  const { allowed, reason, message } = branch.can_commit;
+  return allowed || opensDraft(branch) ? null : { ...fault, reason: reason ?? '', message: message ?? '' };
+}
 
 /** Saves what the editor holds. @param resolution of the clash that the save before has met */
 export async function saveEntry(
@@ -155,10 +163,11 @@ export async function saveEntry(
 ): Promise<Saved> {
   const { place, collection, slug, branch } = target;
   const { organization, project } = place;
-  if (branch && !branch.can_commit.allowed && !opensDraft(branch)) return { kind: 'fault', fault: refusalOf(branch) };
+  const refusal = refusalOf(branch);
+  if (refusal) return { kind: 'fault', fault: refusal };
   const sent = resolution?.clash.sent ?? editor.content();
   const { base } = editor;
-  if (slug === null || editor.sha === null) {
+  if (slug === null || target.isGone || editor.sha === null) {
     const wanted = editor.state().slug ?? slug ?? '';
     const draft = {
       slug: wanted,
@@ -199,4 +208,77 @@ export async function saveEntry(
   await settle(editor, sent, saved.record.sha, contentOf(saved.record));
   editor.update({ faults: new Map() });
   return { kind: 'saved', slug, draft: null, wasMerged: saved.merged };
+}
+
+export interface Renamed {
+  slug: string;
+  draft: string | null;
+  /** How the old address can be kept alive. */
+  redirect: { field: string; slug: string; url: string | null } | null;
+}
+
+type Failed = { fault: Fault };
+
+/** Renames the entry; what is typed and not saved stays as it is, under the new name. */
+export async function renameEntry(editor: Editor, target: Target, to: string): Promise<Renamed | Failed> {
+  const { place, collection, slug, branch, title } = target;
+  const { organization, project } = place;
+  const refusal = refusalOf(branch);
+  if (refusal || slug === null) return { fault: refusal as Fault };
+  const { sha } = editor;
+  if (opensDraft(branch)) {
+    const action = { op: 'move', collection, slug, to, sha };
+    const input = { base: branch?.name ?? null, title, actions: [action] };
+    const { data, fault } = await run(SaveEntryToDraft, { organization, project, input });
+    if (fault) return { fault };
+    const draft = data.saveToDraft?.branch?.name ?? null;
+    await editor.moveTo({ ...editor.key, branch: draft ?? editor.key.branch, entry: `${collection}/${to}` });
+    return { slug: to, draft, redirect: null };
+  }
+  const input = { collection, entry: slug, slug: to, sha, branch: branch?.name ?? null };
+  const { data, fault } = await run(SaveEntry, { organization, project, input });
+  if (fault) return { fault };
+  const saved = data.updateEntry;
+  await editor.moveTo({ ...editor.key, entry: `${collection}/${to}` });
+  return { slug: saved?.record.slug ?? to, draft: null, redirect: saved?.details?.redirect ?? null };
+}
+
+export interface Deleted {
+  /** Commit that deleted it, to be taken back; null when that was in a new draft. */
+  commit: string | null;
+  draft: string | null;
+}
+
+/** @param force deletes although other entries need it */
+export async function deleteEntry(editor: Editor, target: Target, force: boolean): Promise<Deleted | Failed> {
+  const { place, collection, slug, branch, title } = target;
+  const { organization, project } = place;
+  const refusal = refusalOf(branch);
+  if (refusal || slug === null) return { fault: refusal as Fault };
+  const { sha } = editor;
+  let deleted: Deleted;
+  if (opensDraft(branch)) {
+    const actions = [{ op: 'delete', collection, slug, sha, force }];
+    const input = { base: branch?.name ?? null, title, actions };
+    const { data, fault } = await run(SaveEntryToDraft, { organization, project, input });
+    if (fault) return { fault };
+    deleted = { commit: null, draft: data.saveToDraft?.branch?.name ?? null };
+  } else {
+    const input = { collection, entry: slug, sha, force, branch: branch?.name ?? null };
+    const { data, fault } = await run(RemoveEntry, { organization, project, input });
+    if (fault) return { fault };
+    deleted = { commit: data.deleteEntry?.commit.sha ?? null, draft: null };
+  }
+  await editor.discard();
+  return deleted;
+}
+
+/** Takes back a deletion. @returns why it could not be */
+export async function undeleteEntry(
+  { place, collection, slug, branch }: Target,
+  commit: string,
+): Promise<Fault | null> {
+  const { organization, project } = place;
+  const input = { collection, slug, commit, mode: 'undo' as const, branch: branch?.name ?? null };
+  return (await run(BringBackEntry, { organization, project, input })).fault;
 }

@@ -1,5 +1,5 @@
 /** The entry's editor around its state: what happens to it, its text, and beside it the fields and what else there is to know. */
-import { Alert, Button, Tabs } from '@mantine/core';
+import { Alert, Button, Group, Tabs } from '@mantine/core';
 import { useMediaQuery, useWindowEvent } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useNavigate } from '@tanstack/react-router';
@@ -10,15 +10,22 @@ import type { FormPlace } from '../../fields/form.tsx';
 import type { Fault } from '../../lib/faults.ts';
 import { useFormats } from '../../lib/format.ts';
 import type { Place } from '../../lib/place.ts';
+import { Waiting } from '../../shell/states.tsx';
 import { Body } from './body.tsx';
 import { openEditLock } from './edit-lock.ts';
 import classes from './entry.module.css';
 import { EntryForm } from './form.tsx';
 import { EntryHeader } from './header.tsx';
 import type { OpenedEditor } from './open-editor.ts';
-import { type Clash, opensDraft, type Saved, saveEntry } from './save.ts';
+import { type Clash, type Deleted, opensDraft, type Saved, saveEntry, type Target, undeleteEntry } from './save.ts';
+import { SlugField } from './slug-field.tsx';
 import { uploadFile } from './upload.ts';
 
+const Versions = lazy(async () => ({ default: (await import('./versions.tsx')).Versions }));
+const References = lazy(async () => ({ default: (await import('./references.tsx')).References }));
+const Seo = lazy(async () => ({ default: (await import('./seo.tsx')).Seo }));
+const RenameDialog = lazy(async () => ({ default: (await import('./rename-dialog.tsx')).RenameDialog }));
+const DeleteDialog = lazy(async () => ({ default: (await import('./delete-dialog.tsx')).DeleteDialog }));
 const ConflictDialog = lazy(async () => ({ default: (await import('./conflict-dialog.tsx')).ConflictDialog }));
 const ChangesDialog = lazy(async () => ({ default: (await import('./changes-dialog.tsx')).ChangesDialog }));
 
@@ -29,7 +36,11 @@ interface WorkbenchProps {
   place: Place;
   collection: string;
   slug: string | null;
+  /** null: the draft is gone. */
   branch: EntryBranchFragment | null;
+  published: EntryBranchFragment | null;
+  /** There is no such entry any more. */
+  isGone: boolean;
   schema: NonNullable<Studio['collection']>['schema'];
   label: string;
   stored: Studio['entry'];
@@ -45,7 +56,10 @@ function useEditLock({ editor }: OpenedEditor): () => void {
     const { user, project, branch, entry } = editor.key;
     const lock = openEditLock(
       `portico:${[user, project, branch, entry].join(':')}`,
-      (isHeld) => editor.update({ isLocked: !isHeld }),
+      async (isHeld) => {
+        if (isHeld && editor.state().isLocked) await editor.reread();
+        editor.update({ isLocked: !isHeld });
+      },
       () => editor.keep(),
     );
     take.current = lock.take;
@@ -64,7 +78,7 @@ export function Workbench(props: WorkbenchProps) {
   const [tab, setTab] = useState<string | null>('fields');
   const [fault, setFault] = useState<Fault | null>(null);
   const [clash, setClash] = useState<Clash | null>(null);
-  const [isComparing, setComparing] = useState(false);
+  const [dialog, setDialog] = useState<'changes' | 'rename' | 'delete' | null>(null);
   const [isRestoredShown, setRestoredShown] = useState(opened.restored !== 'none');
   const takeOver = useEditLock(opened);
   const state = useSyncExternalStore(editor.subscribe, editor.state);
@@ -74,6 +88,14 @@ export function Workbench(props: WorkbenchProps) {
     return typeof found === 'string' && found !== '' ? found : (stored?.title ?? slug ?? '');
   });
 
+  const target: Target = { place, collection, slug, branch, title, isGone: props.isGone };
+  const show = (at: string, draft: string | null) =>
+    navigate({
+      to: '/p/$organization/$project/content/$collection/$',
+      params: { organization: place.organization, project: place.project, collection, _splat: at },
+      search: (before) => ({ draft: draft ?? before.draft }),
+      replace: true,
+    });
   const settle = (saved: Saved) => {
     setFault(null);
     setClash(null);
@@ -85,13 +107,7 @@ export function Workbench(props: WorkbenchProps) {
     else if (saved.kind === 'saved') {
       setRestoredShown(false);
       props.dismissNews();
-      if (saved.draft !== null || saved.slug !== slug)
-        navigate({
-          to: '/p/$organization/$project/content/$collection/$',
-          params: { organization: place.organization, project: place.project, collection, _splat: saved.slug },
-          search: (before) => ({ ...before, ...(saved.draft !== null && { draft: saved.draft }) }),
-          replace: true,
-        });
+      if (saved.draft !== null || saved.slug !== slug) show(saved.slug, saved.draft);
       notifications.show({
         message:
           saved.draft !== null
@@ -104,9 +120,7 @@ export function Workbench(props: WorkbenchProps) {
     if (editor.state().isSaving || editor.state().isLocked) return;
     editor.update({ isSaving: true });
     await editor.keep();
-    const saved = await saveEntry(editor, { place, collection, slug, branch, title }, resolution).finally(() =>
-      editor.update({ isSaving: false }),
-    );
+    const saved = await saveEntry(editor, target, resolution).finally(() => editor.update({ isSaving: false }));
     settle(saved);
   };
   useWindowEvent('keydown', (event) => {
@@ -115,9 +129,46 @@ export function Workbench(props: WorkbenchProps) {
     if (!event.isComposing && !event.repeat) void save();
   });
   useWindowEvent('pagehide', () => void editor.keep());
+  useWindowEvent('visibilitychange', () => void (document.hidden && editor.keep()));
   useWindowEvent('beforeunload', (event) => {
     if (editor.state().keeping === 'refused' && editor.isChanged()) event.preventDefault();
   });
+
+  const leave = ({ commit, draft }: Deleted) => {
+    setDialog(null);
+    const { organization, project } = place;
+    navigate({
+      to: '/p/$organization/$project/content/$collection',
+      params: { organization, project, collection },
+      search: (before) => ({ draft: draft ?? before.draft }),
+    });
+    const id = `deleted-${collection}/${slug}`;
+    const undo = async () => {
+      notifications.hide(id);
+      const fault = commit === null ? null : await undeleteEntry(target, commit);
+      if (fault) notifications.show({ color: 'red', message: fault.message });
+      else show(slug ?? '', draft);
+    };
+    notifications.show({
+      id,
+      autoClose: 10_000,
+      message: (
+        <Group justify="space-between">
+          {t('deleted', { title })}
+          {commit !== null && (
+            <Button size="compact-sm" variant="default" onClick={undo}>
+              {t('common:undo')}
+            </Button>
+          )}
+        </Group>
+      ),
+    });
+  };
+  const goToPublished = async () => {
+    if (!props.published) return;
+    await editor.moveTo({ ...editor.key, branch: props.published.name });
+    navigate({ to: '.', search: (before) => ({ ...before, draft: undefined }), replace: true });
+  };
 
   const path = stored?.path ?? null;
   const { organization, project } = place;
@@ -159,7 +210,8 @@ export function Workbench(props: WorkbenchProps) {
         stored={stored}
         opensDraft={opensDraft(branch)}
         onSave={() => save()}
-        onCompare={() => setComparing(true)}
+        locale={stored?.locale ?? null}
+        onDialog={setDialog}
       />
       {state.isLocked && (
         <div className={classes.banner} data-kind="warn" role="status">
@@ -172,6 +224,19 @@ export function Workbench(props: WorkbenchProps) {
       {state.keeping === 'refused' && (
         <div className={classes.banner} data-kind="bad" role="alert">
           <p>{t('storage_refused')}</p>
+        </div>
+      )}
+      {branch === null && (
+        <div className={classes.banner} data-kind="warn" role="alert">
+          <p>{t('branch_gone_lead')}</p>
+          <Button size="compact-sm" variant="default" onClick={goToPublished}>
+            {t('go_to_published')}
+          </Button>
+        </div>
+      )}
+      {branch !== null && props.isGone && slug !== null && opened.restored !== 'gone' && (
+        <div className={classes.banner} data-kind="warn" role="alert">
+          <p>{t('entry_gone')}</p>
         </div>
       )}
       {stored?.error && isRaw && (
@@ -227,10 +292,14 @@ export function Workbench(props: WorkbenchProps) {
           <Tabs.List>
             {isNarrow && hasText && <Tabs.Tab value="text">{t('text')}</Tabs.Tab>}
             <Tabs.Tab value="fields">{t('fields')}</Tabs.Tab>
+            {slug !== null && <Tabs.Tab value="versions">{t('versions')}</Tabs.Tab>}
+            {slug !== null && <Tabs.Tab value="references">{t('references')}</Tabs.Tab>}
+            {!isRaw && <Tabs.Tab value="seo">{t('seo')}</Tabs.Tab>}
           </Tabs.List>
           <div className={classes.panelText}>
             {isNarrow && hasText && <Tabs.Panel value="text">{body}</Tabs.Panel>}
             <Tabs.Panel value="fields" keepMounted>
+              {slug === null && <SlugField editor={editor} title={title} />}
               {!isRaw && (
                 <EntryForm
                   editor={editor}
@@ -240,6 +309,17 @@ export function Workbench(props: WorkbenchProps) {
                 />
               )}
             </Tabs.Panel>
+            <Suspense fallback={<Waiting />}>
+              <Tabs.Panel value="versions">
+                <Versions editor={editor} target={target} mayCommit={branch?.can_commit.allowed ?? false} />
+              </Tabs.Panel>
+              <Tabs.Panel value="references">
+                <References target={target} />
+              </Tabs.Panel>
+              <Tabs.Panel value="seo">
+                <Seo editor={editor} place={formPlace} url={stored?.url ?? null} slug={slug} />
+              </Tabs.Panel>
+            </Suspense>
           </div>
         </Tabs>
       </div>
@@ -247,7 +327,23 @@ export function Workbench(props: WorkbenchProps) {
         {clash && (
           <ConflictDialog clash={clash} onClose={() => setClash(null)} onResolve={(input) => save({ clash, input })} />
         )}
-        {isComparing && <ChangesDialog editor={editor} onClose={() => setComparing(false)} onSave={() => save()} />}
+        {dialog === 'changes' && (
+          <ChangesDialog editor={editor} onClose={() => setDialog(null)} onSave={() => save()} />
+        )}
+        {dialog === 'rename' && (
+          <RenameDialog
+            editor={editor}
+            target={target}
+            onClose={() => setDialog(null)}
+            onRenamed={(renamed) => {
+              setDialog(null);
+              show(renamed.slug, renamed.draft);
+            }}
+          />
+        )}
+        {dialog === 'delete' && (
+          <DeleteDialog editor={editor} target={target} onClose={() => setDialog(null)} onDeleted={leave} />
+        )}
       </Suspense>
     </div>
   );

@@ -1,0 +1,203 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, test } from 'vitest';
+import { studio } from '../support/app.ts';
+import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';
+import {
+  editorReady,
+  freshEntry,
+  full,
+  save,
+  saveButton,
+  saveElsewhere,
+  seedEditor,
+  stored,
+} from '../support/entry-editor.ts';
+
+const dashboard = withDashboard();
+beforeAll(() => seedEditor(dashboard.app));
+
+const title = (page: Page) => page.getByRole('textbox', { name: 'Title', exact: true });
+const action = async (page: Page, name: string) => {
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name }).click();
+};
+
+test('a new entry takes its name from its title, and is made by Save', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open('/p/acme/site/new/posts');
+  await editorReady(page);
+  await title(page).fill('Première neige & more');
+  const slug = page.getByRole('textbox', { name: 'Name in the address' });
+  await expect.poll(() => slug.inputValue()).toBe('premiere-neige-more');
+  await slug.fill('en/first-snow');
+  await title(page).fill('First snow');
+  expect(await slug.inputValue()).toBe('en/first-snow');
+  await page.getByRole('combobox', { name: 'Author' }).fill('Ada');
+  await page.getByRole('option', { name: /ada/ }).click();
+  await page.getByRole('textbox', { name: 'Text', exact: true }).click();
+  await page.keyboard.type('It came early.');
+  await saveButton(page).click();
+  await page.waitForURL('**/content/posts/en/first-snow');
+  await editorReady(page);
+  expect(await stored(app, 'en/first-snow')).toBe('---\ntitle: First snow\nauthor: ada\n---\n\nIt came early.');
+});
+
+test('a name that is taken is said beside it', async () => {
+  await freshEntry(dashboard.app, 'en/taken');
+  const page = await dashboard.open('/p/acme/site/new/posts?slug=en%2Ftaken');
+  await editorReady(page);
+  await title(page).fill('Taken');
+  await page.getByRole('combobox', { name: 'Author' }).fill('Ada');
+  await page.getByRole('option', { name: /ada/ }).click();
+  await saveButton(page).click();
+  await page
+    .getByText(/has an entry en\/taken/)
+    .first()
+    .waitFor();
+});
+
+test('a missing translation begins with a copy', async () => {
+  const { app } = dashboard;
+  await freshEntry(app, 'de/other');
+  const page = await dashboard.open(await freshEntry(app, 'en/translated'));
+  await editorReady(page);
+  await page.getByRole('navigation', { name: 'Languages' }).getByRole('link', { name: 'DE missing' }).click();
+  await page.waitForURL(/\/new\/posts\?/);
+  await editorReady(page);
+  expect(await page.getByRole('textbox', { name: 'Name in the address' }).inputValue()).toBe('de/translated');
+  await title(page).fill('Übersetzt');
+  await saveButton(page).click();
+  await page.waitForURL('**/content/posts/de/translated');
+  expect(await stored(app, 'de/translated')).toContain('title: Übersetzt');
+  await page.getByRole('navigation', { name: 'Languages' }).getByRole('link', { name: 'EN', exact: true }).waitFor();
+});
+
+test('an entry is renamed with what is typed and not saved', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/old-name'));
+  await editorReady(page);
+  await title(page).fill('Typed before');
+  await action(page, 'Rename …');
+  const dialog = page.getByRole('dialog', { name: 'Rename this entry' });
+  await dialog.getByRole('textbox', { name: 'Name in the address' }).fill('en/new-name');
+  await dialog.getByRole('button', { name: 'Rename' }).click();
+  await page.waitForURL('**/content/posts/en/new-name');
+  await editorReady(page);
+  expect(await title(page).inputValue()).toBe('Typed before');
+  expect(await stored(app, 'en/new-name')).toBe(full);
+  await save(page);
+  expect(await stored(app, 'en/new-name')).toContain('title: "Typed before"');
+});
+
+test('what an entry is named by is shown before it is deleted, and the deletion is taken back', async () => {
+  const { app } = dashboard;
+  const { commitTo } = await import('../support/conflict-site.ts');
+  await commitTo(app, 'main', { 'src/content/authors/eve.yaml': 'name: Eve\n' });
+  await freshEntry(app, 'en/by-eve', '---\ntitle: By Eve\nauthor: eve\n---\n\nText.\n');
+  const page = await dashboard.open('/p/acme/site/content/authors/eve');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).waitFor();
+  await action(page, 'Delete …');
+  const dialog = page.getByRole('dialog', { name: /^Delete / });
+  await dialog.getByRole('link', { name: /en\/by-eve/ }).waitFor();
+  await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
+  await dialog.getByText('Entries that stay need this one.').waitFor();
+  await dialog.getByRole('button', { name: 'Delete anyway' }).click();
+  await page.waitForURL('**/content/authors');
+  expect((await app.ask('GET', `${studio}/collections/authors/eve`)).status).toBe(404);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.waitForURL('**/content/authors/eve');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).waitFor();
+  expect((await app.ask('GET', `${studio}/collections/authors/eve`)).status).toBe(200);
+});
+
+test('a version of the past is compared and brought back', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/past'));
+  await editorReady(page);
+  await saveElsewhere(app, 'en/past', { frontmatter: { title: 'Later' } });
+  await expect.poll(() => title(page).inputValue()).toBe('Later');
+  await page.getByRole('tab', { name: 'Versions' }).click();
+  await page.getByRole('button', { name: /Create posts\/en\/past/ }).click();
+  const dialog = page.getByRole('dialog', { name: /^Version of/ });
+  await dialog.getByRole('deletion').filter({ hasText: 'Alpha' }).waitFor();
+  await dialog.getByRole('button', { name: 'Bring back' }).click();
+  await dialog.waitFor({ state: 'hidden' });
+  await expect.poll(() => stored(app, 'en/past')).toBe(full);
+  expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Alpha');
+});
+
+test('search engines and social networks are previewed from the form', async () => {
+  const page = await dashboard.open(await freshEntry(dashboard.app, 'en/seo'));
+  await editorReady(page);
+  await title(page).fill('x'.repeat(70));
+  await page.getByRole('tab', { name: 'Search' }).click();
+  await page.getByText('70 of 60').waitFor();
+  await page.getByText('Cut after 60 characters').waitFor();
+  await expectGoodPage(page);
+});
+
+test('on a telephone the text and the fields are tabs, and both are edited', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/phone'), { size: narrow });
+  await title(page).fill('On a phone');
+  await page.getByRole('tab', { name: 'Text' }).click();
+  const box = page.getByRole('textbox', { name: 'Text', exact: true });
+  await box.click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('Typed there.');
+  await save(page);
+  const text = await stored(app, 'en/phone');
+  expect(text).toContain('title: "On a phone"');
+  expect(text).toContain('Typed there.');
+  await expectGoodPage(page);
+});
+
+test('an image that is uploaded in place becomes the value of its field', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/upload'));
+  await editorReady(page);
+  const pixel = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  );
+  const choose = async () => {
+    await page.getByRole('button', { name: 'Choose Cover' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Choose an image' });
+    await dialog.getByRole('button', { name: /logo\.svg/ }).waitFor();
+    const chooser = page.waitForEvent('filechooser');
+    await dialog.getByRole('button', { name: 'Upload' }).click();
+    await (await chooser).setFiles({ name: 'pixel.png', mimeType: 'image/png', buffer: pixel });
+    return dialog;
+  };
+  // Cut in the middle: said in the dialog, and nothing of it stays.
+  await page.route('**/studio/media', (route) => route.abort('connectionreset'));
+  await (await choose()).getByRole('alert').waitFor();
+  await page.keyboard.press('Escape');
+  await page.unroute('**/studio/media');
+  dashboard.forgive(/ERR_CONNECTION_RESET/);
+  expect((await app.ask('GET', `${studio}/media?recursive=true&q=pixel`)).body).toEqual([]);
+  await choose();
+  await expect
+    .poll(() => page.getByRole('textbox', { name: 'Cover', exact: true }).inputValue())
+    .toBe('/images/pixel.png');
+  await save(page);
+  expect(await stored(app, 'en/upload')).toContain('cover: /images/pixel.png');
+});
+
+test('by keyboard alone a title and the text are edited and saved', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/keys'));
+  await editorReady(page);
+  const box = page.getByRole('textbox', { name: 'Text', exact: true });
+  const isIn = (name: string) => page.evaluate(`document.activeElement?.getAttribute('aria-label') === '${name}'`);
+  await page.locator('main').focus();
+  for (let presses = 0; presses < 30 && !(await isIn('Text')); presses += 1) await page.keyboard.press('Tab');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('By keys.');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Tab');
+  expect(await box.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(false);
+  await page.keyboard.press('Control+s');
+  await page.getByText('Saved', { exact: true }).waitFor();
+  expect(await stored(app, 'en/keys')).toContain('By keys.');
+});

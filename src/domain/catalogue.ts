@@ -32,6 +32,7 @@ import * as reportDeployment from './studio/deployments/report-deployment.operat
 import * as drafts from './studio/drafts/drafts.operations.ts';
 import * as changeEntries from './studio/entries/change-entries.operations.ts';
 import * as entries from './studio/entries/entries.operations.ts';
+import * as entryTemplate from './studio/entries/entry-template.operations.ts';
 import * as references from './studio/entries/references.operations.ts';
 import * as environments from './studio/environments/environments.operations.ts';
 import * as media from './studio/media/media.operations.ts';
@@ -105,6 +106,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   reportDeployment,
   changeEntries,
   entries,
+  entryTemplate,
   references,
   environments,
   media,

@@ -88,6 +88,7 @@ import {
   validateEntry,
 } from '../domain/studio/entries/change-entries.operations.ts';
 import { getEntry, listEntries } from '../domain/studio/entries/entries.operations.ts';
+import { entryTemplate } from '../domain/studio/entries/entry-template.operations.ts';
 import {
   createEnvironment,
   deleteEnvironment,
@@ -251,6 +252,7 @@ export const routes: readonly Row[] = [
   get(`${studio}/collections`, listCollections, 200),
   get(`${studio}/collections/:collection`, listEntries, 200),
   post(`${studio}/collections/:collection`, createEntry, 201, { location: bySlug }),
+  get(`${studio}/entry-templates/:collection`, entryTemplate, 200),
   get(`${studio}/collections/:collection/*entry`, getEntry, 200),
   put(`${studio}/collections/:collection/*entry`, updateEntry, 200),
   del(`${studio}/collections/:collection/*entry`, deleteEntry, 200),

@@ -16,6 +16,7 @@ import {
   validateEntry,
 } from '../../domain/studio/entries/change-entries.operations.ts';
 import { getEntry, listEntries, searchEntries } from '../../domain/studio/entries/entries.operations.ts';
+import { entryTemplate } from '../../domain/studio/entries/entry-template.operations.ts';
 import { listReferences, listReferrers, listTranslations } from '../../domain/studio/entries/references.operations.ts';
 import { deleteMedia, listEntryMedia, listMedia } from '../../domain/studio/media/media.operations.ts';
 import { uploadMedia } from '../../domain/studio/media/upload-media.operations.ts';
@@ -83,6 +84,7 @@ export const entries: readonly Row[] = [
   field('Studio', 'collection', getCollection, { names: { collection: 'name' }, locate: locateCollection }),
   field('Collection', 'schema', getSchema),
   field('Collection', 'entries', listEntries, { given: { include } }),
+  field('Collection', 'template', entryTemplate),
 
   node('Entry', getEntry, entryKeys),
   object('EntrySummary', listEntries, entryKeys),

@@ -1,4 +1,5 @@
 import type { LocaleRules, SlugCollection } from '../slug.ts';
+import type { EntryTemplate } from './entry-template.ts';
 import type { PathSet } from './path-set.ts';
 import type { StudioSchema, Warning } from './schema.schema.ts';
 
@@ -29,6 +30,8 @@ export interface CollectionDescription extends Omit<StudioSchema, 'json_schema'>
   strict: boolean;
   /** The file holds many items (an object by id, or an array), and the fields describe one of them. */
   items_in_file: boolean;
+  /** How its new entries begin, when the site says so. */
+  template?: EntryTemplate;
   /** Its files, as far as no collection of precedence has them. */
   paths: PathSet;
 }

@@ -1,5 +1,6 @@
 import { filterYielding, setYielding } from '../../../lib/concurrency.ts';
 import type { LocaleRules } from '../slug.ts';
+import type { EntryTemplate } from './entry-template.ts';
 import { formatOf, humanize } from './infer-fields.ts';
 import { byUse, collectionName } from './inferred-groups.ts';
 import { noPaths, type PathSet } from './path-set.ts';
@@ -36,6 +37,7 @@ export interface Declaration {
   indexNames?: readonly string[];
   locales?: LocaleRules | null;
   rejects?: PathSet;
+  template?: EntryTemplate | undefined;
 }
 
 /** The extensions of the files there are, and those a new file could have. */
@@ -92,6 +94,7 @@ export function declare(declaration: Declaration, { layout }: SiteReading): Draf
       ...(declaration.urlPattern === undefined ? {} : { url_pattern: declaration.urlPattern }),
       strict: declaration.strict ?? false,
       items_in_file: declaration.itemsInFile ?? false,
+      ...(declaration.template === undefined ? {} : { template: declaration.template }),
       slugs: {
         extensions,
         index_names: declaration.indexNames ?? indexNames(layout.framework),

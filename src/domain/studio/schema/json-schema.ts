@@ -119,6 +119,14 @@ export function toJsonSchema(
 
 /** The record of `GET /schema`. */
 export function toRecord(schema: CollectionSchema): StudioSchema {
-  const { matches: _matches, paths: _paths, slugs: _slugs, strict: _strict, items_in_file: _items, ...record } = schema;
+  const {
+    matches: _matches,
+    paths: _paths,
+    slugs: _slugs,
+    strict: _strict,
+    items_in_file: _items,
+    ...described
+  } = schema;
+  const { template: _template, ...record } = described;
   return { ...record, json_schema: toJsonSchema(schema) };
 }

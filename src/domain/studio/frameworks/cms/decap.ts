@@ -1,6 +1,7 @@
 import { filterYielding } from '../../../../lib/concurrency.ts';
 import { findDataConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { type Declaration, declare } from '../../schema/declare.ts';
+import { type EntryTemplate, nowAs } from '../../schema/entry-template.ts';
 import { membership, type PathSet, union } from '../../schema/path-set.ts';
 import {
   type Draft,
@@ -252,6 +253,9 @@ const widgets = new Map<string, Widget>([
   ['keyvalue', plain(field('object'))],
 ]);
 
+/** `{{now}}` stands for a value and is none. */
+const isPlaceholder = (value: unknown) => typeof value === 'string' && value.includes('{{');
+
 /** The fields of one level. Everything is required unless it says otherwise, or has a default. */
 function decapFields(values: readonly Value[], warn: Warn): SchemaField[] {
   return values.flatMap((value) => {
@@ -267,7 +271,9 @@ function decapFields(values: readonly Value[], warn: Warn): SchemaField[] {
       description: 'hint',
       default: 'default',
     });
-    const given = made.default !== undefined || isFalse(at(value, 'required')) || made.type === 'boolean';
+    const hasDefault = made.default !== undefined;
+    if (isPlaceholder(made.default)) delete made.default;
+    const given = hasDefault || isFalse(at(value, 'required')) || made.type === 'boolean';
     return [given ? { ...optional(made), name } : { ...made, name }];
   });
 }
@@ -357,6 +363,7 @@ async function readCollection(value: Value, config: Value, path: string, reading
         format: form.format,
         extensions: [form.extension],
         indexNames: indexNamesOf(value, reading),
+        template: templateOf(value, config, single),
         locales: single ? null : (languages?.rules ?? reading.layout.locales),
       },
       reading,
@@ -375,6 +382,32 @@ function common(name: string, value: Value, at: { path: string; line: number }, 
     identifier: textAt(value, 'identifier_field'),
     mediaPath: media?.startsWith('/') && !media.includes('{{') ? trimmed(media) : undefined,
   } satisfies Partial<Declaration>;
+}
+
+/**
+ * The name of a new entry is the `slug` pattern, laid into the `path` one, whose fixed last segment is the file that stands for the folder. A date
+ * without a default is the present one.
+ */
+function templateOf(value: Value, config: Value, perLanguage: boolean): EntryTemplate {
+  const name = textAt(value, 'slug') ?? '{{slug}}';
+  const segments = (textAt(value, 'path') ?? '').split('/').filter((segment) => segment !== '');
+  if (leafOf(value) !== null) segments.pop();
+  const path = segments.join('/').replace(/\{\{\s*(?:slug|filename)\s*\}\}/g, () => name);
+  const dates = itemsOf(perLanguage ? undefined : at(value, 'fields')).flatMap((one): [string, string][] => {
+    const [key, kind, fallback] = [textAt(one, 'name'), textAt(one, 'widget'), at(one, 'default')];
+    const isDate = kind === 'date' || kind === 'datetime';
+    if (key === undefined || !isDate || (fallback !== undefined && !isPlaceholder(textOf(fallback)))) return [];
+    const form = textAt(one, 'format') ?? textAt(one, 'date_format');
+    const isDay = kind === 'date' || isFalse(at(one, 'time_format'));
+    return [[key, form ? nowAs(form) : isDay ? nowAs('YYYY-MM-DD') : '{{now}}']];
+  });
+  const rules = at(config, 'slug');
+  const isAscii = textAt(rules, 'encoding') === 'ascii';
+  return {
+    slug: path === '' ? name : path,
+    ...(isAscii ? { letters: 'ascii' } : isTrue(at(rules, 'clean_accents')) ? { letters: 'unaccented' } : {}),
+    ...(dates.length > 0 && { frontmatter: Object.fromEntries(dates) }),
+  };
 }
 
 const perLanguage = (fields: SchemaField[], languages: Languages): SchemaField[] =>

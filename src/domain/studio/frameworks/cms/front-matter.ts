@@ -1,6 +1,7 @@
 import { findConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { jsonSchemaFields } from '../../schema/config/json-schema-fields.ts';
 import { declare } from '../../schema/declare.ts';
+import { type EntryTemplate, nowAs } from '../../schema/entry-template.ts';
 import { collectionName } from '../../schema/inferred-groups.ts';
 import { union } from '../../schema/path-set.ts';
 import {
@@ -14,7 +15,7 @@ import {
 } from '../../schema/reader.ts';
 import type { SchemaField, Warning } from '../../schema/schema.schema.ts';
 import { extensionOf, joinPath, markdownExtensions } from '../../schema/site-layout.ts';
-import { at, isTrue, itemsOf, placeOf, textAt, textsOf, type Value } from '../../schema/static/values.ts';
+import { at, isTrue, itemsOf, placeOf, textAt, textOf, textsOf, type Value } from '../../schema/static/values.ts';
 import { field } from '../../schema/zod/field-algebra.ts';
 import {
   annotate,
@@ -189,17 +190,38 @@ function readFolder(value: Value, path: string, setting: Settings, reading: Site
         infer: fields.length === 0,
         format: format === 'toml' || format === 'json' ? format : undefined,
         extensions,
+        template: templateOf(value, setting),
       },
       reading,
     ),
   ];
 }
 
+/** The content types a folder allows. */
+function typesIn(folder: Value, setting: Settings): Value[] {
+  const wanted = textsOf(at(folder, 'contentTypes'));
+  const types = itemsOf(setting('taxonomy.contentTypes'));
+  return types.filter((type) => wanted.length === 0 || wanted.includes(textAt(type, 'name') ?? ''));
+}
+
+/** The date before a file's name, in tokens of date-fns, and the defaults that stand for a value of the entry. */
+function templateOf(folder: Value, setting: Settings): EntryTemplate {
+  const [type] = typesIn(folder, setting);
+  const rules = [at(folder, 'filePrefix'), at(type, 'filePrefix'), setting('templates.prefix')];
+  const prefix = textOf(rules.find((rule) => rule !== undefined));
+  const values = itemsOf(at(type, 'fields')).flatMap((one): [string, string][] => {
+    const [name, fallback] = [textAt(one, 'name'), textAt(one, 'default')];
+    return name !== undefined && fallback?.includes('{{') ? [[name, fallback]] : [];
+  });
+  return {
+    ...(prefix && { slug: `${nowAs(prefix.replaceAll('y', 'Y').replaceAll('d', 'D'))}-{{slug}}` }),
+    ...(values.length > 0 && { frontmatter: Object.fromEntries(values) }),
+  };
+}
+
 /** The content types of a folder; of several, a key is required when all of them require it. */
 function typesOf(folder: Value, path: string, name: string, setting: Settings, warnings: Warning[]): SchemaField[] {
-  const types = itemsOf(setting('taxonomy.contentTypes'));
-  const wanted = textsOf(at(folder, 'contentTypes'));
-  const chosen = types.filter((type) => wanted.length === 0 || wanted.includes(textAt(type, 'name') ?? ''));
+  const chosen = typesIn(folder, setting);
   const groups = itemsOf(setting('taxonomy.fieldGroups'));
   const context = { groups, draft: setting('content.draftField'), warn: warnTo(warnings, path, name), depth: 0 };
   const read = chosen.map((type) => frontMatterFields(at(type, 'fields'), context));

@@ -1,5 +1,6 @@
 import { argumentOf, codeExtensions, findConfig, readCodeConfig } from '../../schema/config/config-file.ts';
 import { declare } from '../../schema/declare.ts';
+import { type EntryTemplate, nowAs } from '../../schema/entry-template.ts';
 import {
   type Draft,
   globFiles,
@@ -158,7 +159,10 @@ function keystaticField(value: Value | undefined, warn: Warn): SchemaField {
   const made = described
     ? annotate(one, described, { label: 'label', description: 'description', default: 'defaultValue' })
     : one;
-  return made.default === undefined ? made : optional(made);
+  if (made.default === undefined) return made;
+  // A rule for the present time is no value.
+  if (textAt(described, 'defaultValue', 'kind') !== undefined) delete made.default;
+  return optional(made);
 }
 
 /** The fields of a schema object, without those whose text stands elsewhere. */
@@ -277,11 +281,22 @@ function readOne(name: string, value: Value, place: Place, single: boolean, read
         format: form.format,
         extensions: [form.extension],
         identifier: slugField,
+        template: todayOf(at(options, 'schema')),
         indexNames: leaf !== '' && !leaf.includes('*') ? [leaf, 'index'] : ['index'],
       },
       reading,
     ),
   ];
+}
+
+/** Dates whose default is the present one: `{kind: 'today'}` and `{kind: 'now'}`. */
+function todayOf(schema: Value | undefined): EntryTemplate | undefined {
+  const dates = entriesOf(schema).flatMap(([name, value]): [string, string][] => {
+    const kind = textAt(fieldCall(value)?.call.args[0], 'defaultValue', 'kind');
+    if (kind === 'today') return [[name, nowAs('YYYY-MM-DD')]];
+    return kind === 'now' ? [[name, nowAs('YYYY-MM-DDTHH:mm')]] : [];
+  });
+  return dates.length === 0 ? undefined : { frontmatter: Object.fromEntries(dates) };
 }
 
 /** The name of the entry is stored as plain text, and needed when its own rules say so. */

@@ -189,6 +189,12 @@ function readContent(
 const dataFormats: Record<string, EntryFormat> = { yaml: 'yaml', json: 'json', toml: 'toml' };
 const formats: Record<string, EntryFormat> = { ...dataFormats, 'json-frontmatter': 'json', 'toml-frontmatter': 'toml' };
 
+/** `{year}-{primary}.md` → `{{year}}-{{slug}}` */
+const slugPattern = (filename: string) =>
+  filename.replace(/\.[A-Za-z0-9]+$/, '').replace(/\{([^{}]*)\}/g, (_, name: string) => {
+    return `{{${name === 'primary' ? 'slug' : name}}}`;
+  });
+
 function readEntry(value: Value, components: Value | undefined, reading: SiteReading): Draft[] {
   const name = textAt(value, 'name');
   if (name === undefined) return [];
@@ -199,9 +205,8 @@ function readEntry(value: Value, components: Value | undefined, reading: SiteRea
   }
   const path = trimmed(textAt(value, 'path') ?? '');
   const single = textAt(value, 'type') === 'file';
-  const ending = extensionOf(
-    (single ? path : (textAt(value, 'filename') ?? textAt(value, 'filename', 'template'))) ?? '',
-  );
+  const filename = textAt(value, 'filename') ?? textAt(value, 'filename', 'template');
+  const ending = extensionOf((single ? path : filename) ?? '');
   const extension =
     textAt(value, 'extension')?.replace(/^\./, '') || ending || (dataFormats[format ?? ''] ? (format ?? '') : 'md');
   const excluded = textsOf(at(value, 'exclude'));
@@ -241,6 +246,7 @@ function readEntry(value: Value, components: Value | undefined, reading: SiteRea
         format: formats[format ?? ''] ?? dataFormats[extension === 'yml' ? 'yaml' : extension],
         extensions: [extension],
         identifier: textAt(value, 'view', 'primary'),
+        template: single || filename === undefined ? undefined : { slug: slugPattern(filename) },
         strict: isTrue(at(value, 'strict')),
       },
       reading,

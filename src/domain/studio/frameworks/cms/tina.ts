@@ -1,5 +1,6 @@
 import { codeExtensions, findConfig, readCodeConfig } from '../../schema/config/config-file.ts';
 import { declare } from '../../schema/declare.ts';
+import type { EntryTemplate } from '../../schema/entry-template.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import {
   type Draft,
@@ -12,7 +13,17 @@ import {
 } from '../../schema/reader.ts';
 import type { EntryFormat, SchemaField, Warning } from '../../schema/schema.schema.ts';
 import { joinPath } from '../../schema/site-layout.ts';
-import { at, isTrue, itemsOf, type Place, placeOf, textAt, type Value } from '../../schema/static/values.ts';
+import {
+  at,
+  dataOf,
+  entriesOf,
+  isTrue,
+  itemsOf,
+  type Place,
+  placeOf,
+  textAt,
+  type Value,
+} from '../../schema/static/values.ts';
 import { enumOf, field, unionOf } from '../../schema/zod/field-algebra.ts';
 import {
   annotate,
@@ -185,10 +196,24 @@ function readCollection(value: Value, place: Place, reading: SiteReading): Draft
         format: format === 'toml' || format === 'json' ? (format satisfies EntryFormat) : undefined,
         extensions: [extension],
         identifier: textAt(titled, 'nameOverride') ?? textAt(titled, 'name'),
+        template: defaultItemOf(value),
       },
       reading,
     ),
   ];
+}
+
+/** `ui.defaultItem` of the collection, else of its first template; what a function would give is left out. */
+function defaultItemOf(value: Value): EntryTemplate | undefined {
+  const [first] = itemsOf(at(value, 'templates'));
+  const item = at(value, 'ui', 'defaultItem') ?? at(first, 'ui', 'defaultItem');
+  const values = entriesOf(item).flatMap(([key, one]) => {
+    const data = dataOf(one);
+    return data === undefined ? [] : [[key, data] as const];
+  });
+  const template = textAt(first, 'name');
+  if (template !== undefined) values.unshift(['_template', template]);
+  return values.length === 0 ? undefined : { frontmatter: Object.fromEntries(values) };
 }
 
 /** Of several templates every key: required only when all of them require it. */

@@ -1,7 +1,9 @@
 import { filterYielding, forEachYielding } from '../../../../lib/concurrency.ts';
 import { parseFile } from '../../frontmatter/parse-file.ts';
+import { joinSplit, splitFile } from '../../frontmatter/split.ts';
 import { hugoPage } from '../../schema/built-in-fields.ts';
 import { declare } from '../../schema/declare.ts';
+import { type EntryTemplate, nowAs } from '../../schema/entry-template.ts';
 import { inferFields } from '../../schema/infer-fields.ts';
 import { collectionName } from '../../schema/inferred-groups.ts';
 import { noPaths } from '../../schema/path-set.ts';
@@ -14,35 +16,74 @@ import { cascadeValues, type HugoSite, readHugoSite } from './settings.ts';
 
 const MAX_ARCHETYPES = 100;
 const MAX_TEXT = 256 * 1024;
-/** Stands for whatever a template action would give. */
-const placeholder = 'TEMPLATE-VALUE';
+/** What an action stands for that is not known here: a placeholder nothing fills. */
+const unfilled = '{{-}}';
+
+const nameOf = /^(?:\.File)?\.(?:Name|ContentBaseName|TranslationBaseName|BaseFileName)$/;
+const nameFunctions = /^(?:replace|strings\.Replace|title|strings\.Title|humanize|inflect\.Humanize)$/;
+
+/** Go's reference time in the tokens of placeholders. */
+const goForm = (layout: string) =>
+  layout.replace(/Z07:00|-07:00/g, 'Z').replace(/2006|01|02|15|04|05/g, (digits) => {
+    return { 2006: 'YYYY', '01': 'MM', '02': 'DD', 15: 'HH', '04': 'mm', '05': 'ss' }[digits] ?? '';
+  });
+
+/** The placeholder that stands for a template action, which is not run: names and dates are known, anything else is left out. */
+function placeholderOf(action: string, section: string): string {
+  const expression = action.replace(/^\{\{-?|-?\}\}$/g, '').trim();
+  if (/^(?:\.Date|now|time\.Now)$/.test(expression)) return '{{now}}';
+  const layout =
+    /^(?:now|time\.Now|\.Date)\.Format\s+["'`]([^"'`]*)["'`]$/.exec(expression)?.[1] ??
+    /^(?:dateFormat|time\.Format)\s+["'`]([^"'`]*)["'`]\s+(?:\.Date|now|time\.Now)$/.exec(expression)?.[1] ??
+    /^(?:\.Date|now|time\.Now)\s*\|\s*(?:dateFormat|time\.Format)\s+["'`]([^"'`]*)["'`]$/.exec(expression)?.[1];
+  if (layout !== undefined) return nowAs(goForm(layout));
+  if (expression === '.Type' || expression === '.Section') return section || unfilled;
+  const words = expression
+    .replace(/"[^"]*"|`[^`]*`|'[^']*'/g, ' ')
+    .split(/[\s()|]+/)
+    .filter(Boolean);
+  const isName = words.some((word) => nameOf.test(word));
+  if (!isName || !words.every((word) => nameOf.test(word) || nameFunctions.test(word))) return unfilled;
+  // What makes words of a file name would give the title it was made of.
+  return words.length === 1 ? '{{name}}' : '{{title}}';
+}
+
+interface Archetype {
+  fields: SchemaField[];
+  template: EntryTemplate;
+}
 
 /**
- * The frontmatter of a new page as its archetype would write it. Template actions are not run: a value that contains one has a
- * name and no more.
+ * The page an archetype would write, with placeholders where its actions stand. A value that holds one gives the field a name and no more.
+ * Null: its frontmatter cannot be read.
  */
-function archetypeFields(text: string, path: string): SchemaField[] {
+function readArchetype(text: string, path: string, section: string): Archetype | null {
+  const split = splitFile(text.slice(0, MAX_TEXT), path);
   // Without a nested brace an action ends at the first `}}`; what is not closed stays, and makes the file unreadable at worst.
-  const filled = text.slice(0, MAX_TEXT).replace(/\{\{[^{}]{0,2000}\}\}/g, (_action, at: number, whole: string) => {
-    const quoted = /["']\s*[^"'\n]*$/.test(whole.slice(whole.lastIndexOf('\n', at) + 1, at));
-    return quoted ? placeholder : `"${placeholder}"`;
+  const source = split.source.replace(/\{\{[^{}]{0,2000}\}\}/g, (action, at: number, whole: string) => {
+    const filled = placeholderOf(action, section);
+    // A value that begins with an action and is not in quotes needs some.
+    const isBare = /(?:[:=[,]|^\s*-)\s*$/.test(whole.slice(whole.lastIndexOf('\n', at) + 1, at));
+    return isBare ? `"${filled}"` : filled;
   });
-  const { frontmatter } = parseFile(Buffer.from(filled), path);
-  if (frontmatter === null) return [];
-  return inferFields([frontmatter], '', new Map()).map((one): SchemaField => {
+  const { frontmatter } = parseFile(Buffer.from(joinSplit({ ...split, source })), path);
+  if (frontmatter === null) return null;
+  const fields = inferFields([frontmatter], '', new Map()).map((one): SchemaField => {
     const value = frontmatter[one.name];
-    const open = JSON.stringify(value).includes(placeholder);
+    const open = JSON.stringify(value).includes('{{');
     const empty = value === '' || value === null || (Array.isArray(value) && value.length === 0);
     if (open) return { ...field('any'), name: one.name, required: false };
     const plain: SchemaField = { ...one, required: false, nullable: true };
     return empty ? { ...plain, type: value === '' ? 'string' : 'any' } : { ...plain, default: value };
   });
+  const body = split.body.replace(/\{\{(?![<%])[^{}]{0,2000}\}\}/g, (action) => placeholderOf(action, section));
+  return { fields, template: { frontmatter, body, source: { kind: 'hugo', path } } };
 }
 
-/** Fields by the kind of page (`posts`, `default`), from the site's own `archetypes`. */
-async function readArchetypes(reading: SiteReading, directory: string): Promise<Map<string, SchemaField[]>> {
+/** The site's own `archetypes` by the kind of page (`posts`, `default`). */
+async function readArchetypes(reading: SiteReading, directory: string): Promise<Map<string, Archetype>> {
   const base = joinPath(reading.layout.root, directory);
-  const found = new Map<string, SchemaField[]>();
+  const found = new Map<string, Archetype>();
   const files = await filterYielding(reading.paths, (path) => path.startsWith(`${base}/`));
   for (const path of files.slice(0, MAX_ARCHETYPES)) {
     const name = /^([^/]+?)(?:\.md|\/index\.md)$/.exec(below(base, path) ?? '')?.[1];
@@ -50,15 +91,15 @@ async function readArchetypes(reading: SiteReading, directory: string): Promise<
     reading.dependencies.add(path);
     const text = await reading.site.read(path);
     if (text === null) continue;
-    const fields = archetypeFields(text, path);
-    if (fields.length === 0 && text.trim() !== '') {
+    const archetype = readArchetype(text, path, name === 'default' ? '' : name);
+    if ((archetype?.fields ?? []).length === 0 && text.trim() !== '') {
       reading.warnings.push({
         code: 'archetype_unread',
         message: 'The archetype has no frontmatter that can be read',
         path,
       });
     }
-    found.set(name, fields);
+    found.set(name, archetype ?? { fields: [], template: {} });
   }
   return found;
 }
@@ -112,7 +153,7 @@ async function readSection(
   base: string,
   section: string,
   site: HugoSite,
-  archetypes: ReadonlyMap<string, SchemaField[]>,
+  archetypes: ReadonlyMap<string, Archetype>,
   reading: SiteReading,
 ): Promise<Draft> {
   const located = folderFiles('', joinPath(base, section), {
@@ -126,7 +167,8 @@ async function readSection(
   const words = listOf(field('string', { coerce: true })) ?? field('any', { list: true });
   for (const taxonomy of site.taxonomies)
     fields.set(taxonomy, { ...words, name: taxonomy, required: false, nullable: true });
-  for (const one of archetypes.get(section) ?? archetypes.get('default') ?? []) {
+  const archetype = archetypes.get(section) ?? archetypes.get('default');
+  for (const one of archetype?.fields ?? []) {
     const known = fields.get(one.name);
     fields.set(one.name, known ? { ...known, ...(one.default === undefined ? {} : { default: one.default }) } : one);
   }
@@ -146,6 +188,7 @@ async function readSection(
       infer: true,
       extensions: markdownExtensions,
       indexNames: ['index', '_index'],
+      template: archetype?.template,
     },
     reading,
   );

@@ -123,7 +123,17 @@ class JekyllSite {
       defaults.has(one.name) ? { ...one, default: defaults.get(one.name) } : one,
     );
     return declare(
-      { name, source, files, fields: withDefaults, warnings: [], infer: true, indexNames: ['index'] },
+      {
+        name,
+        source,
+        files,
+        fields: withDefaults,
+        warnings: [],
+        infer: true,
+        indexNames: ['index'],
+        // A post without a date in its name is not published.
+        ...(name === 'posts' && { template: { slug: '{{year}}-{{month}}-{{day}}-{{slug}}' } }),
+      },
       this.reading,
     );
   }

@@ -12,6 +12,7 @@ import { draftChangesQuery, reviewQuery } from './pages/drafts/review-query.ts';
 import { entryQuery } from './pages/entry/entry-query.ts';
 import { headQuery, tabQueries, tabs } from './pages/organization/organization-query.ts';
 import { settingsQuery } from './pages/settings/settings-query.ts';
+import { deploymentQuery, siteQuery } from './pages/site/site-query.ts';
 import { startQuery } from './pages/start/start-query.ts';
 import {
   deliveriesQuery,
@@ -180,7 +181,15 @@ const files = createRoute({
 const site = createRoute({
   getParentRoute: () => project,
   path: '/site',
+  loader: ({ params }) => prefetch(siteQuery(params)),
   component: part(() => import('./pages/site/site-page.tsx'), 'SitePage'),
+});
+const deployment = createRoute({
+  getParentRoute: () => project,
+  path: '/site/deployments/$deployment',
+  validateSearch: z.object({ job: text }),
+  loader: ({ params }) => prefetch(deploymentQuery(params, Number(params.deployment))),
+  component: part(() => import('./pages/site/deployment-page.tsx'), 'DeploymentPage'),
 });
 const workflows = createRoute({
   getParentRoute: () => project,
@@ -230,7 +239,7 @@ const tree = root.addChildren([
     project.addChildren([
       ...[home, content, collection, entry, newEntry, media, files, site, workflows, settings],
       ...[drafts, draftChanges, review],
-      ...[newWorkflow, workflow, trigger],
+      ...[deployment, newWorkflow, workflow, trigger],
     ]),
   ]),
 ]);

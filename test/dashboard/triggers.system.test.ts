@@ -171,11 +171,8 @@ test('the page of a webhook is good in both themes and at three widths, and cost
   const page = await openTrigger(narrow);
   await reveal(page);
   await expectGoodPage(page);
-  // A server that listens keeps the places of organisations and projects.
-  dashboard.app.services.grants.setListening(true);
   const { TriggerPage, Deliveries } = await dashboard.statementsOf(page);
   expect([TriggerPage, Deliveries].map((count = 0) => count > 0 && count <= 12)).toEqual([true, true]);
-  dashboard.app.services.grants.setListening(false);
 });
 
 test('a person who only edits workflows sees no button for the secret', async () => {

@@ -31,17 +31,18 @@ function Deployed({ place, environment }: { place: Place; environment: Following
   const isGood = state === 'success';
   const Icon = isGood ? IconCircleCheck : deployment.status === 'completed' ? IconCircleX : IconClock;
   return (
-    <Link
-      className={classes.deployment}
-      data-state={state}
-      to="/p/$organization/$project/site"
-      params={place}
-      search={{}}
-      role="status"
-    >
-      <Icon size={16} />
-      <span>{t(`deployment_${state}`, { name: environment.name })}</span>
-    </Link>
+    <span role="status">
+      <Link
+        className={classes.deployment}
+        data-state={state}
+        to="/p/$organization/$project/site"
+        params={place}
+        search={{}}
+      >
+        <Icon size={16} />
+        <span>{t(`deployment_${state}`, { name: environment.name })}</span>
+      </Link>
+    </span>
   );
 }
 

@@ -46,13 +46,13 @@ export function Tray() {
   if (tasks.length === 0) return null;
   return (
     <Popover width={320} position="bottom-end">
-      <Popover.Target>
-        <Indicator label={running} disabled={running === 0} size={16}>
+      <Indicator label={running} disabled={running === 0} size={16}>
+        <Popover.Target>
           <ActionIcon variant="subtle" color="gray" aria-label={t('tasks', { count: running })}>
             <IconProgress size={18} />
           </ActionIcon>
-        </Indicator>
-      </Popover.Target>
+        </Popover.Target>
+      </Indicator>
       <Popover.Dropdown>
         <Stack gap="sm">
           {tasks.map((task) => (

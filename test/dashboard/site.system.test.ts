@@ -1,0 +1,115 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { workOnDeployments } from '../../src/domain/studio/deployments/run/work.ts';
+import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';
+import { builtSite } from '../support/deployments.ts';
+
+const builds = mkdtempSync(path.join(tmpdir(), 'portico-builds-'));
+chmodSync(builds, 0o711);
+const dashboard = withDashboard({ PORTICO_BUILD_DIR: path.join(builds, 'own') });
+
+/** Prints markup, a character that turns the text around, and escapes, which no log keeps. */
+const script = `
+console.log('\\u001b[32mgreen\\u001b[0m \\u202eturned <b>bold</b>');
+for (let line = 1; line <= 300; line += 1) console.log('line ' + line);
+if (process.env.PORTICO_BRANCH !== 'main') throw new Error('made to fail');
+const { mkdirSync, writeFileSync } = await import('node:fs');
+mkdirSync('dist', { recursive: true });
+writeFileSync('dist/index.html', '<h1>Built</h1>');
+`;
+
+async function work(): Promise<void> {
+  while ((await workOnDeployments(dashboard.app.services)) !== null);
+}
+
+beforeAll(async () => {
+  const git = await dashboard.app.repository();
+  const changed = Object.entries(builtSite(script)).map(([name, text]) => ({ path: name, content: Buffer.from(text) }));
+  await git.write({
+    branch: 'main',
+    author: { name: 'Seed', email: 'seed@portico.test' },
+    plan: async () => ({ changes: changed, message: 'A site', result: null }),
+  });
+  await git.createBranch('spring', (await git.head('main')) ?? '');
+  await dashboard.app.services.studio.moves.settled();
+});
+afterAll(() => rmSync(builds, { recursive: true, force: true }));
+
+async function makeEnvironment(page: Page, name: string, branch?: string): Promise<void> {
+  await page.getByRole('button', { name: 'New environment' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New environment' });
+  await dialog.getByLabel('Name').fill(name);
+  if (branch) {
+    await dialog.getByRole('combobox', { name: 'Shows' }).click();
+    await page.getByRole('option', { name: branch }).click();
+  }
+  await dialog.getByText('No static-site framework was found').waitFor();
+  await dialog.getByLabel('Build command').fill('node build.mjs');
+  await dialog.getByLabel('Output directory').fill('dist');
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('heading', { name, exact: true }).waitFor();
+}
+
+const deployIn = (page: Page, name: string) =>
+  page
+    .getByRole('listitem')
+    .filter({ has: page.getByRole('heading', { name, exact: true }) })
+    .getByRole('button', { name: 'Deploy' })
+    .click();
+
+test('an environment is made and deployed, and its log is read as it is written', async () => {
+  const page = await dashboard.open('/p/acme/site/site');
+  await page.getByText('The site is not shown anywhere yet').waitFor();
+  await expectGoodPage(page);
+  await makeEnvironment(page, 'Production');
+  await work();
+  await deployIn(page, 'Production');
+  await page.getByRole('heading', { name: /^Deployment \d+$/ }).waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).waitFor();
+  await work();
+  await page.getByText('live now').waitFor();
+  await page.getByRole('tab', { name: /^build/ }).click();
+  const log = page.getByRole('region', { name: 'Log of build' });
+  await log.getByText('line 300', { exact: true }).waitFor();
+  const first = log.getByText('green').first();
+  expect(await first.innerText()).toContain('<b>bold</b>');
+  expect(await first.innerText()).toContain('U+202E');
+
+  await page.getByRole('searchbox', { name: 'Search the log' }).fill('line 29');
+  await page.getByText('1 of 11').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByText('2 of 11').waitFor();
+  await expectGoodPage(page);
+  await page.getByRole('link', { name: 'Site' }).last().click();
+  await page.getByRole('button', { name: 'Open Production' }).waitFor();
+  await expectGoodPage(page);
+});
+
+test('a build that fails says why, keeps what is live, and is begun again', async () => {
+  const page = await dashboard.open('/p/acme/site/site', { size: narrow });
+  await makeEnvironment(page, 'Spring', 'spring');
+  await work();
+  await deployIn(page, 'Spring');
+  await page.getByRole('heading', { name: /^Deployment \d+$/ }).waitFor();
+  await work();
+  await page.getByText('The deployment failed; what was live stays live').waitFor();
+  await page.getByText('A command ended with an error.').waitFor();
+  await page.getByRole('region', { name: 'Log of build' }).getByText('made to fail').first().waitFor();
+  await expectGoodPage(page);
+  const before = page.url();
+  await page.getByRole('button', { name: 'Deploy again' }).click();
+  await page.waitForURL((url) => url.href !== before);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Deploy again' }).waitFor();
+});
+
+test('the pages cost at most 12 statements', async () => {
+  const page = await dashboard.open('/p/acme/site/site');
+  await page.getByRole('table', { name: 'Deployments' }).getByRole('link').first().click();
+  await page.getByRole('heading', { name: /^Deployment \d+$/ }).waitFor();
+  const { Site, DeploymentPage } = await dashboard.statementsOf(page);
+  expect([Site, DeploymentPage].map((count = 0) => count > 0 && count <= 12)).toEqual([true, true]);
+});

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { User } from '../../src/domain/users/user.entity.ts';
 import { goodPassword } from '../support/browser.ts';
 import { expectGoodPage, expectTexts, withDashboard } from '../support/dashboard.ts';
 
@@ -125,4 +126,36 @@ test('one signs out, and in again', async () => {
   await page.getByRole('textbox', { name: 'Password' }).fill(goodPassword);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { name: 'Acme' }).waitFor();
+});
+
+test.each([
+  ['Keep and sign out', 1],
+  ['Remove and sign out', 0],
+])('with a draft in this browser alone one is asked first: %s', async (choice, left) => {
+  const page = await open('writes@example.org');
+  await page.getByRole('button', { name: 'Account of writes' }).waitFor();
+  const { id } = await dashboard.app.services.orm.em.fork().findOneOrFail(User, { email: 'writes@example.org' });
+  const inStore = (act: string) =>
+    page.evaluate(`new Promise((resolve, reject) => {
+      const opening = indexedDB.open('portico', 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore('drafts').createIndex('at', 'at');
+      opening.onerror = () => reject(opening.error);
+      opening.onsuccess = () => {
+        const store = opening.result.transaction('drafts', 'readwrite').objectStore('drafts');
+        const request = ${act};
+        request.onsuccess = () => { opening.result.close(); resolve(request.result); };
+      };
+    })`);
+  await inStore(
+    `store.put({ text: 'Not saved', at: Date.now(), size: 9 }, 'portico:user%3A${id}:acme%2Fsite:main:posts%2Fone')`,
+  );
+  await inStore(
+    `store.put({ text: 'Of another', at: Date.now(), size: 9 }, 'portico:user%3A${id}0:acme%2Fsite:main:posts%2Fone')`,
+  );
+  await page.getByRole('button', { name: 'Account of writes' }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('dialog', { name: '1 draft is in this browser alone' }).waitFor();
+  await page.getByRole('button', { name: choice }).click();
+  await page.waitForURL('**/sign-in');
+  expect(await inStore('store.count()')).toBe(left + 1);
 });

@@ -91,3 +91,17 @@ export async function pruneLocalDrafts(now = Date.now()): Promise<number> {
   await transaction.done;
   return removed;
 }
+
+/** All drafts of a person, whatever projects they are of. */
+const allOf = (user: string): IDBKeyRange => {
+  const beginning = `portico:${encodeURIComponent(user)}:`;
+  return IDBKeyRange.bound(beginning, `${beginning}\uffff`);
+};
+
+export async function countLocalDrafts(user: string): Promise<number> {
+  return (await database()).count('drafts', allOf(user));
+}
+
+export async function removeLocalDraftsOf(user: string): Promise<void> {
+  await (await database()).delete('drafts', allOf(user));
+}

@@ -6,7 +6,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSavePreferences } from '../lib/preferences.ts';
-import { signOut } from '../lib/sign-out.ts';
+import { useSignOut } from '../lib/sign-out.tsx';
 import { useSingleKey } from '../lib/single-key.ts';
 import { useViewer } from '../lib/viewer.tsx';
 import classes from './frame.module.css';
@@ -45,28 +45,32 @@ function UserMenu() {
   const { t } = useTranslation(['frame', 'common', 'session']);
   const { me } = useViewer();
   const navigate = useNavigate();
+  const { signOut, dialog } = useSignOut();
   return (
-    <Menu position="bottom-end" width={220}>
-      <Menu.Target>
-        <UnstyledButton className={classes.person}>
-          <Avatar name={me?.name ?? ''} size={28} radius="xl" color="teal" variant="filled" aria-hidden />
-          <span className="unseen">{t('account_of', { name: me?.name ?? '' })}</span>
-        </UnstyledButton>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>{me?.email}</Menu.Label>
-        <Menu.Item onClick={() => navigate({ to: '/account' })}>{t('account')}</Menu.Item>
-        <Menu.Item onClick={() => navigate({ to: '/' })}>{t('organizations')}</Menu.Item>
-        <Menu.Item component="a" href="/reference">
-          {t('reference')}
-        </Menu.Item>
-        <Menu.Item component="a" href="/explorer">
-          {t('explorer')}
-        </Menu.Item>
-        <Menu.Divider />
-        <Menu.Item onClick={() => signOut()}>{t('session:sign_out')}</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <>
+      <Menu position="bottom-end" width={220}>
+        <Menu.Target>
+          <UnstyledButton className={classes.person}>
+            <Avatar name={me?.name ?? ''} size={28} radius="xl" color="teal" variant="filled" aria-hidden />
+            <span className="unseen">{t('account_of', { name: me?.name ?? '' })}</span>
+          </UnstyledButton>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Label>{me?.email}</Menu.Label>
+          <Menu.Item onClick={() => navigate({ to: '/account' })}>{t('account')}</Menu.Item>
+          <Menu.Item onClick={() => navigate({ to: '/' })}>{t('organizations')}</Menu.Item>
+          <Menu.Item component="a" href="/reference">
+            {t('reference')}
+          </Menu.Item>
+          <Menu.Item component="a" href="/explorer">
+            {t('explorer')}
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Item onClick={signOut}>{t('session:sign_out')}</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {dialog}
+    </>
   );
 }
 

@@ -43,4 +43,10 @@ export default {
     'Dieser Link gilt nicht mehr: Den neuesten finden Sie im Protokoll des Servers und in dessen first-run.json.',
   join_gone: 'Diese Einladung gilt nicht mehr: Lassen Sie sich eine neue geben.',
   reset_gone: 'Dieser Link gilt nicht mehr: Lassen Sie sich einen neuen geben.',
+  drafts_here_one: '{{count}} Entwurf ist nur in diesem Browser',
+  drafts_here_other: '{{count}} Entwürfe sind nur in diesem Browser',
+  drafts_lead:
+    'Was Sie dort geschrieben haben, ist noch nicht gespeichert. Behalten Sie es, so wartet es hier, bis Sie sich wieder anmelden; andere, die diesen Browser benutzen, sehen es nicht.',
+  drafts_keep: 'Behalten und abmelden',
+  drafts_remove: 'Entfernen und abmelden',
 };

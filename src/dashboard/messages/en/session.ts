@@ -42,4 +42,10 @@ export default {
     'This set-up link is no longer valid: the newest one is in the log of the server and in its first-run.json.',
   join_gone: 'This invitation is no longer valid: ask for a new one.',
   reset_gone: 'This link is no longer valid: ask for a new one.',
+  drafts_here_one: '{{count}} draft is in this browser alone',
+  drafts_here_other: '{{count}} drafts are in this browser alone',
+  drafts_lead:
+    'What you typed there is not saved yet. Kept, it waits here until you sign in again; others who use this browser do not see it.',
+  drafts_keep: 'Keep and sign out',
+  drafts_remove: 'Remove and sign out',
 };

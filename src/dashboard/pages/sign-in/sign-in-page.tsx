@@ -6,7 +6,7 @@ import { SignIn } from '../../documents.ts';
 import { client } from '../../lib/client.ts';
 import { i18n } from '../../lib/i18n.ts';
 import { keepReturn, takeReturn } from '../../lib/provider-return.ts';
-import { signOut } from '../../lib/sign-out.ts';
+import { useSignOut } from '../../lib/sign-out.tsx';
 import { useViewer } from '../../lib/viewer.tsx';
 import { Form } from './form.tsx';
 import { Card } from './outside.tsx';
@@ -27,6 +27,7 @@ function inside(next: string | undefined): string {
 /** Somebody is signed in here already: they may go on, or let another person in. */
 function SignedIn({ name, refused }: { name: string; refused: string | null }) {
   const { t } = useTranslation('session');
+  const { signOut, dialog } = useSignOut();
   return (
     <Card title={t('signed_in')} lead={t('signed_in_as', { name })}>
       <Stack>
@@ -38,9 +39,10 @@ function SignedIn({ name, refused }: { name: string; refused: string | null }) {
         <Button component="a" href="/">
           {t('go_on')}
         </Button>
-        <Button variant="default" onClick={() => signOut()}>
+        <Button variant="default" onClick={signOut}>
           {t('sign_out')}
         </Button>
+        {dialog}
       </Stack>
     </Card>
   );

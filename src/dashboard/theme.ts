@@ -147,8 +147,8 @@ export const theme = createTheme({
   cursorType: 'pointer',
   components: {
     Button: { defaultProps: { size: 'sm', variant: 'filled' } },
-    Checkbox: { defaultProps: { iconColor: 'var(--p-on-accent)' } },
-    Radio: { defaultProps: { iconColor: 'var(--p-on-accent)' } },
+    Checkbox: { defaultProps: { color: 'var(--p-accent)', iconColor: 'var(--p-on-accent)' } },
+    Radio: { defaultProps: { color: 'var(--p-accent)', iconColor: 'var(--p-on-accent)' } },
     SegmentedControl: { defaultProps: { transitionDuration: 0 } },
     TextInput: { defaultProps: { size: 'sm' } },
     Modal: {
@@ -158,6 +158,7 @@ export const theme = createTheme({
         overlayProps: { backgroundOpacity: 0.4 },
         closeButtonProps: { 'aria-label': '×' },
       },
+      styles: { title: { fontFamily: serif, fontSize: '1.25rem', fontWeight: 600 } },
     },
     // A header of the page it is not.
     ModalHeader: { defaultProps: { role: 'presentation' } },

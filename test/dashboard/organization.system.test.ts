@@ -1,11 +1,15 @@
 import type { Page } from 'playwright-core';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { updateMember } from '../../src/domain/organizations/members.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { goodPassword } from '../support/browser.ts';
 import { expectGoodPage, expectTexts, narrow, withDashboard } from '../support/dashboard.ts';
 
 const dashboard = withDashboard();
+// There is no worker: what is begun stays begun.
+beforeAll(() => {
+  dashboard.app.services.jobs.send = async () => {};
+});
 beforeEach(() => {
   dashboard.app.clock.now = null;
 });
@@ -37,7 +41,7 @@ describe('projects', () => {
     await page.getByRole('button', { name: 'New project' }).click();
     await page.getByRole('button', { name: 'Create project' }).click();
     await dialog(page, 'New project').getByText('Must not be empty.').waitFor();
-    await dialog(page, 'New project').getByRole('textbox', { name: 'Name', exact: true }).fill('Handbook');
+    await dialog(page, 'New project').getByRole('textbox', { name: 'Project', exact: true }).fill('Handbook');
     await page.getByRole('button', { name: 'Create project' }).click();
     await page.waitForURL('**/p/acme/handbook');
     await page.getByRole('link', { name: 'Organisation' }).click();
@@ -55,7 +59,7 @@ describe('projects', () => {
   test('the import of a new one is followed on its card and in the tray', async () => {
     const page = await dashboard.open('/o/acme');
     await page.getByRole('button', { name: 'New project' }).click();
-    await dialog(page, 'New project').getByRole('textbox', { name: 'Name', exact: true }).fill('Imported');
+    await dialog(page, 'New project').getByRole('textbox', { name: 'Project', exact: true }).fill('Imported');
     await page.getByLabel(/^Repository to import/).fill('http://example.org/site.git');
     await page.getByRole('button', { name: 'Create project' }).click();
     await page.getByText('Must be an https URL.').waitFor();

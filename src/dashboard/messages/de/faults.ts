@@ -16,4 +16,6 @@ export default {
   version_mismatch: 'Jemand hat das inzwischen geändert. Es wurde nichts überschrieben.',
   precondition_failed: 'Jemand hat das inzwischen geändert. Es wurde nichts überschrieben.',
   reauthentication_required: 'Dafür wird Ihr Passwort noch einmal gebraucht.',
+  checks_failed:
+    'Das Veröffentlichen wird zurückgehalten: Die Prüfungen haben Fehler gefunden, die die veröffentlichte Fassung nicht hat.',
 };

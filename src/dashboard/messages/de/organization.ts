@@ -9,6 +9,8 @@ export default {
 
   projects_lead: 'Jedes Projekt ist eine Website; ihre Inhalte liegen in einem eigenen Git-Repository.',
   new_project: 'Neues Projekt',
+  project: 'Projekt',
+  project_hint: 'Der Name der Website, die es enthält.',
   create_project: 'Projekt anlegen',
   repository_url: 'Zu importierendes Repository (freiwillig)',
   repository_url_hint:

@@ -56,6 +56,11 @@ export default {
   protected_branches_hint: 'Sie werden weder gelöscht noch mit Gewalt verschoben. Muster wie release/* sind möglich.',
   require_pull: 'Nur über Prüfungen veröffentlichen',
   require_pull_hint: 'Geschützte Branches ändern sich durch Pull Requests, nie durch direktes Speichern.',
+  publish_checks: 'Neue Fehler in einem Entwurf',
+  publish_checks_hint:
+    'Ungültige Felder, tote Verweise und Links auf gelöschte Seiten, die beim Veröffentlichen dazukämen.',
+  publish_checks_warn: 'Werden vor dem Veröffentlichen gezeigt',
+  publish_checks_block: 'Verhindern das Veröffentlichen',
   content_root: 'Verzeichnis der Website',
   content_root_hint: 'Von der Wurzel des Repositorys aus; leer: durch ihre Konfiguration gefunden.',
   content_root_found: 'Durch ihre Konfiguration gefunden',

@@ -14,4 +14,5 @@ export default {
   version_mismatch: 'Somebody changed this meanwhile. Nothing was overwritten.',
   precondition_failed: 'Somebody changed this meanwhile. Nothing was overwritten.',
   reauthentication_required: 'This needs your password once more.',
+  checks_failed: 'Publishing is held back: the checks found faults that the published version does not have.',
 };

@@ -9,6 +9,8 @@ export default {
 
   projects_lead: 'Each project is a site, with its content in a git repository of its own.',
   new_project: 'New project',
+  project: 'Project',
+  project_hint: 'The name of the site it holds.',
   create_project: 'Create project',
   repository_url: 'Repository to import (optional)',
   repository_url_hint:

@@ -9,7 +9,7 @@ import { CommandForm } from '../../parts/command-form.tsx';
 
 /** A project with a repository of its own: empty, or with what stands in another one. */
 export function NewProject({ organization, onClose }: { organization: string; onClose: () => void }) {
-  const { t } = useTranslation(['organization', 'common']);
+  const { t } = useTranslation('organization');
   const navigate = useNavigate();
   const [name, setName] = useState('');
   const [url, setUrl] = useState('');
@@ -33,7 +33,8 @@ export function NewProject({ organization, onClose }: { organization: string; on
         beside={['/name', '/import_url']}
       >
         <TextInput
-          label={t('common:name')}
+          label={t('project')}
+          description={t('project_hint')}
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           error={fault?.fields.get('/name')}

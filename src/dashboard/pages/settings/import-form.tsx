@@ -19,9 +19,9 @@ const parts: Record<Kind, readonly ('token' | 'username' | 'password' | 'private
 };
 
 /** Fills an empty repository with what stands in another one. */
-export function ImportForm({ place, onChanged }: SectionProps) {
+export function ImportForm({ place, repository, onChanged }: SectionProps) {
   const { t } = useTranslation('settings');
-  const [url, setUrl] = useState('');
+  const [url, setUrl] = useState(repository.import?.url ?? '');
   const [kind, setKind] = useState<Kind>('none');
   const [secrets, setSecrets] = useState<Record<string, string>>({});
   const [isMirror, setMirror] = useState(false);

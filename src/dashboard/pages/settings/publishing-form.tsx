@@ -17,6 +17,7 @@ export function PublishingForm({ place, repository, branches, onChanged }: Secti
     default_branch: repository.default_branch,
     protected_branches: repository.settings.protected_branches,
     require_pull: repository.settings.require_pull,
+    publish_checks: repository.settings.publish_checks,
     content_root: repository.content_root,
   };
   const [draft, setDraft] = useState(before);
@@ -63,6 +64,13 @@ export function PublishingForm({ place, repository, branches, onChanged }: Secti
           description={t('require_pull_hint')}
           checked={draft.require_pull}
           onChange={(event) => change({ require_pull: event.currentTarget.checked })}
+        />
+        <Select
+          label={t('publish_checks')}
+          description={t('publish_checks_hint')}
+          data={(['warn', 'block'] as const).map((value) => ({ value, label: t(`publish_checks_${value}`) }))}
+          value={draft.publish_checks}
+          onChange={(value) => change({ publish_checks: value as typeof draft.publish_checks })}
         />
         <TextInput
           label={t('content_root')}

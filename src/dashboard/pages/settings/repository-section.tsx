@@ -134,7 +134,12 @@ export function RepositorySection({ isEmpty, ...shared }: SectionProps & { isEmp
       <Copyable label={t('clone_url')} hint={t('clone_hint')} value={clone_url} />
       {importing && <Importing importing={importing} />}
       <Mirror {...shared} />
-      {isEmpty && !isUnderWay && can('manage_studio') && <ImportForm {...shared} />}
+      {isEmpty && can('manage_studio') && (
+        // It keeps what was filled in, for another try.
+        <div hidden={isUnderWay}>
+          <ImportForm {...shared} />
+        </div>
+      )}
     </>
   );
 }

@@ -33,14 +33,14 @@ export function SchemasSection({ place, schemas, onChanged }: SectionProps & { s
       {schemas.length === 0 && <Text c="dimmed">{t('no_schemas')}</Text>}
       {schemas.length > 0 && (
         <Rows label={t('schemas')}>
-          {schemas.map(({ collection, label, inferred, source, url_pattern }) => (
+          {schemas.map(({ collection, label, path, inferred, source, url_pattern }) => (
             <Row
               key={collection}
               title={label}
               marks={inferred ? <Mark tone="warn">{t('inferred')}</Mark> : <Mark>{t(`source_${source.kind}`)}</Mark>}
               detail={
                 <>
-                  <code>{source.line === null ? source.path : `${source.path}:${source.line}`}</code>
+                  <code>{inferred ? path : source.line === null ? source.path : `${source.path}:${source.line}`}</code>
                   {url_pattern && (
                     <>
                       {' · '}

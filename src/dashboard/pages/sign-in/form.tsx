@@ -52,7 +52,7 @@ export function Form({ fields, submit, explain = {}, onSubmit, onDone }: FormPro
   };
   const isOfField = fault !== null && fields.some(({ name }) => fault.fields.has(`/${name}`));
   return (
-    <form ref={form} onSubmit={send}>
+    <form ref={form} onSubmit={send} noValidate>
       <Stack gap="md">
         {fault && !isOfField && (
           <Alert color="red" role="alert">

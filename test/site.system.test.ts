@@ -72,7 +72,7 @@ describe('accounts', () => {
     expect(await page.evaluate('location.hash')).toBe('');
     const create = page.getByRole('button', { name: 'Create account' });
     await create.click();
-    await page.getByText('Must not be empty.').waitFor();
+    await page.getByText('Must not be empty.').first().waitFor();
     await page.getByLabel('Name', { exact: true }).fill('Ada');
     await page.getByLabel('E-mail').fill('ada@example.org');
     await page.getByRole('textbox', { name: 'Password' }).fill('short');
@@ -82,7 +82,8 @@ describe('accounts', () => {
     expect(await page.evaluate('document.activeElement.name')).toBe('password');
     await page.getByRole('textbox', { name: 'Password' }).fill(goodPassword);
     await create.click();
-    await page.getByRole('heading', { name: 'Engines' }).waitFor();
+    await page.getByRole('heading', { name: 'Welcome, Ada' }).waitFor();
+    await page.getByRole('link', { name: 'Engines' }).waitFor();
     expect(await page.evaluate('document.cookie')).toBe('');
     await page.goto(`${app.url}/sign-in`);
     await page.getByText('You are signed in as Ada.').waitFor();

@@ -111,6 +111,9 @@ const serif = 'ui-serif, "Iowan Old Style", "Palatino Linotype", Palatino, "Sour
 const mono =
   'ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
+/** Names of Mantine's colours → names of the tones that alerts have here. */
+const tones: Readonly<Record<string, string>> = { red: 'bad', yellow: 'warn', green: 'good' };
+
 const noMotion = { transitionProps: { duration: 0 } };
 const quick = { transitionProps: { duration: 120 } };
 
@@ -122,6 +125,9 @@ export const theme = createTheme({
   // The accent is light in the dark theme, where white on it could not be read.
   variantColorResolver: (input) => {
     const colours = defaultVariantColorsResolver(input);
+    const tone = tones[input.color ?? ''];
+    if (input.variant === 'light' && tone !== undefined)
+      return { ...colours, background: `var(--p-${tone}-wash)`, color: `var(--p-${tone})` };
     if (input.variant !== 'filled' || input.color !== 'teal') return colours;
     return {
       ...colours,

@@ -39,9 +39,10 @@ export function Form({ fields, submit, explain = {}, onSubmit, onDone }: FormPro
     event.preventDefault();
     setSending(true);
     setFault(null);
+    const filledIn = ({ name, type }: Field) => values[name] ?? (type === 'checkbox' ? true : '');
     const filled = fields
-      .map(({ name, type }): [string, string | boolean] => [name, values[name] ?? (type === 'checkbox' ? true : '')])
-      .filter(([, value]) => value !== '');
+      .filter((field) => !field.isOptional || filledIn(field) !== '')
+      .map((field): [string, string | boolean] => [field.name, filledIn(field)]);
     const { error } = await onSubmit(Object.fromEntries(filled));
     setSending(false);
     if (!error) return onDone();

@@ -7,9 +7,13 @@ import type { FunctionComponent } from 'react';
 import { z } from 'zod/mini';
 import { prefetch } from './lib/client.ts';
 import { accountQuery } from './pages/account/account-query.ts';
+import { knownColumns } from './pages/content/columns.ts';
+import { collectionQuery, contentQuery, contentSearchQuery } from './pages/content/content-query.ts';
+import { collectionSearch, contentSearchParams } from './pages/content/search-params.ts';
 import { draftsQuery } from './pages/drafts/drafts-query.ts';
 import { draftChangesQuery, reviewQuery } from './pages/drafts/review-query.ts';
 import { entryQuery } from './pages/entry/entry-query.ts';
+import { filesQuery } from './pages/files/files-query.ts';
 import { headQuery, tabQueries, tabs } from './pages/organization/organization-query.ts';
 import { settingsQuery } from './pages/settings/settings-query.ts';
 import { deploymentQuery, siteQuery } from './pages/site/site-query.ts';
@@ -120,16 +124,31 @@ const home = createRoute({
 const content = createRoute({
   getParentRoute: () => project,
   path: '/content',
+  validateSearch: contentSearchParams,
+  loaderDeps: ({ search: { draft, q, after } }) => ({ draft, q, after }),
+  loader: ({ params, deps: { draft, ...search } }) => {
+    const place = { ...params, draft };
+    if (search.q === undefined) prefetch(contentQuery(place));
+    else prefetch(contentSearchQuery(place, search));
+  },
   component: part(() => import('./pages/content/content-page.tsx'), 'ContentPage'),
 });
 const collection = createRoute({
   getParentRoute: () => project,
   path: '/content/$collection',
+  validateSearch: collectionSearch,
+  loaderDeps: ({ search: { draft, page: _, ...search } }) => ({ draft, search }),
+  loader: ({ params: { collection, ...where }, deps: { draft, search } }) => {
+    const place = { ...where, draft };
+    prefetch(collectionQuery(place, collection, search, knownColumns(place, collection)));
+  },
   component: part(() => import('./pages/content/collection-page.tsx'), 'CollectionPage'),
 });
 const entry = createRoute({
   getParentRoute: () => project,
   path: '/content/$collection/$',
+  // Without a slug it is the collection.
+  params: { parse: (params) => (params._splat ? params : false) },
   loaderDeps: ({ search: { draft } }) => ({ draft }),
   loader: ({ params: { organization, project, collection, _splat }, deps: { draft } }) =>
     prefetch(entryQuery({ organization, project, draft }, collection, _splat ?? '')),
@@ -173,9 +192,23 @@ const review = createRoute({
   loader: ({ params }) => prefetch(reviewQuery(params, params.number)),
   component: part(() => import('./pages/drafts/review-page.tsx'), 'ReviewPage'),
 });
+const openFile = z.object({ file: z.catch(z.optional(z.coerce.string()), undefined) });
 const files = createRoute({
   getParentRoute: () => project,
   path: '/files',
+  validateSearch: openFile,
+  loaderDeps: ({ search: { draft, file } }) => ({ draft, file }),
+  loader: ({ params, deps: { draft, file } }) => prefetch(filesQuery({ ...params, draft }, '', file)),
+  component: part(() => import('./pages/files/files-page.tsx'), 'FilesPage'),
+});
+const directory = createRoute({
+  getParentRoute: () => project,
+  path: '/files/$',
+  params: { parse: (params) => (params._splat ? params : false) },
+  validateSearch: openFile,
+  loaderDeps: ({ search: { draft, file } }) => ({ draft, file }),
+  loader: ({ params: { _splat = '', ...params }, deps: { draft, file } }) =>
+    prefetch(filesQuery({ ...params, draft }, _splat, file)),
   component: part(() => import('./pages/files/files-page.tsx'), 'FilesPage'),
 });
 const site = createRoute({
@@ -237,7 +270,7 @@ const tree = root.addChildren([
     ownAccount,
     organization,
     project.addChildren([
-      ...[home, content, collection, entry, newEntry, media, files, site, workflows, settings],
+      ...[home, content, collection, entry, newEntry, media, files, directory, site, workflows, settings],
       ...[drafts, draftChanges, review],
       ...[deployment, newWorkflow, workflow, trigger],
     ]),

@@ -1,4 +1,4 @@
-import type { AnyVariables, TypedDocumentNode } from '@urql/core';
+import type { AnyVariables, OperationContext, TypedDocumentNode } from '@urql/core';
 import { useCallback, useState } from 'react';
 import { client } from './client.ts';
 import { type Fault, faultOf } from './faults.ts';
@@ -10,13 +10,15 @@ export type Outcome<Data> = { data: Data; fault: null } | { data: Data | null; f
 /**
  * Sends a command. Where the server wants the person to prove again who they are, or the session has ended, it is asked for over the page,
  * which stays as it is, and the command is sent again.
+ * @param context with `additionalTypenames`, queries on the page that hold these types are asked again as well
  */
 export async function send<Data, Variables extends AnyVariables>(
   document: TypedDocumentNode<Data, Variables>,
   variables: Variables,
+  context?: Partial<OperationContext>,
 ): Promise<Outcome<Data>> {
   for (;;) {
-    const { data, error } = await client.mutation(document, variables).toPromise();
+    const { data, error } = await client.mutation(document, variables, context).toPromise();
     if (!error) return { data: data as Data, fault: null };
     const fault = faultOf(error);
     const wanted = { UNAUTHENTICATED: 'session', REAUTHENTICATION_REQUIRED: 'password' } as const;

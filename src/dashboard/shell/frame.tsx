@@ -90,7 +90,6 @@ function Search() {
         className={classes.search}
         onClick={() => setOpened((count) => count + 1)}
         aria-keyshortcuts="Control+K"
-        aria-label={t('search')}
       >
         <IconSearch size={16} />
         <span className={classes.searchText}>{t('search')}</span>

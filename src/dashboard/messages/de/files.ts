@@ -1,1 +1,25 @@
-export default {};
+export default {
+  title: 'Dateien',
+  read_only:
+    'Alles im Repository, zum Lesen. Einträge und Medien werden auf ihren eigenen Seiten geändert, alle anderen Dateien mit git.',
+  path: 'Pfad',
+  root: 'Alle Dateien',
+  in_directory: 'Dateien in {{path}}',
+  empty: 'Es gibt noch keine Dateien',
+  empty_lead:
+    'Importieren Sie ein Repository in den Einstellungen, übertragen Sie Dateien mit git, oder schreiben Sie einen ersten Eintrag.',
+  truncated: 'Es gibt mehr Dateien, als sich zeigen lassen.',
+  submodule: 'Ein Submodul: Seine Dateien liegen in einem anderen Repository',
+  open_entry: 'Im Editor öffnen',
+  download: 'Herunterladen',
+  too_large: 'Diese Datei ist zu groß, um sie zu zeigen',
+  too_large_lead: 'Laden Sie sie herunter, um sie zu lesen.',
+  symlink: 'Eine symbolische Verknüpfung, die hierhin führt',
+  lfs: 'Die Datei liegt in Git LFS',
+  lfs_lead: 'Im Repository steht nur ein Verweis darauf. Die Datei selbst hat {{size}}.',
+  image: 'Das Bild {{name}}',
+  binary: 'Diese Datei ist kein Text',
+  binary_lead: 'Laden Sie sie herunter, um sie in einem anderen Programm zu öffnen.',
+  empty_file: 'Diese Datei ist leer',
+  find: 'Suchen',
+};

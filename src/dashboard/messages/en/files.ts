@@ -1,1 +1,24 @@
-export default {};
+export default {
+  title: 'Files',
+  read_only:
+    'Everything in the repository, to be read. Entries and media are changed on their own pages, all other files with git.',
+  path: 'Path',
+  root: 'All files',
+  in_directory: 'Files in {{path}}',
+  empty: 'There are no files yet',
+  empty_lead: 'Import a repository in the settings, push to it with git, or write a first entry.',
+  truncated: 'There are more files than can be shown.',
+  submodule: 'A submodule: its files are in another repository',
+  open_entry: 'Open in the editor',
+  download: 'Download',
+  too_large: 'This file is too large to be shown',
+  too_large_lead: 'Download it to read it.',
+  symlink: 'A symbolic link, which leads to',
+  lfs: 'The file is kept by Git LFS',
+  lfs_lead: 'The repository has only a pointer to it. The file itself has {{size}}.',
+  image: 'The image {{name}}',
+  binary: 'This file is not text',
+  binary_lead: 'Download it to open it in another program.',
+  empty_file: 'This file is empty',
+  find: 'Find',
+};

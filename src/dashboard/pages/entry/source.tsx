@@ -2,26 +2,14 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { markdown, markdownLanguage } from '@codemirror/lang-markdown';
 import { yaml } from '@codemirror/lang-yaml';
-import { HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import { indentOnInput } from '@codemirror/language';
 import { highlightSelectionMatches, openSearchPanel, search, searchKeymap } from '@codemirror/search';
 import { Compartment, EditorState, type Extension, Transaction } from '@codemirror/state';
-import { drawSelection, EditorView, highlightSpecialChars, keymap } from '@codemirror/view';
-import { tags } from '@lezer/highlight';
+import { drawSelection, EditorView, keymap } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
 import { nonce } from '../../lib/nonce.ts';
+import { codeColours, markUnseen } from '../../parts/code-look.ts';
 import type { Editor } from './editor.ts';
-
-const highlight = HighlightStyle.define([
-  { tag: tags.heading, fontWeight: '600' },
-  { tag: tags.strong, fontWeight: '600' },
-  { tag: tags.emphasis, fontStyle: 'italic' },
-  { tag: tags.strikethrough, textDecoration: 'line-through' },
-  { tag: [tags.link, tags.url], color: 'var(--p-accent)' },
-  { tag: [tags.monospace, tags.string], color: 'var(--p-good)' },
-  { tag: [tags.processingInstruction, tags.comment, tags.meta, tags.contentSeparator], color: 'var(--p-soft)' },
-  { tag: [tags.propertyName, tags.keyword, tags.tagName, tags.attributeName], color: 'var(--p-accent)' },
-  { tag: [tags.number, tags.bool, tags.null], color: 'var(--p-warn)' },
-]);
 
 const look = EditorView.theme({
   '&': { height: '100%', fontSize: '0.875rem', color: 'var(--p-ink)' },
@@ -49,9 +37,6 @@ const look = EditorView.theme({
   '.cm-specialChar': { color: 'var(--p-bad)' },
 });
 
-/** Characters that change what is seen without being seen: shown as marks. */
-const unseen = highlightSpecialChars({ addSpecialChars: /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g });
-
 export interface SourceProps {
   editor: Editor;
   language: 'markdown' | 'yaml';
@@ -75,9 +60,9 @@ function extensions({ editor, language, label, describedBy, phrases, onFiles }: 
     EditorState.phrases.of(phrases),
     history(),
     drawSelection(),
-    unseen,
+    markUnseen,
     indentOnInput(),
-    syntaxHighlighting(highlight),
+    codeColours,
     language === 'markdown' ? markdown({ base: markdownLanguage, addKeymap: true }) : yaml(),
     search({ top: true }),
     highlightSelectionMatches({ minSelectionLength: 3, maxMatches: 200 }),

@@ -1,0 +1,126 @@
+/** Several entries changed by one commit: on the branch one works on, or where that takes no commits, in a draft that is begun for it. */
+import type { ChangedFragment, CommitChangesMutation } from '../documents.ts';
+import { CommitChanges, EntryBefore, SaveChangesToDraft } from '../documents.ts';
+import { client } from './client.ts';
+import { send } from './command.ts';
+import { type Fault, faultOf } from './faults.ts';
+import { i18n } from './i18n.ts';
+import type { Place } from './place.ts';
+
+interface EntryAt {
+  collection: string;
+  slug: string;
+}
+
+/** One change of an entry, as `commitChanges` takes it. */
+export type ChangeAction = EntryAt &
+  (
+    | { op: 'update'; frontmatter?: Record<string, unknown>; unset?: string[]; raw?: string; sha?: string }
+    | { op: 'move'; to: string }
+    | { op: 'delete'; sha?: string; force?: boolean }
+    | { op: 'create'; path: string; raw: string }
+  );
+
+/** Changes as they were committed; what `undoChanges` needs. */
+export interface Committed {
+  place: Place;
+  /** Branch of the draft that was begun for them; null: they are where one works. */
+  begun: string | null;
+  /** Commit before them. */
+  parent: string;
+  actions: readonly ChangeAction[];
+  results: readonly ChangedFragment[];
+}
+
+export type ChangesOutcome = { committed: Committed | null; fault: null } | { committed: null; fault: Fault };
+
+/** What shows entries is read anew. */
+const shown = { additionalTypenames: ['Collection', 'EntryConnection'] };
+
+const refused = (fault: Fault): ChangesOutcome => ({ committed: null, fault });
+
+const conflict = (): Fault => ({
+  code: 'CONFLICT',
+  reason: 'conflict',
+  message: i18n.t('content:conflict'),
+  fields: new Map(),
+  details: {},
+});
+
+type Answer = Pick<NonNullable<CommitChangesMutation['commitChanges']>, 'commit' | 'results' | 'conflicts'>;
+
+function outcomeOf(
+  place: Place,
+  actions: readonly ChangeAction[],
+  answer: Answer | null | undefined,
+  begun: string | null,
+): ChangesOutcome {
+  if (!answer || answer.conflicts?.length) return refused(conflict());
+  const parent = answer.commit?.parents[0];
+  if (parent === undefined) return { committed: null, fault: null };
+  return { committed: { place, begun, parent, actions, results: answer.results }, fault: null };
+}
+
+/**
+ * Commits changes of at most 100 entries.
+ * @param title of a draft that is begun for them
+ * @returns null when nothing is otherwise than before
+ */
+export async function commitChanges(
+  place: Place,
+  actions: readonly ChangeAction[],
+  title: string,
+): Promise<ChangesOutcome> {
+  const { organization, project, draft: branch } = place;
+  const input = { actions: [...actions] };
+  const direct = await send(
+    CommitChanges,
+    { organization, project, input: { ...input, branch: branch ?? null } },
+    shown,
+  );
+  if (!direct.fault) return outcomeOf(place, actions, direct.data.commitChanges, null);
+  if (direct.fault.reason !== 'branch_protected') return refused(direct.fault);
+  const base = branch ?? null;
+  const drafted = await send(SaveChangesToDraft, { organization, project, input: { ...input, base, title } }, shown);
+  if (drafted.fault) return refused(drafted.fault);
+  const saved = drafted.data.saveToDraft;
+  return outcomeOf(place, actions, saved, saved?.branch?.name ?? null);
+}
+
+/** What makes an entry again what it was before its change. @throws Fault when that cannot be read */
+async function inverse(
+  { place, parent }: Committed,
+  action: ChangeAction,
+  result: ChangedFragment,
+): Promise<ChangeAction> {
+  const { organization, project } = place;
+  const { collection, slug } = action;
+  const now = { collection, slug: result.slug ?? slug };
+  if (action.op === 'move') return { op: 'move', ...now, to: slug };
+  if (action.op === 'create') return { op: 'delete', ...now };
+  const { data, error } = await client
+    .query(EntryBefore, { organization, project, ref: parent, collection, slug })
+    .toPromise();
+  const before = data?.project?.studio?.entry;
+  if (error) throw faultOf(error);
+  const raw = before?.raw ?? '';
+  if (action.op === 'delete') return { op: 'create', ...now, path: before?.path ?? '', raw };
+  return { op: 'update', ...now, raw, ...(result.sha !== null && { sha: result.sha }) };
+}
+
+/** Takes changes back by one more commit, byte for byte; refused where somebody has changed the same entries since. */
+export async function undoChanges(committed: Committed): Promise<Fault | null> {
+  const { place, begun, actions, results } = committed;
+  try {
+    const changed = actions.flatMap((action, at) => {
+      const result = results[at];
+      return result && !result.unchanged ? [inverse(committed, action, result)] : [];
+    });
+    // The last first, as a change may build on those before it.
+    const inverses = (await Promise.all(changed)).reverse();
+    const at = begun === null ? place : { ...place, draft: begun };
+    return (await commitChanges(at, inverses, '')).fault;
+  } catch (fault) {
+    return fault as Fault;
+  }
+}

@@ -1,0 +1,309 @@
+import { Alert, Button, Checkbox, Group, Modal, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { type FormEvent, type ReactNode, useEffect, useEffectEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { type CollectionEntryFragment, type CollectionFieldFragment, EntryUses } from '../../documents.ts';
+import type { ChangeAction } from '../../lib/changes.ts';
+import { client } from '../../lib/client.ts';
+import { type Fault, faultOf } from '../../lib/faults.ts';
+import type { Place } from '../../lib/place.ts';
+import { MarkedText } from '../../parts/marked-text.tsx';
+import { Waiting } from '../../shell/states.tsx';
+import classes from './content.module.css';
+import { fieldLabel } from './field-text.tsx';
+
+interface DialogProps {
+  place: Place;
+  collection: string;
+  entries: readonly CollectionEntryFragment[];
+  /** @returns why it was refused */
+  onCommit: (actions: ChangeAction[], message: string) => Promise<Fault | null>;
+  onClose: () => void;
+}
+
+interface FrameProps {
+  title: string;
+  action: string;
+  isDangerous?: boolean;
+  isReady?: boolean;
+  /** @returns why it was refused */
+  onSubmit: () => Promise<Fault | null>;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+function DialogFrame({ title, action, isDangerous = false, isReady = true, onSubmit, onClose, children }: FrameProps) {
+  const { t } = useTranslation();
+  const [fault, setFault] = useState<Fault | null>(null);
+  const [isSending, setSending] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setSending(true);
+    setFault(null);
+    const refused = await onSubmit();
+    // Without a fault the dialog is gone.
+    if (!refused) return;
+    setSending(false);
+    setFault(refused);
+  };
+  return (
+    <Modal opened onClose={onClose} title={title}>
+      <form onSubmit={submit}>
+        <Stack>
+          {fault && (
+            <Alert color="red" role="alert">
+              {fault.message}
+            </Alert>
+          )}
+          {children}
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={onClose}>
+              {t('cancel')}
+            </Button>
+            <Button
+              type="submit"
+              loading={isSending}
+              disabled={!isReady}
+              {...(isDangerous && { color: 'var(--p-bad)', autoContrast: true })}
+            >
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+/** Types of fields that one plain value is typed for; a list of texts takes several. */
+const inputs: Record<string, 'text' | 'number' | 'date' | 'choice'> = {
+  string: 'text',
+  text: 'text',
+  link: 'text',
+  reference: 'text',
+  integer: 'number',
+  number: 'number',
+  date: 'date',
+  boolean: 'choice',
+  enum: 'choice',
+};
+const isSettable = ({ type, list }: CollectionFieldFragment): boolean =>
+  inputs[type] !== undefined && (!list || inputs[type] === 'text');
+
+function typedValue({ type, list }: CollectionFieldFragment, text: string): unknown {
+  if (list)
+    return text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
+  if (type === 'boolean') return text === 'true';
+  return inputs[type] === 'number' ? Number(text) : text;
+}
+
+/** Gives one field the same value in all selected entries. */
+export function SetDialog({
+  collection,
+  entries,
+  fields,
+  onCommit,
+  onClose,
+}: DialogProps & { fields: readonly CollectionFieldFragment[] }) {
+  const { t } = useTranslation('content');
+  const settable = fields.filter(isSettable);
+  const [name, setName] = useState(settable[0]?.name ?? '');
+  const [text, setText] = useState('');
+  const [isEmpty, setEmpty] = useState(false);
+  const field = settable.find((each) => each.name === name);
+  if (!field) return null;
+  const options = field.type === 'boolean' ? ['true', 'false'] : (field.options ?? []).map(String);
+  const labelOf = (option: string) => (field.type === 'boolean' ? t(option === 'true' ? 'yes' : 'no') : option);
+  const isChoice = inputs[field.type] === 'choice' && options.length > 0;
+  const given = isChoice ? text || (options[0] ?? '') : text;
+  const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  const change = isEmpty ? { unset: [pointer] } : { frontmatter: { [name]: typedValue(field, given) } };
+  const submit = () =>
+    onCommit(
+      entries.map(({ slug }) => ({ op: 'update', collection, slug, ...change })),
+      t('changed', { count: entries.length }),
+    );
+  return (
+    <DialogFrame
+      title={t('set_field')}
+      action={t('set')}
+      isReady={isEmpty || given.trim() !== ''}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <NativeSelect
+        label={t('field')}
+        value={name}
+        onChange={(event) => {
+          setName(event.currentTarget.value);
+          setText('');
+        }}
+        data={settable.map((each) => ({ value: each.name, label: fieldLabel(each) }))}
+        data-autofocus
+      />
+      {isChoice ? (
+        <NativeSelect
+          label={t('value')}
+          value={given}
+          disabled={isEmpty}
+          onChange={(event) => setText(event.currentTarget.value)}
+          data={options.map((value) => ({ value, label: labelOf(value) }))}
+        />
+      ) : (
+        <TextInput
+          label={t('value')}
+          type={inputs[field.type]}
+          step="any"
+          description={field.list ? t('list_hint') : undefined}
+          value={text}
+          disabled={isEmpty}
+          dir="auto"
+          onChange={(event) => setText(event.currentTarget.value)}
+          autoComplete="off"
+        />
+      )}
+      {!field.required && (
+        <Checkbox
+          label={t('set_empty')}
+          checked={isEmpty}
+          onChange={(event) => setEmpty(event.currentTarget.checked)}
+        />
+      )}
+    </DialogFrame>
+  );
+}
+
+const lastPart = (slug: string): string => slug.slice(slug.lastIndexOf('/') + 1);
+
+/** Gives one entry another address, or brings several into another folder. */
+export function MoveDialog({ collection, entries, onCommit, onClose }: DialogProps) {
+  const { t } = useTranslation('content');
+  const [only, ...others] = entries;
+  const isOne = others.length === 0;
+  const slug = only?.slug ?? '';
+  const [text, setText] = useState(isOne ? slug : slug.slice(0, Math.max(0, slug.lastIndexOf('/'))));
+  const target = text.trim().replace(/^\/+|\/+$/g, '');
+  const submit = () =>
+    onCommit(
+      entries
+        .map((entry) => ({
+          op: 'move' as const,
+          collection,
+          slug: entry.slug,
+          to: isOne ? target : [target, lastPart(entry.slug)].filter(Boolean).join('/'),
+        }))
+        .filter(({ slug: from, to }) => from !== to),
+      t('changed', { count: entries.length }),
+    );
+  return (
+    <DialogFrame
+      title={t('move')}
+      action={t('move')}
+      isReady={
+        isOne
+          ? target !== '' && target !== slug
+          : entries.some((entry) => entry.slug !== [target, lastPart(entry.slug)].filter(Boolean).join('/'))
+      }
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t(isOne ? 'move_one' : 'move_many')}
+        description={t(isOne ? 'move_one_hint' : 'move_many_hint')}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        autoComplete="off"
+        spellCheck={false}
+        data-autofocus
+      />
+    </DialogFrame>
+  );
+}
+
+interface Use {
+  title: string;
+  user: string;
+  required: boolean;
+}
+
+/** Which entries that stay refer to those that are deleted. @throws Fault */
+async function findUses({ place, collection, entries }: Omit<DialogProps, 'onCommit' | 'onClose'>): Promise<Use[]> {
+  const { organization, project, draft = null } = place;
+  const going = new Set(entries.map(({ slug }) => `${collection}/${slug}`));
+  const found = await Promise.all(
+    entries.map(async ({ slug, title }) => {
+      const { data, error } = await client
+        .query(EntryUses, { organization, project, draft, collection, slug }, { requestPolicy: 'network-only' })
+        .toPromise();
+      if (error) throw faultOf(error);
+      const users = data?.project?.studio?.entry?.referenced_by?.nodes ?? [];
+      return users.map((user) => ({ title, user: `${user.collection}/${user.slug}`, required: user.required }));
+    }),
+  );
+  const uses = found.flat().filter(({ user }) => !going.has(user));
+  return [...new Map(uses.map((use) => [`${use.title} ${use.user}`, use])).values()];
+}
+
+/** Deletes the selected entries, after it has said what refers to them. */
+export function DeleteDialog({ place, collection, entries, onCommit, onClose }: DialogProps) {
+  const { t } = useTranslation(['content', 'common']);
+  const [uses, setUses] = useState<Use[] | null>(null);
+  const [fault, setFault] = useState<Fault | null>(null);
+  // The dialog is opened anew for other entries.
+  const find = useEffectEvent(() => findUses({ place, collection, entries }));
+  useEffect(() => {
+    let isWanted = true;
+    find().then(
+      (found) => isWanted && setUses(found),
+      (refused) => isWanted && setFault(refused as Fault),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, []);
+  const isRequired = uses?.some(({ required }) => required) ?? false;
+  const submit = () =>
+    onCommit(
+      entries.map(({ slug, sha }) => ({ op: 'delete', collection, slug, sha, ...(isRequired && { force: true }) })),
+      t('deleted', { count: entries.length }),
+    );
+  return (
+    <DialogFrame
+      title={t('delete_title', { count: entries.length })}
+      action={t(isRequired ? 'delete_anyway' : 'common:delete')}
+      isDangerous
+      isReady={uses !== null}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <ul className={classes.entries}>
+        {entries.map(({ slug, title }) => (
+          <li key={slug} dir="auto">
+            <MarkedText text={title.slice(0, 200)} />
+          </li>
+        ))}
+      </ul>
+      {fault && <Alert color="red">{fault.message}</Alert>}
+      {!uses && !fault && <Waiting rows={2} />}
+      {uses?.length === 0 && <Text size="sm">{t('not_used')}</Text>}
+      {uses && uses.length > 0 && (
+        <section className={classes.uses} aria-label={t('used_by')}>
+          <strong>{t('used_by')}</strong>
+          <ul className={classes.entries}>
+            {uses.map(({ title, user }) => (
+              <li key={`${title} ${user}`} dir="auto">
+                {t('use', { title: title.slice(0, 200), user })}
+              </li>
+            ))}
+          </ul>
+          {isRequired && <p>{t('required_uses')}</p>}
+        </section>
+      )}
+      <Text size="sm" c="dimmed">
+        {t('delete_lead')}
+      </Text>
+    </DialogFrame>
+  );
+}

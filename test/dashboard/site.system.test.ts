@@ -75,8 +75,8 @@ test('an environment is made and deployed, and its log is read as it is written'
   const log = page.getByRole('region', { name: 'Log of build' });
   await log.getByText('line 300', { exact: true }).waitFor();
   const first = log.getByText('green').first();
-  expect(await first.innerText()).toContain('<b>bold</b>');
-  expect(await first.innerText()).toContain('U+202E');
+  expect(await first.textContent()).toContain('<b>bold</b>');
+  expect(await first.textContent()).toContain('U+202E');
 
   await page.getByRole('searchbox', { name: 'Search the log' }).fill('line 29');
   await page.getByText('1 of 11').waitFor();

@@ -121,7 +121,7 @@ export function Frame({ bar, navigation, strip, children }: FrameProps) {
             {isOpen ? <IconX size={18} /> : <IconMenu2 size={18} />}
           </ActionIcon>
         )}
-        <Link to="/" className={classes.brand} aria-label="Portico">
+        <Link to="/" className={classes.brand}>
           <img src="/site/icon.svg" alt="" width="22" height="22" />
           <span className={classes.brandName}>Portico</span>
         </Link>

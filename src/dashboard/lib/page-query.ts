@@ -1,5 +1,5 @@
 import type { AnyVariables } from '@urql/core';
-import { useCallback } from 'react';
+import { useCallback, useEffect, useRef } from 'react';
 import { useQuery } from 'urql';
 import type { PageQuery } from './client.ts';
 import { type Fault, faultOf } from './faults.ts';
@@ -17,7 +17,20 @@ export interface PageData<Data> {
 /** What a page shows: what `prefetch` has begun to ask for. */
 export function usePageQuery<Data, Variables extends AnyVariables>(page: PageQuery<Data, Variables>): PageData<Data> {
   const [{ data, error, fetching, stale }, execute] = useQuery({ ...page, requestPolicy: 'cache-first' } as never);
-  const refresh = useCallback(() => execute({ requestPolicy: 'network-only' }), [execute]);
+  const isBusy = fetching || stale;
+  const busy = useRef(false);
+  const again = useRef(false);
+  const refresh = useCallback(() => {
+    // A request that is under way may have been answered before what is asked for now.
+    if (busy.current) again.current = true;
+    else execute({ requestPolicy: 'network-only' });
+  }, [execute]);
+  useEffect(() => {
+    busy.current = isBusy;
+    if (isBusy || !again.current) return;
+    again.current = false;
+    execute({ requestPolicy: 'network-only' });
+  }, [isBusy, execute]);
   return {
     data: data as Data | undefined,
     fault: error ? faultOf(error) : null,

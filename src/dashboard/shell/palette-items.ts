@@ -5,7 +5,6 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useQuery } from 'urql';
 import { PalettePlaces, PaletteSearch } from '../documents.ts';
-import { signOut } from '../lib/sign-out.ts';
 import { useCan } from '../lib/viewer.tsx';
 
 export interface PaletteItem {
@@ -43,7 +42,7 @@ interface Palette {
 }
 
 /** @param words typed; an item has all of them in its label or hint, in any letters */
-export function usePaletteItems(words: string): Palette {
+export function usePaletteItems(words: string, signOut: () => void): Palette {
   const { t } = useTranslation('frame');
   const { organization = '', project = '' } = useParams({ strict: false });
   const { draft } = useSearch({ strict: false });
@@ -128,7 +127,7 @@ export function usePaletteItems(words: string): Palette {
           : []),
         item('light', t('to_light'), () => setColorScheme('light')),
         item('dark', t('to_dark'), () => setColorScheme('dark')),
-        item('sign out', t('palette_sign_out'), () => void signOut()),
+        item('sign out', t('palette_sign_out'), signOut),
       ]),
     },
     {

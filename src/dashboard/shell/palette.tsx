@@ -2,6 +2,7 @@ import { Combobox, Modal, TextInput, useCombobox } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useSignOut } from '../lib/sign-out.tsx';
 import { MarkedText } from '../parts/marked-text.tsx';
 import classes from './palette.module.css';
 import { usePaletteItems } from './palette-items.ts';
@@ -13,26 +14,30 @@ export function Palette({ opened }: { opened: number }) {
   // After it was there closed: only then it knows where the focus was.
   useEffect(() => setOpen(true), [opened]);
   const close = () => setOpen(false);
+  const { signOut, dialog } = useSignOut();
   return (
-    <Modal
-      opened={isOpen}
-      onClose={close}
-      withCloseButton={false}
-      padding={0}
-      size={600}
-      yOffset="12vh"
-      centered={false}
-      attributes={{ content: { 'aria-label': t('search') } }}
-    >
-      <PaletteBody onDone={close} />
-    </Modal>
+    <>
+      {dialog}
+      <Modal
+        opened={isOpen}
+        onClose={close}
+        withCloseButton={false}
+        padding={0}
+        size={600}
+        yOffset="12vh"
+        centered={false}
+        attributes={{ content: { 'aria-label': t('search') } }}
+      >
+        <PaletteBody onDone={close} onSignOut={() => void signOut()} />
+      </Modal>
+    </>
   );
 }
 
-function PaletteBody({ onDone }: { onDone: () => void }) {
+function PaletteBody({ onDone, onSignOut }: { onDone: () => void; onSignOut: () => void }) {
   const { t } = useTranslation('frame');
   const [words, setWords] = useState('');
-  const { groups, isSearching } = usePaletteItems(words);
+  const { groups, isSearching } = usePaletteItems(words, onSignOut);
   const combobox = useCombobox({ opened: true });
   const items = groups.flatMap((group) => group.items);
   const ids = items.map(({ id }) => id).join('\n');

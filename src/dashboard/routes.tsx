@@ -14,6 +14,8 @@ import { draftsQuery } from './pages/drafts/drafts-query.ts';
 import { draftChangesQuery, reviewQuery } from './pages/drafts/review-query.ts';
 import { entryQuery } from './pages/entry/entry-query.ts';
 import { filesQuery } from './pages/files/files-query.ts';
+import { homeQuery } from './pages/home/home-query.ts';
+import { mediaQuery } from './pages/media/media-query.ts';
 import { headQuery, tabQueries, tabs } from './pages/organization/organization-query.ts';
 import { settingsQuery } from './pages/settings/settings-query.ts';
 import { deploymentQuery, siteQuery } from './pages/site/site-query.ts';
@@ -119,6 +121,8 @@ const ownAccount = createRoute({
 const home = createRoute({
   getParentRoute: () => project,
   path: '/',
+  loaderDeps: ({ search: { draft } }) => ({ draft }),
+  loader: ({ params, deps: { draft } }) => prefetch(homeQuery({ ...params, draft })),
   component: part(() => import('./pages/home/home-page.tsx'), 'HomePage'),
 });
 const content = createRoute({
@@ -164,6 +168,9 @@ const newEntry = createRoute({
 const media = createRoute({
   getParentRoute: () => project,
   path: '/media',
+  validateSearch: z.object({ path: z.optional(z.string()), q: z.optional(z.string()), after: z.optional(z.string()) }),
+  loaderDeps: ({ search: { draft, path, q, after } }) => ({ draft, path, q, after }),
+  loader: ({ params, deps: { draft, ...search } }) => prefetch(mediaQuery({ ...params, draft }, search)),
   component: part(() => import('./pages/media/media-page.tsx'), 'MediaPage'),
 });
 const drafts = createRoute({

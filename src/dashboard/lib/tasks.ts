@@ -14,12 +14,16 @@ export interface Task {
   link: string | null;
   /** null: it goes on at the server, which cannot stop it. */
   cancel: (() => void) | null;
+  /** Does it once more; null: that makes no sense, or it has not failed. */
+  retry: (() => void) | null;
 }
 
 interface Work {
   title: string;
   /** Default: true. */
   isCancellable?: boolean;
+  /** It can be done again as it is when it has failed; default: false. */
+  isRepeatable?: boolean;
   /** Calls back with its progress; ends when `signal` is aborted. @returns the page with its result, if it has one */
   run: (report: (progress: number | null, detail?: string) => void, signal: AbortSignal) => Promise<string | undefined>;
 }
@@ -34,7 +38,8 @@ function update(id: number, change: Partial<Task>): void {
 }
 
 /** Begins long work. Its failure is kept in the tray, and is not thrown. */
-export async function startTask({ title, isCancellable = true, run }: Work): Promise<void> {
+export async function startTask(work: Work): Promise<void> {
+  const { title, isCancellable = true, isRepeatable = false, run } = work;
   const id = ++last;
   const controller = new AbortController();
   const task: Task = {
@@ -45,6 +50,7 @@ export async function startTask({ title, isCancellable = true, run }: Work): Pro
     state: 'running',
     link: null,
     cancel: isCancellable ? () => controller.abort() : null,
+    retry: null,
   };
   tasks = [task, ...tasks];
   update(id, {});
@@ -53,8 +59,13 @@ export async function startTask({ title, isCancellable = true, run }: Work): Pro
     update(id, { state: 'done', progress: 1, detail: '', link: link ?? null });
   } catch (error) {
     const state = controller.signal.aborted ? 'cancelled' : 'failed';
+    const retry = () => {
+      tasks = tasks.filter((task) => task.id !== id);
+      void startTask(work);
+    };
     update(id, {
       state,
+      retry: isRepeatable && state === 'failed' ? retry : null,
       detail: state === 'failed' ? String((error as Error).message ?? error) : i18n.t('frame:cancelled'),
     });
   }

@@ -29,6 +29,11 @@ function TaskRow({ task }: { task: Task }) {
           size="sm"
         />
       )}
+      {task.retry && (
+        <Button size="compact-xs" variant="default" onClick={task.retry}>
+          {t('common:retry')}
+        </Button>
+      )}
       {task.detail && (
         <Text size="xs" c="dimmed">
           {task.detail}

@@ -43,6 +43,8 @@ export default {
   value_long: 'Diese Werte sind zu lang, um hier gezeigt zu werden: Vergleichen Sie Zeilen.',
   check_error: 'Fehler',
   check_warning: 'Warnung',
+  uploading: '{{name}} wird hochgeladen',
+  commit: 'Der Commit {{sha}} in git',
   value_none: 'nicht vorhanden',
   value_empty: 'leer',
   value_yes: 'ja',

@@ -18,7 +18,6 @@ export default {
   open: 'Öffnen',
   more_for: 'Mehr zu {{name}}',
   branch: 'Der Branch {{name}} in git',
-  commit: 'Der Commit {{sha}} in git',
   same: 'Gleich',
   ahead_one: '{{count}} neue Version',
   ahead_other: '{{count}} neue Versionen',

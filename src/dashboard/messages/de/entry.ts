@@ -18,7 +18,6 @@ export default {
   insert_image: 'Bild einfügen',
   find: 'Suchen und ersetzen',
   leave_hint: 'Drücken Sie Escape und dann Tab, um den Text zu verlassen.',
-  uploading: '{{name}} wird hochgeladen',
   upload_failed: '{{name}} wurde nicht hochgeladen',
   upload: 'Hochladen',
   upload_needs_draft: 'Speichern Sie einmal: ein Entwurf beginnt, zu dem Dateien kommen können.',

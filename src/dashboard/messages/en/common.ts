@@ -43,6 +43,8 @@ export default {
   value_long: 'These values are too long to be shown here: compare by line.',
   check_error: 'Error',
   check_warning: 'Warning',
+  uploading: 'Uploading {{name}}',
+  commit: 'The commit {{sha}} in git',
   value_none: 'not there',
   value_empty: 'empty',
   value_yes: 'yes',

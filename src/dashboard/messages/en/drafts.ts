@@ -18,7 +18,6 @@ export default {
   open: 'Open',
   more_for: 'More for {{name}}',
   branch: 'The branch {{name}} in git',
-  commit: 'The commit {{sha}} in git',
   same: 'The same',
   ahead_one: '{{count}} new version',
   ahead_other: '{{count}} new versions',

@@ -18,7 +18,6 @@ export default {
   insert_image: 'Insert an image',
   find: 'Find and replace',
   leave_hint: 'Press Escape, then Tab, to leave the text.',
-  uploading: 'Uploading {{name}}',
   upload_failed: '{{name}} was not uploaded',
   upload: 'Upload',
   upload_needs_draft: 'Save once: a draft begins, and files can be added to it.',

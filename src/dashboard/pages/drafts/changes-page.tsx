@@ -14,10 +14,10 @@ import { Changes } from '../../parts/changes.tsx';
 import { ConflictForm } from '../../parts/conflict-form.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
+import { VersionList } from '../../parts/version-list.tsx';
 import { Failure, Waiting } from '../../shell/states.tsx';
 import { Apart } from './draft-list.tsx';
 import { draftChangesQuery } from './review-query.ts';
-import { VersionList } from './version-list.tsx';
 
 export function ChangesPage() {
   const { t } = useTranslation(['drafts', 'common']);

@@ -22,10 +22,10 @@ import { Changes } from '../../parts/changes.tsx';
 import { ConflictForm } from '../../parts/conflict-form.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
+import { VersionList } from '../../parts/version-list.tsx';
 import { mergeReview } from '../../shell/publish.ts';
 import { Failure, Waiting } from '../../shell/states.tsx';
 import { reviewQuery } from './review-query.ts';
-import { VersionList } from './version-list.tsx';
 
 type Pull = NonNullable<NonNullable<ReviewQuery['project']>['studio']['pull']>;
 

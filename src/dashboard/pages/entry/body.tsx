@@ -65,14 +65,14 @@ const target = (address: string) =>
 
 /** Files that were pasted or dropped: each is stored, and its link takes the place that was kept for it. */
 function useUploads(place: FormPlace, nearest: () => string | null) {
-  const { t } = useTranslation('entry');
+  const { t } = useTranslation(['entry', 'common']);
   const count = useRef(0);
   return async (view: View, files: File[], at: number) => {
     for (const file of files) {
       count.current += 1;
       const name = plainLabel(file.name.replace(/\.[^.]+$/, ''));
       const isImage = file.type.startsWith('image/');
-      const holder = `${isImage ? '!' : ''}[${t('uploading', { name })} ${count.current}]()`;
+      const holder = `${isImage ? '!' : ''}[${t('common:uploading', { name })} ${count.current}]()`;
       view.dispatch({ changes: { from: Math.min(at, view.state.doc.length), insert: `${holder}\n` } });
       const settle = (text: string) => {
         const from = view.state.doc.toString().indexOf(holder);
@@ -94,7 +94,7 @@ function useUploads(place: FormPlace, nearest: () => string | null) {
 }
 
 export function Body({ editor, place, isRaw, language }: BodyProps) {
-  const { t } = useTranslation('entry');
+  const { t } = useTranslation(['entry', 'common']);
   const [mode, setMode] = useState<'source' | 'split'>('source');
   const [picking, setPicking] = useState<'link' | 'image' | null>(null);
   const view = useRef<View | null>(null);

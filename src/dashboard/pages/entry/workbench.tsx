@@ -11,6 +11,7 @@ import type { Fault } from '../../lib/faults.ts';
 import { useFormats } from '../../lib/format.ts';
 import type { Place } from '../../lib/place.ts';
 import { Waiting } from '../../shell/states.tsx';
+import { uploadFile } from '../../lib/upload.ts';
 import { Body } from './body.tsx';
 import { openEditLock } from './edit-lock.ts';
 import classes from './entry.module.css';
@@ -20,6 +21,7 @@ import type { OpenedEditor } from './open-editor.ts';
 import { type Clash, type Deleted, opensDraft, type Saved, saveEntry, type Target, undeleteEntry } from './save.ts';
 import { SlugField } from './slug-field.tsx';
 import { uploadFile } from './upload.ts';
+import { type Clash, opensDraft, type Saved, saveEntry } from './save.ts';
 
 const Versions = lazy(async () => ({ default: (await import('./versions.tsx')).Versions }));
 const References = lazy(async () => ({ default: (await import('./references.tsx')).References }));
@@ -184,7 +186,7 @@ export function Workbench(props: WorkbenchProps) {
       upload: async (file, directory) => {
         if (!branch) throw new Error(t('branch_gone'));
         if (opensDraft(branch)) throw new Error(t('upload_needs_draft'));
-        return uploadFile({ organization, project, draft: branchName ?? undefined }, branch, file, directory);
+        return uploadFile({ organization, project, draft: branch.name }, { file, directory });
       },
     }),
     [organization, project, branchName, collection, path, schema?.media_path, branch, t],

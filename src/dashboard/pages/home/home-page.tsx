@@ -1,3 +1,123 @@
+/** A project at a glance: what needs a person, what is live, what happened. */
+import { Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import type { HomeQuery } from '../../documents.ts';
+import { useLive } from '../../lib/live.ts';
+import { usePageQuery } from '../../lib/page-query.ts';
+import { usePlace } from '../../lib/place.ts';
+import { MarkedText } from '../../parts/marked-text.tsx';
+import { Row, Rows } from '../../parts/rows.tsx';
+import { VersionList } from '../../parts/version-list.tsx';
+import { Failure, Notice, Waiting } from '../../shell/states.tsx';
+import { homeQuery } from './home-query.ts';
+import { Needs } from './needs.tsx';
+
+type Studio = NonNullable<HomeQuery['project']>['studio'];
+
+function Live({ studio }: { studio: Studio }) {
+  const { t } = useTranslation(['home', 'publish']);
+  const { organization, project } = usePlace();
+  const environments = studio.environments?.nodes ?? [];
+  const toSite = (
+    <Link to="/p/$organization/$project/site" params={{ organization, project }} search={{}}>
+      {t('to_site')}
+    </Link>
+  );
+  if (environments.length === 0)
+    return (
+      <Text c="dimmed">
+        {t('nothing_live')} {toSite}
+      </Text>
+    );
+  return (
+    <Rows label={t('live')}>
+      {environments.map(({ id, name, branch, url, latest_deployment }) => (
+        <Row
+          key={id}
+          title={<MarkedText text={name} />}
+          detail={
+            <>
+              {latest_deployment
+                ? t(`publish:deployment_${latest_deployment.conclusion ?? latest_deployment.status}`, { name })
+                : t('never_deployed')}
+              {branch && (
+                <>
+                  {' · '}
+                  <MarkedText text={branch.name} />
+                </>
+              )}
+            </>
+          }
+          actions={
+            url && (
+              <a href={url} target="_blank" rel="noreferrer">
+                {t('publish:open_site')}
+              </a>
+            )
+          }
+        />
+      ))}
+    </Rows>
+  );
+}
+
+/** A project without content says what to do first. */
+function First() {
+  const { t } = useTranslation('home');
+  const { organization, project } = usePlace();
+  const params = { organization, project };
+  return (
+    <Notice
+      title={t('first')}
+      action={
+        <Group>
+          <Button component={Link} to="/p/$organization/$project/settings" params={params}>
+            {t('import')}
+          </Button>
+          <Button component={Link} to="/p/$organization/$project/content" params={params} variant="default">
+            {t('write')}
+          </Button>
+        </Group>
+      }
+    >
+      {t('first_lead')}
+    </Notice>
+  );
+}
+
 export function HomePage() {
-  return null;
+  const { t } = useTranslation('home');
+  const place = usePlace();
+  const { data, fault, refresh } = usePageQuery(homeQuery(place));
+  useLive(['branch', 'pull', 'deployment'], refresh);
+  const found = data?.project;
+  if (!found) return fault ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Waiting />;
+  const { studio } = found;
+  const versions = studio.commits?.nodes ?? [];
+  return (
+    <Stack gap="xl">
+      <Title order={1}>
+        <MarkedText text={found.name ?? place.project} />
+      </Title>
+      {versions.length === 0 ? (
+        <First />
+      ) : (
+        <>
+          <Stack component="section" gap="sm">
+            <Title order={2}>{t('needs')}</Title>
+            <Needs project={found} />
+          </Stack>
+          <Stack component="section" gap="sm">
+            <Title order={2}>{t('live')}</Title>
+            <Live studio={studio} />
+          </Stack>
+          <Stack component="section" gap="sm">
+            <Title order={2}>{t('happened')}</Title>
+            <VersionList versions={versions} collections={studio.collections?.nodes.map(({ name }) => name) ?? []} />
+          </Stack>
+        </>
+      )}
+    </Stack>
+  );
 }

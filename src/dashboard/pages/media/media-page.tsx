@@ -1,3 +1,180 @@
+/** The files of a site: folders, pictures, and what can be done with each. */
+import { Breadcrumbs, Button, FileButton, Group, TextInput, Title } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { IconFile, IconFolder, IconSearch, IconUpload } from '@tabler/icons-react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { type DragEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { MediaItemFragment } from '../../documents.ts';
+import { useFormats } from '../../lib/format.ts';
+import { useLive } from '../../lib/live.ts';
+import { directoryOf, fileAddress } from '../../lib/media.ts';
+import { usePageQuery } from '../../lib/page-query.ts';
+import { type Place, usePlace } from '../../lib/place.ts';
+import { uploadFile } from '../../lib/upload.ts';
+import { useCan } from '../../lib/viewer.tsx';
+import { MarkedText } from '../../parts/marked-text.tsx';
+import { Pager } from '../../parts/pager.tsx';
+import { Failure, Notice, Waiting } from '../../shell/states.tsx';
+import { MediaDetails } from './media-details.tsx';
+import classes from './media-page.module.css';
+import { type MediaSearch, mediaQuery } from './media-query.ts';
+
+interface ItemProps {
+  item: MediaItemFragment;
+  place: Place;
+  onOpen: () => void;
+}
+
+function Item({ item, place: { organization, project, draft }, onOpen }: ItemProps) {
+  const formats = useFormats();
+  const facts = [
+    item.size != null && formats.bytes(item.size),
+    item.width != null && item.height != null && `${item.width} × ${item.height}`,
+  ];
+  const isPicture = item.mime?.startsWith('image/');
+  const Icon = item.type === 'dir' ? IconFolder : IconFile;
+  return (
+    <li>
+      <button type="button" className={classes.item} onClick={onOpen} title={item.path}>
+        <span className={classes.picture}>
+          {isPicture ? (
+            <img
+              src={fileAddress({ organization, project, branch: draft ?? null }, item.path)}
+              alt=""
+              loading="lazy"
+              width={item.width ?? undefined}
+              height={item.height ?? undefined}
+            />
+          ) : (
+            <Icon size={40} stroke={1.2} />
+          )}
+        </span>
+        <span className={classes.name}>
+          <MarkedText text={item.type === 'dir' ? item.path : item.name} />
+        </span>
+        <span className={classes.facts}>{facts.filter(Boolean).join(' · ')}</span>
+      </button>
+    </li>
+  );
+}
+
+/** The directories above the one that is shown. */
+function Above({ place, path }: { place: Place; path: string }) {
+  const { t } = useTranslation('media');
+  const { organization, project, draft } = place;
+  const parts = path.split('/');
+  return (
+    <Breadcrumbs mb="md" component="nav" aria-label={t('folders')}>
+      <Link
+        to="/p/$organization/$project/media"
+        params={{ organization, project }}
+        search={draft === undefined ? {} : { draft }}
+      >
+        {t('all')}
+      </Link>
+      {parts.map((part, at) => (
+        <MarkedText key={parts.slice(0, at + 1).join('/')} text={part} />
+      ))}
+    </Breadcrumbs>
+  );
+}
+
 export function MediaPage() {
-  return null;
+  const { t } = useTranslation(['media', 'common']);
+  const place = usePlace();
+  const { organization, project, draft } = place;
+  const can = useCan(organization, project);
+  const navigate = useNavigate();
+  const search: MediaSearch = useSearch({ from: '/inside/p/$organization/$project/media' });
+  const { path, q = '' } = search;
+  const { data, fault, refresh } = usePageQuery(mediaQuery(place, search));
+  useLive(['branch'], refresh);
+  const [opened, setOpened] = useState<MediaItemFragment | null>(null);
+  const [isOver, setOver] = useState(false);
+  const list = data?.project?.studio.media;
+  const change = (next: MediaSearch) =>
+    navigate({ to: '.', search: (before) => ({ ...(before.draft && { draft: before.draft }), ...next }) });
+  const find = useDebouncedCallback((text: string) => change({ path, q: text || undefined }), 250);
+  const directory = path ?? directoryOf(list?.nodes.find(({ type }) => type === 'file')?.path ?? '');
+  const target = directory || list?.nodes.find(({ type }) => type === 'dir')?.path || 'public';
+  const upload = (files: Iterable<File>) => {
+    for (const file of files)
+      uploadFile(place, { file, directory: target }).then(refresh, (error: Error) =>
+        notifications.show({ color: 'red', title: t('failed', { name: file.name }), message: error.message }),
+      );
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    if (can('edit_studio')) upload(event.dataTransfer.files);
+  };
+  const uploadButton = can('edit_studio') && (
+    <FileButton onChange={upload} multiple>
+      {(props) => (
+        <Button {...props} leftSection={<IconUpload size={16} />}>
+          {t('upload')}
+        </Button>
+      )}
+    </FileButton>
+  );
+  return (
+    <section
+      aria-label={t('title')}
+      className={classes.page}
+      data-over={isOver}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
+      <Group justify="space-between" mb="md">
+        <Title order={1}>{t('title')}</Title>
+        {uploadButton}
+      </Group>
+      {path !== undefined && <Above place={place} path={path} />}
+      <TextInput
+        aria-label={t('find')}
+        placeholder={t('find')}
+        leftSection={<IconSearch size={16} />}
+        defaultValue={q}
+        onChange={(event) => find(event.currentTarget.value)}
+        maw={320}
+        mb="md"
+      />
+      {!list && (fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting />)}
+      {list?.nodes.length === 0 && <Notice title={t(q ? 'none_found' : 'none')}>{!q && t('none_lead')}</Notice>}
+      {list && list.nodes.length > 0 && (
+        <ul className={classes.grid}>
+          {list.nodes.map((item) => (
+            <Item
+              key={item.path}
+              item={item}
+              place={place}
+              onOpen={() => (item.type === 'dir' ? change({ path: item.path }) : setOpened(item))}
+            />
+          ))}
+        </ul>
+      )}
+      {list && (
+        <Pager
+          total={list.total_count}
+          after={search.after}
+          page={list.page_info}
+          onGo={(after) => change({ ...search, after })}
+        />
+      )}
+      {opened && (
+        <MediaDetails
+          item={list?.nodes.find((item) => item.path === opened.path) ?? opened}
+          place={{ organization, project, draft }}
+          refresh={refresh}
+          onClose={() => setOpened(null)}
+        />
+      )}
+    </section>
+  );
 }

@@ -1,13 +1,12 @@
-import type { EntryBranchFragment } from '../../documents.ts';
-import { i18n } from '../../lib/i18n.ts';
-import { type StoredFile, studioPath } from '../../lib/media.ts';
-import type { Place } from '../../lib/place.ts';
-import { requestProof } from '../../lib/proof.tsx';
-import { startTask } from '../../lib/tasks.ts';
+import { i18n } from './i18n.ts';
+import { type StoredFile, studioPath } from './media.ts';
+import type { Place } from './place.ts';
+import { requestProof } from './proof.tsx';
+import { startTask } from './tasks.ts';
 
 interface Reply {
   status: number;
-  body: { message?: string; path?: string; public_path?: string; branch?: { name: string } | null };
+  body: { message?: string; path?: string; public_path?: string };
 }
 
 /** Sends a file with its progress, which `fetch` does not tell. */
@@ -25,27 +24,40 @@ function post(address: string, form: FormData, report: (share: number) => void, 
   return promise;
 }
 
+interface Upload {
+  file: File;
+  /** Directory in the repository. */
+  directory: string;
+  /** The file it takes the place of; otherwise a name that is taken gets a number. */
+  replaced?: { name: string; sha: string };
+}
+
+function formOf({ file, directory, replaced }: Upload, draft: string | undefined): FormData {
+  const form = new FormData();
+  if (draft !== undefined) form.set('branch', draft);
+  form.set('path', directory);
+  if (replaced) {
+    form.set('overwrite', 'true');
+    form.set('sha', replaced.sha);
+  } else form.set('rename', 'true');
+  form.set('file', file, replaced?.name ?? file.name);
+  return form;
+}
+
 /**
- * Stores a file in the content, under another name where its own is taken; the tray shows its progress.
+ * Stores a file in the content; the tray shows its progress, cancels it, and tries it again when it failed.
  * @returns null when it was cancelled. @throws Error with the reason, for a person
  */
-export async function uploadFile(
-  place: Place,
-  branch: EntryBranchFragment,
-  file: File,
-  directory: string,
-): Promise<StoredFile | null> {
+export async function uploadFile(place: Place, upload: Upload): Promise<StoredFile | null> {
+  const { file } = upload;
   const { promise, resolve, reject } = Promise.withResolvers<StoredFile | null>();
   void startTask({
-    title: i18n.t('entry:uploading', { name: file.name }),
+    title: i18n.t('common:uploading', { name: file.name }),
+    isRepeatable: true,
     run: async (report, signal) => {
       try {
         for (;;) {
-          const form = new FormData();
-          form.set('branch', branch.name);
-          form.set('path', directory);
-          form.set('rename', 'true');
-          form.set('file', file);
+          const form = formOf(upload, place.draft);
           const { status, body } = await post(`${studioPath(place)}/media`, form, report, signal);
           if (status === 401 && (await requestProof('session'))) continue;
           if (status >= 300 || body.path === undefined) throw new Error(body.message ?? i18n.t('faults:NETWORK'));

@@ -10,8 +10,8 @@ import type { FormPlace } from '../../fields/form.tsx';
 import type { Fault } from '../../lib/faults.ts';
 import { useFormats } from '../../lib/format.ts';
 import type { Place } from '../../lib/place.ts';
-import { Waiting } from '../../shell/states.tsx';
 import { uploadFile } from '../../lib/upload.ts';
+import { Waiting } from '../../shell/states.tsx';
 import { Body } from './body.tsx';
 import { openEditLock } from './edit-lock.ts';
 import classes from './entry.module.css';
@@ -20,8 +20,6 @@ import { EntryHeader } from './header.tsx';
 import type { OpenedEditor } from './open-editor.ts';
 import { type Clash, type Deleted, opensDraft, type Saved, saveEntry, type Target, undeleteEntry } from './save.ts';
 import { SlugField } from './slug-field.tsx';
-import { uploadFile } from './upload.ts';
-import { type Clash, opensDraft, type Saved, saveEntry } from './save.ts';
 
 const Versions = lazy(async () => ({ default: (await import('./versions.tsx')).Versions }));
 const References = lazy(async () => ({ default: (await import('./references.tsx')).References }));

@@ -72,10 +72,13 @@ function First() {
       title={t('first')}
       action={
         <Group>
-          <Button component={Link} to="/p/$organization/$project/settings" params={params}>
+          <Button renderRoot={(button) => <Link to="/p/$organization/$project/settings" params={params} {...button} />}>
             {t('import')}
           </Button>
-          <Button component={Link} to="/p/$organization/$project/content" params={params} variant="default">
+          <Button
+            variant="default"
+            renderRoot={(button) => <Link to="/p/$organization/$project/content" params={params} {...button} />}
+          >
             {t('write')}
           </Button>
         </Group>

@@ -5,9 +5,9 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type ChangedFileFragment, type ChangedFilesFragment, MoreChanges } from '../documents.ts';
 import { client } from '../lib/client.ts';
+import { fieldName } from '../lib/json.ts';
 import { usePlace } from '../lib/place.ts';
 import classes from './changes.module.css';
-import { fieldName } from './field-name.ts';
 import { FileChange, type Span } from './file-change.tsx';
 import { MarkedText } from './marked-text.tsx';
 

@@ -2,9 +2,9 @@ import { IconAlertTriangle, IconCircleX } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { FoundFaultFragment } from '../documents.ts';
+import { fieldName } from '../lib/json.ts';
 import { usePlace } from '../lib/place.ts';
 import classes from './checks.module.css';
-import { fieldName } from './field-name.ts';
 import { MarkedText } from './marked-text.tsx';
 
 /** Faults that publishing would bring in, each with the way to its entry in the draft. */

@@ -1,7 +1,7 @@
 import { Radio, Stack, Textarea } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { fieldName } from '../lib/json.ts';
 import classes from './conflict-piece.module.css';
-import { fieldName } from './field-name.ts';
 import { FieldValue } from './field-value.tsx';
 import { MarkedText } from './marked-text.tsx';
 import { type Choice, isSettled, type Piece } from './resolutions.ts';

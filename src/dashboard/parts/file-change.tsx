@@ -4,10 +4,10 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useQuery } from 'urql';
 import { type ChangedFileFragment, FilePatch, FileValues } from '../documents.ts';
+import { fieldName } from '../lib/json.ts';
 import { fileAddress } from '../lib/media.ts';
 import { usePlace } from '../lib/place.ts';
 import { Diff, DiffLayout } from './diff.tsx';
-import { fieldName } from './field-name.ts';
 import { FieldValue } from './field-value.tsx';
 import classes from './file-change.module.css';
 

@@ -86,7 +86,7 @@ export function Needs({ project: found }: { project: NonNullable<HomeQuery['proj
             <Link
               to="/p/$organization/$project/content/$collection"
               params={{ ...params, collection: name }}
-              search={search}
+              search={{ ...search, invalid: true }}
             >
               {t('invalid', { count: invalid_count, label })}
             </Link>

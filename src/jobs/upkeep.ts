@@ -113,6 +113,11 @@ export async function runRetention(services: AllServices, auditDays: number): Pr
     // Checked again: it may have been brought back while others were removed.
     if ((await em.nativeDelete(Project, { id, ...isEnded })) > 0) await services.git.remove(uuid);
   }
+  await em.execute(
+    `delete from organization where deleted_at < ?
+       and not exists (select 1 from project where organization_id = organization.id)`,
+    [before(deletedProjectDays)],
+  );
   const old = before(endedTokenDays);
   await em.nativeDelete(Token, { $or: [{ revoked_at: { $lt: old } }, { expires_at: { $lt: old } }] });
   await pruneSessions(services);

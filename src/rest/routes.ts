@@ -48,6 +48,7 @@ import {
 import { inviteMember, listMembers, removeMember, updateMember } from '../domain/organizations/members.operations.ts';
 import {
   createOrganization,
+  deleteOrganization,
   getOrganization,
   listOrganizations,
   updateOrganization,
@@ -232,6 +233,7 @@ export const routes: readonly Row[] = [
   post(organizations, createOrganization, 201, { location: named }),
   get(organization, getOrganization, 200),
   patch(organization, updateOrganization, 200),
+  del(organization, deleteOrganization, 204),
   get(projects, listProjects, 200),
   post(projects, createProject, 201, { location: named }),
   get(project, getProject, 200),

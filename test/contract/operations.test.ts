@@ -151,9 +151,12 @@ describe.each(named)('$title', ({ row, at }) => {
         expect({ status, code: body.code, message: body.message }).toEqual({
           status: 403,
           code: 'forbidden',
-          message: expect.stringMatching(
-            /^This credential is confined to projects; .* needs a credential for all of its projects$/,
-          ),
+          message:
+            row.operation.permission === 'owner'
+              ? 'Only an Owner of the organisation may do this'
+              : expect.stringMatching(
+                  /^This credential is confined to projects; .* needs a credential for all of its projects$/,
+                ),
         });
     });
 

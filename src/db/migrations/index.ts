@@ -28,6 +28,7 @@ import { IdempotencyClaims } from './20261221-idempotency-claims.ts';
 import { People } from './20261222-people.ts';
 import { WatchedChanges } from './20261223-watched-changes.ts';
 import { Drafts } from './20261224-drafts.ts';
+import { DeletedOrganizations } from './20261225-deleted-organizations.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -61,4 +62,5 @@ export const migrations = [
   { name: '20261222-people', class: People },
   { name: '20261223-watched-changes', class: WatchedChanges },
   { name: '20261224-drafts', class: Drafts },
+  { name: '20261225-deleted-organizations', class: DeletedOrganizations },
 ];

@@ -13,7 +13,8 @@ export const Organization = defineEntity({
   tableName: 'organization',
   properties: {
     id: p.integer().primary().autoincrement(),
-    machine_name: p.text().unique(),
+    /** Of no other that is not deleted. */
+    machine_name: p.text(),
     name: p.text(),
     type: p.text().nullable(),
     region: p.text().nullable(),
@@ -21,6 +22,7 @@ export const Organization = defineEntity({
     limits: p.json<OrganizationLimits>().defaultRaw("'{}'"),
     created_at: p.datetime(3),
     updated_at: p.datetime(3),
+    deleted_at: p.datetime(3).nullable(),
   },
 });
 export type Organization = InferEntity<typeof Organization>;

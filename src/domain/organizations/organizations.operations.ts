@@ -1,13 +1,15 @@
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
-import { DomainError } from '../../kernel/errors.ts';
+import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { publicOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { changeOf, displayName, machineName, machineNameFrom, oneLine, timestamp } from '../../kernel/shapes.ts';
 import { orTaken } from '../../kernel/sql.ts';
 import { defined } from '../../lib/objects.ts';
 import { grantsChanged, userChanged } from '../identity/grant-cache.ts';
+import { Token } from '../identity/token.entity.ts';
 import { organizationOperation } from '../projects/operation.ts';
+import { Project } from '../projects/project.entity.ts';
 import { Member, ownerOf } from './member.entity.ts';
 import { Organization, type OrganizationRef } from './organization.entity.ts';
 
@@ -81,9 +83,13 @@ export const listOrganizations = publicOperation({
   output: pageOf(organizationSummary),
   async execute({ em, actor }, input) {
     const readable = actor?.organizations?.filter((id) => actor.grantFor(id)?.permissions.has('browse_organization'));
-    const { rows, asPage } = await findPage(em, input, Organization, readable ? { id: { $in: readable } } : {}, {
-      orderBy: { name: 'asc', id: 'asc' },
-    });
+    const { rows, asPage } = await findPage(
+      em,
+      input,
+      Organization,
+      { deleted_at: null, ...(readable && { id: { $in: readable } }) },
+      { orderBy: { name: 'asc', id: 'asc' } },
+    );
     return asPage(rows.map(({ name, machine_name }) => ({ name, machine_name })));
   },
 });
@@ -153,5 +159,38 @@ export const updateOrganization = organizationOperation({
     await em.flush();
     await grantsChanged(em, id);
     return present(row, true);
+  },
+});
+
+export const deleteOrganization = organizationOperation({
+  name: 'organizations.deleteOrganization',
+  kind: 'command',
+  permission: 'owner',
+  freshGrant: true,
+  recentProof: true,
+  irreversible: true,
+  confined: 'refused',
+  notInSteps: true,
+  summary: 'Delete an organisation with its projects, members and tokens; its data is removed after 30 days',
+  input: z.object({ confirm: z.string().describe('Machine name of the organisation, as confirmation') }),
+  output: organization,
+  audit: (_input, _output, { organization: name }) => ({ type: 'organization', id: name }),
+  /** Projects end as deleted ones do, and retention removes them, then the organisation. Rows of the audit log stay as long as all others. */
+  async execute({ em, services, organization: { id, machine_name } }, { confirm }) {
+    if (confirm !== machine_name)
+      throw fieldError('invalid_request', 'confirm', `must be ${machine_name}, the name of what is to be deleted`);
+    const now = services.clock.now();
+    const ended = { deleted_at: now, updated_at: now };
+    // Locked first, so that of two deletions one finds nothing left to delete.
+    const where = { id, deleted_at: null };
+    const row = await em.findOne(Organization, where, { refresh: true, lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (!row) throw new DomainError('not_found', 'Organisation not found');
+    em.assign(row, ended);
+    await em.flush();
+    await em.nativeUpdate(Project, { organization_id: id, deleted_at: null }, ended);
+    await em.nativeUpdate(Token, { organization_id: id, revoked_at: null }, { revoked_at: now });
+    await em.nativeDelete(Member, { organization_id: id });
+    await grantsChanged(em, id);
+    return present(row, false);
   },
 });

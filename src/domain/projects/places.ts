@@ -23,7 +23,11 @@ export class NamedPlaces implements Places {
       );
     }
     return this.#grants.organization(name, async () => {
-      const row = await em().findOne(Organization, { machine_name: name }, { disableIdentityMap: true });
+      const row = await em().findOne(
+        Organization,
+        { machine_name: name, deleted_at: null },
+        { disableIdentityMap: true },
+      );
       if (!row) throw new DomainError('not_found', 'Organisation not found');
       const { id, machine_name, type, region, subscription, limits, created_at, updated_at } = row;
       return { id, machine_name, name: row.name, type, region, subscription, limits, created_at, updated_at };

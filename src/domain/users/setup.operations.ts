@@ -59,13 +59,14 @@ async function takeOwnerless(em: EntityManager, user_id: number, now: Date, exce
   const ids = await em.find(Organization, {
     id: { $nin: owned.map((row) => row.organization_id) },
     machine_name: { $nin: [...except] },
+    deleted_at: null,
   });
   for (const { id } of ids) await em.insert(Member, ownerOf(id, user_id, now));
 }
 
 /** Deletes the demo's project, as its Owner could, and revokes the token that was printed for it. */
 async function removeDemo(em: EntityManager, now: Date): Promise<void> {
-  const organization = await em.findOne(Organization, { machine_name: demo.organization });
+  const organization = await em.findOne(Organization, { machine_name: demo.organization, deleted_at: null });
   if (!organization) return;
   const { id: organization_id } = organization;
   const living = { organization_id, machine_name: demo.project, deleted_at: null };

@@ -11,6 +11,7 @@ import {
 } from '../../domain/organizations/members.operations.ts';
 import {
   createOrganization,
+  deleteOrganization,
   getOrganization,
   listOrganizations,
   locateOrganization,
@@ -108,6 +109,7 @@ export const organizations: readonly Row[] = [
   field('Organization', 'tokens', listTokens),
   mutation('createOrganization', createOrganization),
   mutation('updateOrganization', updateOrganization),
+  mutation('deleteOrganization', deleteOrganization, { payload: 'organization' }),
   mutation('inviteMember', inviteMember),
   mutation('updateMember', updateMember, { numbers: { member: z.int32() } }),
   mutation('removeMember', removeMember, { payload: 'member', numbers: { member: z.int32() } }),

@@ -28,7 +28,7 @@ test('a new entry takes its name from its title, and is made by Save', async () 
   await editorReady(page);
   await title(page).fill('Première neige & more');
   const slug = page.getByRole('textbox', { name: 'Name in the address' });
-  await expect.poll(() => slug.inputValue()).toBe('premiere-neige-more');
+  await expect.poll(() => slug.inputValue()).toBe('première-neige-more');
   await slug.fill('en/first-snow');
   await title(page).fill('First snow');
   expect(await slug.inputValue()).toBe('en/first-snow');
@@ -39,7 +39,9 @@ test('a new entry takes its name from its title, and is made by Save', async () 
   await saveButton(page).click();
   await page.waitForURL('**/content/posts/en/first-snow');
   await editorReady(page);
-  expect(await stored(app, 'en/first-snow')).toBe('---\ntitle: First snow\nauthor: ada\n---\n\nIt came early.');
+  expect(await stored(app, 'en/first-snow')).toBe(
+    '---\ntitle: First snow\ndraft: false\ntags: []\nauthor: ada\n---\n\nIt came early.',
+  );
 });
 
 test('a name that is taken is said beside it', async () => {

@@ -103,9 +103,9 @@ describe('an entry that somebody else saved meanwhile', () => {
     const dialog = page.getByRole('dialog', { name: 'Somebody changed the same parts' });
     await dialog.getByRole('radiogroup', { name: 'title' }).getByRole('radio', { name: 'Theirs' }).click();
     await dialog.getByRole('radiogroup', { name: 'summary' }).getByRole('radio', { name: 'By hand' }).click();
-    await dialog.getByRole('textbox', { name: 'summary, by hand' }).fill('Our summary.');
+    await dialog.getByRole('textbox', { name: 'By hand: summary' }).fill('Our summary.');
     await dialog
-      .getByRole('radiogroup', { name: /^Text, line/ })
+      .getByRole('radiogroup', { name: /^Text, from line/ })
       .getByRole('radio', { name: 'Mine' })
       .click();
     await dialog.getByRole('button', { name: 'Save these' }).click();

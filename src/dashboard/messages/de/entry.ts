@@ -20,7 +20,6 @@ export default {
   leave_hint: 'Drücken Sie Escape und dann Tab, um den Text zu verlassen.',
   upload_failed: '{{name}} wurde nicht hochgeladen',
   upload: 'Hochladen',
-  upload_needs_draft: 'Speichern Sie einmal: ein Entwurf beginnt, zu dem Dateien kommen können.',
   branch_gone: 'Diesen Entwurf gibt es nicht mehr: er wurde veröffentlicht oder gelöscht.',
 
   state_saving: 'Wird gespeichert …',
@@ -109,19 +108,14 @@ export default {
   before: 'Vorher:',
   after: 'Nachher:',
   text_changes: 'Änderungen des Textes',
-  text_line: 'Text, Zeile {{line}}',
+  unchanged_lines: '$ unveränderte Zeilen',
   preview: 'Vorschau',
   conflict_title: 'Jemand hat dieselben Stellen geändert',
   conflict_lead:
     'Während Sie schrieben, hat jemand diese Stellen anders gespeichert. Alles andere ist schon zusammengeführt. Wählen Sie für jede, was bleibt.',
-  conflict_later: 'Weiter bearbeiten',
   conflict_save: 'So speichern',
   take_current: 'Andere Fassung',
   take_incoming: 'Meine Fassung',
-  take_base: 'Wie es vorher war',
-  take_hand: 'Von Hand',
-  nothing_there: 'Dort ist nichts',
-  by_hand_of: '{{name}}, von Hand',
 
   branch_gone_lead:
     'Diesen Entwurf gibt es nicht mehr: er wurde veröffentlicht oder gelöscht. Was Sie geschrieben haben, ist in diesem Browser gesichert; nehmen Sie es in die veröffentlichte Fassung mit.',

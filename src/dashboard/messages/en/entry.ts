@@ -20,7 +20,6 @@ export default {
   leave_hint: 'Press Escape, then Tab, to leave the text.',
   upload_failed: '{{name}} was not uploaded',
   upload: 'Upload',
-  upload_needs_draft: 'Save once: a draft begins, and files can be added to it.',
   branch_gone: 'This draft is gone: it was published or deleted.',
 
   state_saving: 'Saving …',
@@ -105,19 +104,14 @@ export default {
   before: 'Before:',
   after: 'After:',
   text_changes: 'Changes of the text',
-  text_line: 'Text, line {{line}}',
+  unchanged_lines: '$ unchanged lines',
   preview: 'Preview',
   conflict_title: 'Somebody changed the same parts',
   conflict_lead:
     'While you were editing, somebody saved other changes of these parts. All else is merged already. Choose for each what stays.',
-  conflict_later: 'Go on editing',
   conflict_save: 'Save these',
   take_current: 'Theirs',
   take_incoming: 'Mine',
-  take_base: 'As it was before',
-  take_hand: 'By hand',
-  nothing_there: 'Nothing is there',
-  by_hand_of: '{{name}}, by hand',
 
   branch_gone_lead:
     'This draft is gone: it was published or deleted. What you typed is kept in this browser; take it to the published version.',

@@ -12,7 +12,7 @@ import classes from './content-diff.module.css';
 import { type Content, changedFields } from './rebase.ts';
 
 /** A value as a person reads it: text as it is, all else as YAML. */
-export const asText = (value: unknown): string => {
+const asText = (value: unknown): string => {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : stringify(value, { lineWidth: 0 }).trimEnd();
 };
@@ -26,10 +26,15 @@ const look = EditorView.theme({
   '.cm-changedText': { background: 'none !important', borderBottom: '2px solid var(--p-good)' },
   '.cm-deletedText, .cm-deletedLine del': { background: 'none !important', textDecoration: 'line-through' },
   '.cm-collapsedLines': { background: 'var(--p-sunk)', color: 'var(--p-soft)', padding: '2px 12px' },
+  '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: '""' },
+  '.cm-changedLineGutter': { background: 'var(--p-good)' },
+  '.cm-deletedLineGutter': { background: 'var(--p-bad)' },
 });
 
 /** Lines that went and came, with what stays around them folded away. */
-export function TextDiff({ before, after, label }: { before: string; after: string; label: string }) {
+function TextDiff({ before, after, label }: { before: string; after: string; label: string }) {
+  const { t } = useTranslation('entry');
+  const unchanged = t('unchanged_lines');
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const parent = place.current;
@@ -42,6 +47,7 @@ export function TextDiff({ before, after, label }: { before: string; after: stri
           EditorView.cspNonce.of(nonce),
           EditorState.lineSeparator.of('\n'),
           EditorState.readOnly.of(true),
+          EditorState.phrases.of({ '$ unchanged lines': unchanged }),
           EditorView.editable.of(false),
           EditorView.lineWrapping,
           EditorView.perLineTextDirection.of(true),
@@ -59,7 +65,7 @@ export function TextDiff({ before, after, label }: { before: string; after: stri
       }),
     });
     return () => view.destroy();
-  }, [before, after, label]);
+  }, [before, after, label, unchanged]);
   return <div ref={place} className={classes.text} />;
 }
 

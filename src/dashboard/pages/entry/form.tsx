@@ -6,6 +6,7 @@ import { type FormPlace, FormProvider } from '../../fields/form.tsx';
 import { FieldView } from '../../fields/registry.tsx';
 import { at, isFields } from '../../lib/json.ts';
 import type { Editor } from './editor.ts';
+import classes from './entry.module.css';
 
 interface EntryFormProps {
   editor: Editor;
@@ -32,7 +33,7 @@ export function EntryForm({ editor, place, schema, isInferred }: EntryFormProps)
   const form = useMemo(() => ({ store: editor, place, FieldView }), [editor, place]);
   return (
     <FormProvider value={form}>
-      <Stack gap="md" component="section" aria-label={t('fields')}>
+      <Stack gap="md" component="section" aria-label={t('fields')} className={classes.form}>
         {isInferred && (
           <Text size="xs" c="dimmed">
             {t('inferred')}

@@ -1,5 +1,6 @@
 import { useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
+import { isFields } from '../../lib/json.ts';
 import type { DraftKey } from '../../lib/local-drafts.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
@@ -7,8 +8,16 @@ import { useViewer } from '../../lib/viewer.tsx';
 import { Failure, NotFound, Waiting } from '../../shell/states.tsx';
 import { contentOf, entryQuery } from './entry-query.ts';
 import { type OpenedEditor, openEditor } from './open-editor.ts';
+import type { Content } from './rebase.ts';
 import { readEntry } from './save.ts';
 import { Workbench } from './workbench.tsx';
+
+/** What the site's own configuration or archetype begins an entry with. */
+const templateOf = (template: { frontmatter: unknown; body: string } | null): Content => ({
+  fields: isFields(template?.frontmatter) ? template.frontmatter : {},
+  body: template?.body ?? '',
+  raw: null,
+});
 
 /** An entry that is not made yet: empty, or a copy of another one. */
 export function NewEntryPage() {
@@ -23,6 +32,7 @@ export function NewEntryPage() {
   const studio = data?.project?.studio;
   const published = studio?.published?.nodes[0] ?? null;
   const branch = place.draft === undefined ? published : (studio?.draft ?? null);
+  const template = studio?.collection?.template ?? null;
   useEffect(() => {
     if (!branch || isOpening.current) return;
     isOpening.current = true;
@@ -35,10 +45,11 @@ export function NewEntryPage() {
     const open = async () => {
       const original =
         from === undefined ? null : await readEntry(place, { collection, slug: from, branch: branch.name }, false);
-      setOpened(await openEditor(key, null, proposed ?? '', original ? contentOf(original) : undefined));
+      const begin = original ? contentOf(original) : templateOf(template);
+      setOpened(await openEditor(key, null, proposed ?? '', begin));
     };
     void open();
-  }, [branch, collection, from, me?.id, place, proposed]);
+  }, [branch, collection, from, me?.id, place, proposed, template]);
   useEffect(() => () => void opened?.editor.keep(), [opened]);
   if (fault && !studio) return <Failure fault={fault} onRetry={refresh} />;
   if (studio && !studio.collection) return fault ? <Failure fault={fault} onRetry={refresh} /> : <NotFound />;

@@ -8,8 +8,8 @@ import {
   CreateEntry,
   EntryAtVersion,
   type EntryBranchFragment,
-  type EntryConflictFragment,
   type EntryContentFragment,
+  type FileConflictFragment,
   RemoveEntry,
   type ResolutionInput,
   SaveEntry,
@@ -39,7 +39,7 @@ export interface Target {
 
 /** A clash with what is stored now. `sent` is what it was found with, and what has to be sent with its resolution. */
 export interface Clash {
-  conflict: EntryConflictFragment;
+  conflict: FileConflictFragment;
   sent: Content;
 }
 

@@ -1,18 +1,28 @@
 import { TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useQuery } from 'urql';
+import { EntrySlug } from '../../documents.ts';
+import type { FormPlace } from '../../fields/form.tsx';
 import type { Editor } from './editor.ts';
-import { slugFor } from './translations.ts';
 
-/** The slug of an entry that is not made yet: bound to the title until it is edited. */
-export function SlugField({ editor, title }: { editor: Editor; title: string }) {
+/** The slug of an entry that is not made yet: bound to the title, by the site's own pattern, until it is edited. */
+export function SlugField({ editor, place, title }: { editor: Editor; place: FormPlace; title: string }) {
   const { t } = useTranslation('entry');
   const { slug, isLocked, faults } = useSyncExternalStore(editor.subscribe, editor.state);
-  const [isBound, setBound] = useState(() => slug === '' || slug === slugFor(title));
+  const [isBound, setBound] = useState(slug === '');
+  const [wanted] = useDebouncedValue(title.trim().slice(0, 200), 250);
+  const { organization, project, branch, collection } = place;
+  const [{ data }] = useQuery({
+    query: EntrySlug,
+    variables: { organization, project, branch, collection, title: wanted },
+    pause: !isBound || wanted === '',
+  });
+  const found = wanted === '' ? undefined : data?.project?.studio?.collection?.template?.slug;
   useEffect(() => {
-    const next = slugFor(title);
-    if (isBound && editor.state().slug !== next) editor.setSlug(next);
-  }, [editor, isBound, title]);
+    if (isBound && found !== undefined && editor.state().slug !== found) editor.setSlug(found);
+  }, [editor, isBound, found]);
   return (
     <TextInput
       label={t('slug')}
@@ -28,6 +38,7 @@ export function SlugField({ editor, title }: { editor: Editor; title: string }) 
       aria-required
       spellCheck={false}
       dir="auto"
+      mb="md"
     />
   );
 }

@@ -16,14 +16,3 @@ export function translatedSlug({ slug, locale }: Entry, wanted: string, others: 
   const inFolders = others.some((one) => one.locale !== null && one.slug.startsWith(`${one.locale}/`));
   return inFolders ? `${wanted}/${slug}` : `${slug}.${wanted}`;
 }
-
-/** `Première neige` → `première-neige`; letters of all scripts stay. */
-export const slugFor = (title: string): string =>
-  title
-    .normalize('NFKD')
-    .replace(/(?<=\p{Script=Latin})\p{M}+/gu, '')
-    .normalize('NFC')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{M}\p{N}]+/gu, '-')
-    .slice(0, 80)
-    .replace(/^-+|-+$/g, '');

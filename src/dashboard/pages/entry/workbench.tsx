@@ -20,6 +20,7 @@ import { EntryHeader } from './header.tsx';
 import type { OpenedEditor } from './open-editor.ts';
 import { type Clash, type Deleted, opensDraft, type Saved, saveEntry, type Target, undeleteEntry } from './save.ts';
 import { SlugField } from './slug-field.tsx';
+import { uploadToDraft } from './upload-to-draft.ts';
 
 const Versions = lazy(async () => ({ default: (await import('./versions.tsx')).Versions }));
 const References = lazy(async () => ({ default: (await import('./references.tsx')).References }));
@@ -183,11 +184,15 @@ export function Workbench(props: WorkbenchProps) {
       mediaPath: schema?.media_path ?? null,
       upload: async (file, directory) => {
         if (!branch) throw new Error(t('branch_gone'));
-        if (opensDraft(branch)) throw new Error(t('upload_needs_draft'));
-        return uploadFile({ organization, project, draft: branch.name }, { file, directory });
+        const at = { organization, project, draft: branch.name };
+        if (!opensDraft(branch)) return uploadFile(at, { file, directory });
+        const { draft, ...added } = await uploadToDraft(at, branch, file, directory);
+        await editor.moveTo({ ...editor.key, branch: draft });
+        navigate({ to: '.', search: (before) => ({ ...before, draft }), replace: true });
+        return added;
       },
     }),
-    [organization, project, branchName, collection, path, schema?.media_path, branch, t],
+    [organization, project, branchName, collection, path, schema?.media_path, branch, editor, navigate, t],
   );
   const isRaw = editor.isRaw;
   const isData = !isRaw && /\.(ya?ml|json|toml)$/.test(path ?? '');
@@ -289,7 +294,7 @@ export function Workbench(props: WorkbenchProps) {
       <div className={classes.work} data-form={hasText ? 'beside' : 'only'}>
         {!isNarrow && body}
         <Tabs value={tab} onChange={setTab} className={classes.panel} keepMounted={false}>
-          <Tabs.List>
+          <Tabs.List className={classes.tabs}>
             {isNarrow && hasText && <Tabs.Tab value="text">{t('text')}</Tabs.Tab>}
             <Tabs.Tab value="fields">{t('fields')}</Tabs.Tab>
             {slug !== null && <Tabs.Tab value="versions">{t('versions')}</Tabs.Tab>}
@@ -299,7 +304,7 @@ export function Workbench(props: WorkbenchProps) {
           <div className={classes.panelText}>
             {isNarrow && hasText && <Tabs.Panel value="text">{body}</Tabs.Panel>}
             <Tabs.Panel value="fields" keepMounted>
-              {slug === null && <SlugField editor={editor} title={title} />}
+              {slug === null && <SlugField editor={editor} place={formPlace} title={title} />}
               {!isRaw && (
                 <EntryForm
                   editor={editor}
@@ -325,7 +330,12 @@ export function Workbench(props: WorkbenchProps) {
       </div>
       <Suspense>
         {clash && (
-          <ConflictDialog clash={clash} onClose={() => setClash(null)} onResolve={(input) => save({ clash, input })} />
+          <ConflictDialog
+            clash={clash}
+            isSaving={state.isSaving}
+            onClose={() => setClash(null)}
+            onResolve={(input) => save({ clash, input })}
+          />
         )}
         {dialog === 'changes' && (
           <ChangesDialog editor={editor} onClose={() => setDialog(null)} onSave={() => save()} />

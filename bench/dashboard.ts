@@ -56,6 +56,9 @@ async function signedIn(chrome: Browser, { url }: RunningServer, dataDir: string
   return context;
 }
 
+/** Nothing was loaded for half a second. */
+const isQuiet = `performance.now() - Math.max(...performance.getEntriesByType('resource').map(({ responseEnd }) => responseEnd)) > 500`;
+
 interface Load {
   /** From the navigation until what is looked for is painted, milliseconds. */
   milliseconds: number;
@@ -69,7 +72,8 @@ async function load(context: BrowserContext, address: string, selector: string):
   await page.addInitScript(observer);
   await page.goto(address, { waitUntil: 'commit' });
   const milliseconds = await page.evaluate<number>(`window.seen(${JSON.stringify(selector)})`);
-  await page.waitForLoadState('networkidle');
+  // The stream of live data never ends, so the network is never idle.
+  await page.waitForFunction(isQuiet);
   const [script, shift] = await page.evaluate<[number, number]>(`[
     performance.getEntriesByType('resource').filter(({ name }) => /\\.js$/.test(name)).reduce((sum, entry) => sum + entry.encodedBodySize, 0),
     window.shifted,

@@ -1,6 +1,6 @@
 /**
- * Takes the README's pictures of the running product, `npm run screenshots`: a new server with the demo site, the first account, a change in a
- * draft, then each page in both themes into `docs/images`. Needs Chromium (`PORTICO_CHROMIUM_PATH`, otherwise `/usr/bin/chromium`). What it
+ * Takes the README's pictures of the running product, `npm run screenshots`: a new server with the demo site, the first account, then each page in
+ * both themes into `docs/images`. Needs Chromium (`PORTICO_CHROMIUM_PATH`, otherwise `/usr/bin/chromium`). What it
  * took is to be looked at; nothing compares it.
  */
 import { spawn } from 'node:child_process';
@@ -63,13 +63,12 @@ async function setUp(page: Page, directory: string): Promise<void> {
 
 /** Name of the picture, address below the project, what is there when the page is complete. */
 const pictures = [
-  ['home', '', 'main h1'],
   ['content', '/content/posts', 'main tbody tr'],
   ['entry', '/content/posts/en/first-frost', '.cm-content'],
-  ['media', '/media', 'main img'],
-  ['drafts', '/drafts', 'main h1'],
-  ['workflows', '/workflows', 'main h1'],
 ] as const;
+
+/** Nothing is being loaded any more. The stream of live data never ends, so the network is never idle. */
+const isComplete = `!document.querySelector('[aria-busy=true]') && [...document.images].every(({ complete }) => complete)`;
 
 await mkdir(images, { recursive: true });
 const server = await startServer();
@@ -84,7 +83,7 @@ try {
     for (const [name, address, complete] of pictures) {
       await page.goto(`${server.url}${project}${address}`);
       await page.locator(complete).first().waitFor();
-      await page.waitForLoadState('networkidle');
+      await page.waitForFunction(isComplete);
       await page.screenshot({ path: path.join(images, `${name}-${colorScheme}.png`) });
     }
   }

@@ -34,8 +34,8 @@ function writing(output: string, act: () => void): void {
  * @param steps programs of node with their arguments
  */
 function make(output: string, key: string, steps: readonly (readonly string[])[]): void {
-  /** Holds the key of the sources that `output` was made from; beside it, as a step may empty it. */
-  const stamp = path.join(path.dirname(output), `.${path.basename(output)}-key`);
+  /** Holds the key of the sources that `output` was made from. */
+  const stamp = path.join(output, '.sources-key');
   try {
     if (readFileSync(stamp, 'utf8') === key) return;
   } catch {

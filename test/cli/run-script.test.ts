@@ -42,7 +42,7 @@ function smallPackage() {
   return { place, run };
 }
 
-const compiling = 'Compiling, because the sources have changed …\n';
+const compiling = 'Compiling dist/src, because the sources have changed …\n';
 
 it('the script that runs a program says that it compiles, only when it does, and not where the program writes', () => {
   const { place, run } = smallPackage();
@@ -58,24 +58,25 @@ it('the script says in one sentence that it cannot write what it compiles, and w
   writeFileSync(path.join(place, 'dist'), '');
   const { status, stdout, stderr } = run();
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).toMatch(/^\S+\/dist cannot be written \(\w+\), and the programs have to be compiled into it: .+\n$/);
+  expect(stderr).toMatch(/^\S+\/dist\/src cannot be written \(\w+\), and the programs have to be compiled into it: .+\n$/);
   rmSync(path.join(place, 'dist'));
   expect(run().status).toBe(0);
 });
 
 it('the script installs what a package of its own needs the first time and when its lock file changes, and says so', () => {
   const { place, run } = smallPackage();
+  const compilingExtra = compiling.replace('dist/src', 'extra/dist');
   const installing = 'Installing the packages of extra/, which the server does not need …\n';
   const npm = /(?:\n|^)(?:up to date|added|audited).*\n/g;
   const quiet = () => {
     const { status, stdout, stderr } = run('extra/count');
     return { status, stdout, stderr: stderr.replaceAll(npm, '') };
   };
-  expect(quiet()).toEqual({ status: 0, stdout: 'hello you\n3\n', stderr: `${compiling}${installing}${compiling}` });
+  expect(quiet()).toEqual({ status: 0, stdout: 'hello you\n3\n', stderr: `${compiling}${installing}${compilingExtra}` });
   expect(quiet()).toEqual({ status: 0, stdout: 'hello you\n3\n', stderr: '' });
   const lockFile = path.join(place, 'extra/package-lock.json');
   utimesSync(lockFile, new Date(), new Date());
-  expect(quiet()).toMatchObject({ status: 0, stderr: `${installing}${compiling}` });
+  expect(quiet()).toMatchObject({ status: 0, stderr: `${installing}${compilingExtra}` });
   writeFileSync(lockFile, 'no JSON');
   expect(run('extra/count').status).not.toBe(0);
 });

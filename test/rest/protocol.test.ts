@@ -246,7 +246,7 @@ describe('404', () => {
 
 describe('405', () => {
   it.each([
-    ['POST', acme, 'GET, HEAD, PATCH'],
+    ['POST', acme, 'DELETE, GET, HEAD, PATCH'],
     ['PUT', '/api/v2/organizations', 'GET, HEAD, POST'],
     ['DELETE', `${acme}/tokens`, 'GET, HEAD, POST'],
     ['GET', `${acme}/tokens/1`, 'DELETE'],
@@ -254,8 +254,8 @@ describe('405', () => {
     ['PATCH', `${posts}/en/alpha`, 'DELETE, GET, HEAD, PUT'],
     ['POST', `${posts}/en/alpha`, 'DELETE, GET, HEAD, PUT'],
     ['DELETE', `${studio}/commits`, 'GET, HEAD'],
-    ['PROPFIND', acme, 'GET, HEAD, PATCH'],
-    ['TRACE', acme, 'GET, HEAD, PATCH'],
+    ['PROPFIND', acme, 'DELETE, GET, HEAD, PATCH'],
+    ['TRACE', acme, 'DELETE, GET, HEAD, PATCH'],
   ])('%s %s', async (method, path, allow) => {
     const answer = await askRaw(app, method, path);
     if (path.endsWith('/schema/refresh')) return expect(answer.status).toBe(404);

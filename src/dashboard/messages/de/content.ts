@@ -78,8 +78,8 @@ export default {
   set: 'Setzen',
   set_empty: 'Leer lassen',
   list_hint: 'Mehrere Werte, durch Kommas getrennt',
-  move_one: 'Neue Adresse des Eintrags',
-  move_one_hint: 'Einträge, die auf ihn verweisen, werden mit geändert. Links von anderswo führen danach ins Leere.',
+  move_entry: 'Neue Adresse des Eintrags',
+  move_entry_hint: 'Einträge, die auf ihn verweisen, werden mit geändert. Links von anderswo führen danach ins Leere.',
   move_many: 'Ordner in der Sammlung',
   move_many_hint:
     'Der letzte Teil jeder Adresse bleibt. Einträge, die auf sie verweisen, werden mit geändert; Links von anderswo führen danach ins Leere.',

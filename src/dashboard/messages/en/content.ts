@@ -78,8 +78,8 @@ export default {
   set: 'Set',
   set_empty: 'Leave it empty',
   list_hint: 'Several values, separated by commas',
-  move_one: 'New address of the entry',
-  move_one_hint: 'Entries that refer to it are changed with it. Links from elsewhere lead nowhere afterwards.',
+  move_entry: 'New address of the entry',
+  move_entry_hint: 'Entries that refer to it are changed with it. Links from elsewhere lead nowhere afterwards.',
   move_many: 'Folder in the collection',
   move_many_hint:
     'The last part of each address stays. Entries that refer to them are changed as well; links from elsewhere lead nowhere afterwards.',

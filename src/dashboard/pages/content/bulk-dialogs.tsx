@@ -210,8 +210,8 @@ export function MoveDialog({ collection, entries, onCommit, onClose }: DialogPro
       onClose={onClose}
     >
       <TextInput
-        label={t(isOne ? 'move_one' : 'move_many')}
-        description={t(isOne ? 'move_one_hint' : 'move_many_hint')}
+        label={t(isOne ? 'move_entry' : 'move_many')}
+        description={t(isOne ? 'move_entry_hint' : 'move_many_hint')}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
         autoComplete="off"

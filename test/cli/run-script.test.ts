@@ -58,7 +58,9 @@ it('the script says in one sentence that it cannot write what it compiles, and w
   writeFileSync(path.join(place, 'dist'), '');
   const { status, stdout, stderr } = run();
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).toMatch(/^\S+\/dist\/src cannot be written \(\w+\), and the programs have to be compiled into it: .+\n$/);
+  expect(stderr).toMatch(
+    /^\S+\/dist\/src cannot be written \(\w+\), and the programs have to be compiled into it: .+\n$/,
+  );
   rmSync(path.join(place, 'dist'));
   expect(run().status).toBe(0);
 });
@@ -72,7 +74,11 @@ it('the script installs what a package of its own needs the first time and when 
     const { status, stdout, stderr } = run('extra/count');
     return { status, stdout, stderr: stderr.replaceAll(npm, '') };
   };
-  expect(quiet()).toEqual({ status: 0, stdout: 'hello you\n3\n', stderr: `${compiling}${installing}${compilingExtra}` });
+  expect(quiet()).toEqual({
+    status: 0,
+    stdout: 'hello you\n3\n',
+    stderr: `${compiling}${installing}${compilingExtra}`,
+  });
   expect(quiet()).toEqual({ status: 0, stdout: 'hello you\n3\n', stderr: '' });
   const lockFile = path.join(place, 'extra/package-lock.json');
   utimesSync(lockFile, new Date(), new Date());

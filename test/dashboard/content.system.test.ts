@@ -377,8 +377,10 @@ describe('trouble', () => {
     await page.context().setOffline(true);
     await page.getByRole('link', { name: /^Authors/ }).click();
     await page.getByText('The server cannot be reached.').waitFor();
-    await page.context().setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('The server cannot be reached.').waitFor();
+    await page.context().setOffline(false);
+    // By itself: a browser says when it is online again.
     await waitForRows(page, 2);
     dashboard.forgive(/ERR_INTERNET_DISCONNECTED/);
   });

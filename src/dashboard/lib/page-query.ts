@@ -31,9 +31,16 @@ export function usePageQuery<Data, Variables extends AnyVariables>(page: PageQue
     again.current = false;
     execute({ requestPolicy: 'network-only' });
   }, [isBusy, execute]);
+  const fault = error ? faultOf(error) : null;
+  const isCutOff = fault?.code === 'NETWORK';
+  useEffect(() => {
+    if (!isCutOff) return;
+    window.addEventListener('online', refresh);
+    return () => window.removeEventListener('online', refresh);
+  }, [isCutOff, refresh]);
   return {
     data: data as Data | undefined,
-    fault: error ? faultOf(error) : null,
+    fault,
     isLoading: fetching && !stale && data === undefined,
     refresh,
   };

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 
@@ -27,15 +27,20 @@ it('the embedded database starts, and starts again, for a user id without an ent
   const directory = await mkdtemp(join(tmpdir(), 'portico-noname-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   await chmod(directory, 0o777);
+  // The clone may lie below a home directory that others cannot enter: in a namespace of its own it is also here.
+  const clone = join(directory, 'clone');
+  await mkdir(clone);
   const env = {
     PATH: process.env.PATH,
     HOME: '/',
     TMPDIR: '/tmp',
-    MODULE: resolve('src/db/postgres.ts'),
+    MODULE: join(clone, 'src/db/postgres.ts'),
     DATA: join(directory, 'data'),
   };
   const user = ['--reuid', '54321', '--regid', '54321', '--clear-groups'];
-  const node = [process.execPath, '--input-type=module', '-e', program];
-  const { stdout } = await run('setpriv', [...user, ...node], { env });
+  const node = [join(clone, relative(process.cwd(), process.execPath)), '--input-type=module', '-e', program];
+  const mounted = 'mount --bind "$PWD" "$1" && cd "$1" && shift && exec setpriv "$@"';
+  const inClone = ['--mount', 'sh', '-c', mounted, 'sh', clone];
+  const { stdout } = await run('unshare', [...inClone, ...user, ...node], { env });
   expect(stdout).toBe('54321 42\n54321 42\n');
 });

@@ -7,6 +7,7 @@ import type { Document } from './openapi/openapi-types.ts';
 import { assetNamed, packageRoot } from './site/assets.ts';
 import { createDashboard } from './site/dashboard.ts';
 import { explorerPage } from './site/explorer.ts';
+import { pageHeaders } from './site/layout.ts';
 import { referencePage } from './site/reference.ts';
 import type { Row } from './table.ts';
 
@@ -20,17 +21,9 @@ const policy = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-].join('; ');
+];
 
-const headers = {
-  'Content-Security-Policy': policy,
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Cache-Control': 'no-cache',
-};
+const headers = { ...pageHeaders(policy), 'Cache-Control': 'no-cache' };
 
 const page =
   (render: () => string): RequestHandler =>

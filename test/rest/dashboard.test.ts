@@ -152,6 +152,13 @@ describe('files', () => {
     expect(String((await ask('/dashboard/assets/page-1.js', { 'Accept-Encoding': 'br' })).body)).toBe('export {};');
   });
 
+  test('one that is there and cannot be read ends its answer, and nothing else', async () => {
+    await build('main-1', new Date());
+    await mkdir(path.join(directory, 'assets/odd-1.js'));
+    await expect(ask('/dashboard/assets/odd-1.js')).rejects.toThrow();
+    expect((await ask('/dashboard/assets/main-1.js')).status).toBe(200);
+  });
+
   test.each([
     '/dashboard/.vite/manifest.json',
     '/dashboard/assets/none.js',

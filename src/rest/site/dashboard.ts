@@ -6,10 +6,12 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import express, { type Request, type Response, type Router } from 'express';
 import type { Settings } from '../../kernel/services.ts';
 import { onlyGet } from '../errors.ts';
 import { html } from './html.ts';
+import { pageHeaders } from './layout.ts';
 
 /** One file of Vite's manifest, as far as it is read here. */
 interface Built {
@@ -37,21 +39,20 @@ const types: Record<string, string> = {
 };
 
 /** Content security policy of the page: its own files and this server; previews may be framed, and show images. */
-const policyOf = (nonce: string, previews: string): string =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    `style-src 'self' 'nonce-${nonce}'`,
-    `img-src 'self' blob: data: ${previews}`,
-    "connect-src 'self'",
-    `frame-src ${previews}`,
-    "worker-src 'self'",
-    "font-src 'self'",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-  ].join('; ');
+const policyOf = (nonce: string, previews: string): readonly string[] => [
+  "default-src 'none'",
+  "script-src 'self'",
+  `style-src 'self' 'nonce-${nonce}'`,
+  `img-src 'self' blob: data: ${previews}`,
+  "connect-src 'self'",
+  `frame-src ${previews}`,
+  "worker-src 'self'",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+];
 
 function filesOf(manifest: Record<string, Built>): Files {
   const entry = Object.values(manifest).find(({ isEntry }) => isEntry);
@@ -115,7 +116,8 @@ async function sendFile(directory: string, request: Request, response: Response)
     ...(encoded && { 'Content-Encoding': 'br' }),
   });
   if (request.method === 'HEAD') response.end();
-  else createReadStream(encoded ? `${plain}.br` : plain).pipe(response);
+  // Gone meanwhile, or a browser that has left: the answer is cut off, which its length shows.
+  else await pipeline(createReadStream(encoded ? `${plain}.br` : plain), response).catch(() => {});
   return true;
 }
 
@@ -159,15 +161,7 @@ export function createDashboard({ directory, settings }: Options): Router {
     const own = addressUnderOwnName(request, settings.public_url);
     if (own !== null) return void response.set('Cache-Control', 'no-store').redirect(302, own);
     const nonce = randomBytes(16).toString('base64');
-    response.set({
-      'Content-Security-Policy': policyOf(nonce, settings.preview_url),
-      'X-Content-Type-Options': 'nosniff',
-      'X-Frame-Options': 'DENY',
-      'Referrer-Policy': 'no-referrer',
-      'Cross-Origin-Opener-Policy': 'same-origin',
-      'Cross-Origin-Resource-Policy': 'same-origin',
-      'Cache-Control': 'no-store',
-    });
+    response.set({ ...pageHeaders(policyOf(nonce, settings.preview_url)), 'Cache-Control': 'no-store' });
     const found = await files().catch(() => null);
     if (found) response.type('html').send(page(found, nonce));
     else

@@ -16,6 +16,16 @@ const navigation = [
   ['/explorer', 'GraphQL explorer'],
 ] as const;
 
+/** What keeps a page to itself: no other page frames it, its type is not guessed, its address is not passed on. @param policy sources of its content (CSP Level 3) */
+export const pageHeaders = (policy: readonly string[]): Record<string, string> => ({
+  'Content-Security-Policy': policy.join('; '),
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+});
+
 /** A whole page: the frame all pages share around what is theirs. */
 export function layout({ title, path, styles = [], scripts = [], main }: Page): string {
   const page = html`<!doctype html>

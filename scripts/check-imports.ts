@@ -53,7 +53,7 @@ const inner: Readonly<Record<string, readonly string[]>> = {
   kernel: ['ports', 'lib'],
   domain: ['kernel', 'ports', 'lib'],
   // It is a program of its own, which knows the server by its schema.
-  dashboard: [],
+  dashboard: ['lib'],
 };
 const outer = ['domain', 'kernel', 'ports', 'lib'];
 const composition = new Set(['', 'server']);

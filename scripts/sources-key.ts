@@ -14,6 +14,7 @@ export const programSources = [
 /** What the dashboard is built from and by. */
 export const dashboardSources = [
   'src/dashboard',
+  'src/lib',
   'schema.graphql',
   'scripts/dashboard.ts',
   'tsconfig.json',

@@ -1,7 +1,8 @@
 import { diff } from '@codemirror/merge';
 import { describe, expect, it } from 'vitest';
-import { type Fields, same, valueAt, withValue } from '../../src/dashboard/lib/json.ts';
+import { type Fields, same, withValue } from '../../src/dashboard/lib/json.ts';
 import { applyEdits, type Content, changeOf, rebase } from '../../src/dashboard/pages/entry/rebase.ts';
+import { valueAt } from '../../src/lib/json-pointer.ts';
 import fc from '../support/properties.ts';
 
 const scalar = fc.oneof(fc.string({ maxLength: 4 }), fc.integer({ min: 0, max: 3 }), fc.boolean());

@@ -3,7 +3,7 @@ import { ActionIcon, Button, Input, Menu } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconDots, IconGripVertical, IconPlus } from '@tabler/icons-react';
 import { useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { at } from '../lib/json.ts';
+import { pointerTo } from '../../lib/json-pointer.ts';
 import { emptyValue, type Field } from './field.ts';
 import classes from './fields.module.css';
 import { useField, useForm, type WidgetProps } from './form.tsx';
@@ -149,7 +149,7 @@ export function ListWidget({ field, pointer }: WidgetProps) {
           <Item
             key={keys.current.of[index]}
             field={one}
-            pointer={at(pointer, index)}
+            pointer={pointerTo(pointer, index)}
             index={index}
             count={items.length}
             isReadOnly={isReadOnly}

@@ -2,7 +2,8 @@ import { ActionIcon, Collapse, Stack, Text, UnstyledButton } from '@mantine/core
 import { IconChevronDown, IconChevronRight, IconTrash } from '@tabler/icons-react';
 import { useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { at, isFields } from '../lib/json.ts';
+import { pointerTo } from '../../lib/json-pointer.ts';
+import { isFields } from '../lib/json.ts';
 import { fieldFor } from './field.ts';
 import classes from './fields.module.css';
 import { useField, useForm, type WidgetProps } from './form.tsx';
@@ -16,10 +17,10 @@ export function ObjectFields({ field, pointer }: WidgetProps) {
   return (
     <Stack gap="sm">
       {field.fields.map((one) => (
-        <FieldView key={one.name} field={one} pointer={at(pointer, one.name)} />
+        <FieldView key={one.name} field={one} pointer={pointerTo(pointer, one.name)} />
       ))}
       {rest.map(([name, one]) => (
-        <FieldView key={name} field={fieldFor(name, one)} pointer={at(pointer, name)} />
+        <FieldView key={name} field={fieldFor(name, one)} pointer={pointerTo(pointer, name)} />
       ))}
     </Stack>
   );

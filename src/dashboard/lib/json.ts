@@ -1,4 +1,5 @@
-/** Values as JSON has them, compared, and reached by JSON Pointer (RFC 6901). `undefined` is a value that is not there. */
+/** Values as JSON has them, compared, and changed by JSON Pointer (RFC 6901). `undefined` is a value that is not there. */
+import { parsePointer } from '../../lib/json-pointer.ts';
 
 export type Fields = Record<string, unknown>;
 
@@ -18,23 +19,6 @@ export function same(one: unknown, other: unknown): boolean {
   );
 }
 
-/** `at('/author', 'first/name')` → `/author/first~1name` */
-export const at = (pointer: string, key: string | number): string =>
-  `${pointer}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-
-const keysOf = (pointer: string): string[] =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
-
-export function valueAt(root: unknown, pointer: string): unknown {
-  return keysOf(pointer).reduce<unknown>((value, key) => {
-    if (Array.isArray(value)) return value[Number(key)];
-    return isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  }, root);
-}
-
 /** @returns `root` with the value at a pointer, its other parts shared; objects on the way are made, `undefined` removes the key, and empties an item of a list */
 export function withValue<Root>(root: Root, pointer: string, value: unknown): Root {
   const set = (parent: unknown, [key, ...rest]: string[]): unknown => {
@@ -49,8 +33,8 @@ export function withValue<Root>(root: Root, pointer: string, value: unknown): Ro
       ? Object.fromEntries(Object.entries(before).map(([name, old]) => [name, name === key ? next : old]))
       : Object.fromEntries([...Object.entries(before), [key, next]]);
   };
-  return set(root, keysOf(pointer)) as Root;
+  return set(root, parsePointer(pointer) ?? []) as Root;
 }
 
 /** A pointer as a person reads it: `/place/city` → `place › city` */
-export const fieldName = (pointer: string): string => keysOf(pointer).join(' › ');
+export const fieldName = (pointer: string): string => (parsePointer(pointer) ?? []).join(' › ');

@@ -2,7 +2,9 @@
  * An entry while it is edited. It is kept outside of React, so that a key press renders one field and nothing else, and it survives what happens to
  * the page around it: another address, another answer, an ended session. Every change is in the local draft within half a second.
  */
-import { type Fields, same, valueAt, withValue } from '../../lib/json.ts';
+
+import { valueAt } from '../../../lib/json-pointer.ts';
+import { type Fields, same, withValue } from '../../lib/json.ts';
 import {
   type DraftKey,
   type LocalDraft,

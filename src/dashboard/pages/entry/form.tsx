@@ -1,10 +1,11 @@
 import { Alert, Stack, Text } from '@mantine/core';
 import { useMemo, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
+import { pointerTo } from '../../../lib/json-pointer.ts';
 import { type Field, fieldFor, fieldsOf } from '../../fields/field.ts';
 import { type FormPlace, FormProvider } from '../../fields/form.tsx';
 import { FieldView } from '../../fields/registry.tsx';
-import { at, isFields } from '../../lib/json.ts';
+import { isFields } from '../../lib/json.ts';
 import type { Editor } from './editor.ts';
 import classes from './entry.module.css';
 
@@ -41,10 +42,10 @@ export function EntryForm({ editor, place, schema, isInferred }: EntryFormProps)
         )}
         {fields.length === 0 && unknown.length === 0 && <Alert variant="light">{t('no_fields')}</Alert>}
         {fields.map((field) => (
-          <FieldView key={field.name} field={field} pointer={at('', field.name)} />
+          <FieldView key={field.name} field={field} pointer={pointerTo('', field.name)} />
         ))}
         {unknown.map((name) => (
-          <FieldView key={name} field={fieldFor(name, editor.fields[name])} pointer={at('', name)} />
+          <FieldView key={name} field={fieldFor(name, editor.fields[name])} pointer={pointerTo('', name)} />
         ))}
       </Stack>
     </FormProvider>

@@ -2,7 +2,9 @@
  * What a person changed in an entry, as the least that has to be sent; and the same changes on another version of it, as when somebody else saved
  * meanwhile. Fields merge key by key, the body line by line; what both changed differently is left to the server and the person.
  */
-import { at, type Fields, isFields, same } from '../../lib/json.ts';
+
+import { pointerTo } from '../../../lib/json-pointer.ts';
+import { type Fields, isFields, same } from '../../lib/json.ts';
 
 /** An entry's content. `raw` is the whole file where its frontmatter cannot be read; otherwise null. */
 export interface Content {
@@ -30,12 +32,12 @@ function patchOf(base: Fields, wanted: Fields, pointer = ''): { patch: Fields; u
   const patch: [string, unknown][] = [];
   const unset = Object.keys(base)
     .filter((key) => !Object.hasOwn(wanted, key))
-    .map((key) => at(pointer, key));
+    .map((key) => pointerTo(pointer, key));
   for (const [key, value] of Object.entries(wanted)) {
     const before = Object.hasOwn(base, key) ? base[key] : undefined;
     if (same(before, value)) continue;
     if (isFields(before) && isFields(value)) {
-      const inner = patchOf(before, value, at(pointer, key));
+      const inner = patchOf(before, value, pointerTo(pointer, key));
       if (inner === null) return null;
       unset.push(...inner.unset);
       if (Object.keys(inner.patch).length > 0) patch.push([key, inner.patch]);
@@ -67,7 +69,9 @@ export function changedFields(base: Fields, wanted: Fields, pointer = ''): strin
     const before = Object.hasOwn(base, key) ? base[key] : undefined;
     const after = Object.hasOwn(wanted, key) ? wanted[key] : undefined;
     if (same(before, after)) return [];
-    return isFields(before) && isFields(after) ? changedFields(before, after, at(pointer, key)) : [at(pointer, key)];
+    return isFields(before) && isFields(after)
+      ? changedFields(before, after, pointerTo(pointer, key))
+      : [pointerTo(pointer, key)];
   });
 }
 

@@ -1,4 +1,4 @@
-import { parsePointer, pointerTo } from '../../../../lib/json-pointer.ts';
+import { pointer, pointerTo, valueAt } from '../../../../lib/json-pointer.ts';
 import { isRecord } from '../../../../lib/objects.ts';
 import { type DateRule, deepEqual, type Frontmatter, type Read } from '../values.ts';
 import { align } from '../yaml/align.ts';
@@ -58,7 +58,7 @@ class TomlLayout {
   }
 
   at(path: string[]): Readonly<Spot> {
-    return this.spots.get(pointerOf(path)) ?? { below: [] };
+    return this.spots.get(pointer(path)) ?? { below: [] };
   }
 
   /** Whether the name at `at` of a path is a position in a list of tables. */
@@ -70,7 +70,7 @@ class TomlLayout {
   section(path: string[]): { start: number; end: number } {
     const first = this.at(path).element;
     const header = first === undefined ? undefined : this.statements[first];
-    if (first === undefined || header === undefined) return refuse(pointerOf(path), 'is not a table of its own');
+    if (first === undefined || header === undefined) return refuse(pointer(path), 'is not a table of its own');
     const isNext = ({ kind, path: own }: TomlStatement) => kind !== 'pair' && !startsWith(own, path);
     let next = first + 1;
     while (next < this.statements.length && !isNext(this.statements[next] as TomlStatement)) next++;
@@ -87,10 +87,6 @@ class TomlLayout {
       at = lineStart(this.source, at - 1);
     return at;
   }
-}
-
-function pointerOf(path: string[]): string {
-  return path.reduce(pointerTo, '');
 }
 
 function startsWith(path: readonly string[], head: readonly string[]): boolean {
@@ -156,10 +152,8 @@ export function editTomlSource(
   if (result === undefined || !after?.ok || !deepEqual(after.value, wanted)) {
     return refuse(touched, 'the change would not read back as wanted');
   }
-  const at = (pointer: string) =>
-    (parsePointer(pointer) ?? []).reduce<unknown>((here, name) => (here as Frontmatter | undefined)?.[name], wanted);
   const stillLossy = new Set(after.lossy);
-  const lost = before.lossy.find((pointer) => !stillLossy.has(pointer) && typeof at(pointer) === 'string');
+  const lost = before.lossy.find((pointer) => !stillLossy.has(pointer) && typeof valueAt(wanted, pointer) === 'string');
   if (lost !== undefined && !edit.touched.includes(lost)) refuse(lost, 'a number JavaScript cannot hold would change');
   return { source: source === text ? result : result.replace(/\r?\n$/, ''), reading: after };
 }
@@ -225,7 +219,7 @@ class TomlEdit {
   }
 
   private replace(node: TomlNode, wanted: unknown, path: string[]): void {
-    this.touched.push(pointerOf(path));
+    this.touched.push(pointer(path));
     const text = this.source.slice(node.start, node.end);
     const like = node.kind === 'scalar' ? text : undefined;
     this.splices.push({ start: node.start, end: node.end, text: this.value(wanted, path, like) });
@@ -233,7 +227,7 @@ class TomlEdit {
 
   private value(wanted: unknown, path: string[], like?: string): string {
     if (typeof wanted === 'object') return tomlValue(wanted, false);
-    return tomlScalarLike(wanted, like ?? '', this.manner.isDate(pointerOf(path), String(wanted)), this.manner.eol);
+    return tomlScalarLike(wanted, like ?? '', this.manner.isDate(pointer(path), String(wanted)), this.manner.eol);
   }
 
   private list(node: TomlNode, items: TomlItem[], old: unknown[], wanted: unknown[], path: string[]): void {
@@ -244,7 +238,7 @@ class TomlEdit {
       this.replace(node, wanted, path);
       return;
     }
-    this.touched.push(pointerOf(path));
+    this.touched.push(pointer(path));
     const like = items.find(({ node: member }) => member.kind === 'scalar');
     const inserts: FlowInsert[] = [];
     let after = -1;
@@ -271,7 +265,7 @@ class TomlEdit {
       this.replace(node, wanted, path);
       return;
     }
-    this.touched.push(pointerOf(path));
+    this.touched.push(pointer(path));
     for (const item of items) {
       if (Object.hasOwn(wanted, name(item)))
         this.node(item.node, old[name(item)], wanted[name(item)], [...path, name(item)]);
@@ -290,7 +284,7 @@ class TomlEdit {
   private elements(path: string[], old: Frontmatter[], wanted: Frontmatter[]): void {
     const { kept, moved } = align(old, wanted);
     const stays = new Set(kept);
-    this.touched.push(pointerOf(path));
+    this.touched.push(pointer(path));
     let insertAt = this.layout.section([...path, '0']).start;
     kept.forEach((from, to) => {
       const section = from === undefined ? undefined : this.layout.section([...path, String(from)]);
@@ -313,9 +307,9 @@ class TomlEdit {
   }
 
   private removeStatements(path: string[]): void {
-    this.touched.push(pointerOf(path));
+    this.touched.push(pointer(path));
     const found = this.layout.at(path).below;
-    if (found.length === 0) refuse(pointerOf(path), 'stands inside a value that cannot be edited in place');
+    if (found.length === 0) refuse(pointer(path), 'stands inside a value that cannot be edited in place');
     let end = -1;
     for (const statement of found) {
       const lines = this.layout.linesStart(statement);
@@ -328,7 +322,7 @@ class TomlEdit {
 
   /** Behind the last pair of the same table; the root's first pair goes to the top, since a header takes all that follows it. */
   private addPair(path: string[], key: string, value: unknown): void {
-    this.touched.push(pointerOf([...path, key]));
+    this.touched.push(pointer([...path, key]));
     const { firstPair, lastPair, header } = this.layout.at(path);
     const last = lastPair ?? header;
     if (last === undefined && path.length > 0) {
@@ -353,7 +347,7 @@ class TomlEdit {
       return;
     }
     const first = below[0];
-    if (first === undefined) refuse(pointerOf(path), 'has no place where a key could be added');
+    if (first === undefined) refuse(pointer(path), 'has no place where a key could be added');
     const names = path.filter((_, at) => !this.layout.isPosition(path, at));
     const at = this.layout.linesStart(first);
     const text = `[${names.map(tomlKey).join('.')}]${eol}${tomlKey(key)} = ${this.value(value, [...path, key])}${eol}${eol}`;

@@ -1,5 +1,5 @@
 import { isCollection, isMap, isScalar } from 'yaml';
-import { parsePointer, pointerTo } from '../../../../lib/json-pointer.ts';
+import { parsePointer, pointerTo, valueAt } from '../../../../lib/json-pointer.ts';
 import { readJson } from '../json.ts';
 import { type DateRule, deepEqual, type Frontmatter, type Read, type Reading } from '../values.ts';
 import { editNode } from './edit-node.ts';
@@ -130,11 +130,8 @@ function areUntouched(entries: readonly Entry[], splices: readonly Splice[]): bo
 
 const nameOf = ({ key }: Entry): string => (isScalar(key) ? String(key.value) : '');
 
-function sameAt(left: unknown, right: unknown, pointer: string): boolean {
-  const at = (value: unknown) =>
-    (parsePointer(pointer) ?? []).reduce<unknown>((here, name) => (here as Frontmatter | undefined)?.[name], value);
-  return at(left) === at(right);
-}
+const sameAt = (left: unknown, right: unknown, pointer: string): boolean =>
+  valueAt(left, pointer) === valueAt(right, pointer);
 
 function parentOf(pointer: string): string {
   const names = parsePointer(pointer) ?? [];

@@ -8,13 +8,14 @@ import {
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
 import type { Request, RequestHandler, Response } from 'express';
-import type { GraphQLFormattedError } from 'graphql';
+import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLFormattedError } from 'graphql';
 import { authenticateRequest, browserOf, isEndedSession, sessionCookie } from '../domain/identity/authenticate.ts';
 import type { AllServices } from '../domain/services.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { DomainError, type ErrorCode } from '../kernel/errors.ts';
 import { readJsonBody } from '../kernel/json-input.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
+import { yieldLoop } from '../lib/concurrency.ts';
 import type { Log } from '../ports/log.ts';
 import { GraphqlContext } from './context.ts';
 import { deadlineOf, timeLimits } from './deadline.ts';
@@ -23,7 +24,6 @@ import { documentLimits } from './limits/document.ts';
 import { guard } from './limits/guard.ts';
 import { LimitError, limits, maxErrors } from './limits/limits.ts';
 import { checkSource } from './limits/source.ts';
-import { readField } from './long-lists.ts';
 import { refusedCommands, type Sent } from './refused-commands.ts';
 import { buildGraphqlSchema } from './schema.ts';
 import { asksForStream, Streams, streamTimes, type Times } from './stream/stream.ts';
@@ -77,6 +77,23 @@ export function refusalOf(error: unknown, request_id: string): Refusal {
   const [status, headers] = known[shown.code] ?? [500, {}];
   return { status, headers, body: { message: shown.message, error: true, code: shown.code, request_id } };
 }
+
+/** Items that are completed between two iterations of the event loop; some five fields each make about 10 ms. */
+const batch = 2_000;
+
+/**
+ * Reads fields as GraphQL does by default. The executor completes a list in one piece, half a second for 190,000 items: of a long one each batch
+ * of items is a promise that waits for the batch before it, and gives way to the event loop.
+ */
+export const readField: GraphQLFieldResolver<unknown, unknown> = (source, args, context, info) => {
+  const value: unknown = defaultFieldResolver(source, args, context, info);
+  if (!Array.isArray(value) || value.length <= batch) return value;
+  let before: Promise<void> = Promise.resolve();
+  return value.map((item, at) => {
+    if (at % batch === 0 && at > 0) before = before.then(yieldLoop);
+    return before.then(() => item);
+  });
+};
 
 const bodyLimit = 10 * 1024 * 1024;
 

@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { yieldLoop } from '../lib/concurrency.ts';
+import { encodeOutput } from '../lib/long-output.ts';
 import { type Actor, type Permission, requirePermission } from './actor.ts';
 import { auditEntries, auditRefusal } from './audit.ts';
 import { DomainError } from './errors.ts';
-import { encodeOutput } from './long-output.ts';
 import { type AnyOperation, type Call, NotModified, type Operation, type Scope } from './operation.ts';
 import { checkInput, parseChecked, parseInput } from './parse.ts';
 import type { Fork, IdempotencyClaim, Place } from './services.ts';

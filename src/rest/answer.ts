@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import type { FieldError } from '../kernel/errors.ts';
-import { jsonBytes } from '../kernel/long-output.ts';
 import type { Call } from '../kernel/operation.ts';
 import { maxPerPage, type Page } from '../kernel/paging.ts';
+import { jsonBytes } from '../lib/long-output.ts';
 import { withWarnings } from './ignored-fields.ts';
 import type { Row } from './table.ts';
 

@@ -1,6 +1,6 @@
 import { buildSchema, execute, parse } from 'graphql';
 import { expect, it } from 'vitest';
-import { readField } from '../../src/graphql/long-lists.ts';
+import { readField } from '../../src/graphql/server.ts';
 
 const schema = buildSchema('type Item { name: String! size: Int } type Query { items: [Item!]! names: [String!]! }');
 const document = parse('{ items { name size } names }');

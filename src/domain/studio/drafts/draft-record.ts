@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { BranchFollower } from '../repository/branches-moved.ts';
+import type { draft } from '../repository/repository.schema.ts';
 import type { StudioContext } from '../studio.ts';
 import { Draft } from './draft.entity.ts';
-import type { draft } from './draft.schema.ts';
 
 const showDraft = (
   { actor }: Pick<StudioContext, 'actor'>,
@@ -30,7 +30,7 @@ export async function draftsOf(
   return new Map(rows.map((row) => [row.branch, showDraft(context, row)]));
 }
 
-/** Forgets drafts whose branches have gone, whoever deleted them. */
+/** Deletes the rows of drafts whose branches are gone, by whatever way. */
 export const forgetDrafts: BranchFollower = async ({ orm, git }, project, branches) => {
   const repository = git.open(project.uuid);
   const heads = await Promise.all(branches.map((branch) => repository.head(branch)));

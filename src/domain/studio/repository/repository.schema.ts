@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { changeOf, timeText } from '../../../kernel/shapes.ts';
-import { draft } from '../drafts/draft.schema.ts';
+import { changeOf, timestamp, timeText } from '../../../kernel/shapes.ts';
 import { routePattern, routePatterns } from '../routes/routes.schema.ts';
 import { compileGlob } from '../schema/glob.ts';
 import { rescued } from '../upstream/rescued.ts';
@@ -30,6 +29,19 @@ export const directCommit = z
   })
   .meta({ id: 'DirectCommit' })
   .describe('Whether the caller may commit to it without a pull request');
+
+/** Of a branch that was made by saving. */
+export const draft = z
+  .object({
+    owner: z
+      .object({ id: z.string().describe('`user:<id>`, `token:<id>` …'), name: z.string() })
+      .meta({ id: 'DraftOwner' }),
+    own: z.boolean().describe('Whether the caller is its owner'),
+    base: z.string().describe('Branch it was begun on'),
+    title: z.string(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Draft' });
 
 export const branch = z
   .object({

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { jsonBytes } from '../../../../kernel/long-output.ts';
 import { filterYielding, forEachYielding, mapYielding, setYielding } from '../../../../lib/concurrency.ts';
+import { jsonBytes } from '../../../../lib/long-output.ts';
 import type { ContentCache, SchemaRow } from '../../../../ports/content-cache.ts';
 import type { CollectionDescription, Discovery, SiteFiles } from '../../schema/collection-schema.ts';
 import { withMatches } from '../../schema/discover.ts';

@@ -3,8 +3,8 @@
  * others. Lists are looked for at the top and in the members of the top object, where operations have them.
  */
 import { z } from 'zod';
-import { mapYielding, Pace } from '../lib/concurrency.ts';
-import { isRecord } from '../lib/objects.ts';
+import { mapYielding, Pace } from './concurrency.ts';
+import { isRecord } from './objects.ts';
 
 /** Items of a list that are shaped or written without a pause. */
 const atOnce = 500;

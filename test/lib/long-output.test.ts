@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { encodeOutput, jsonBytes } from '../../src/kernel/long-output.ts';
 import { timestamp } from '../../src/kernel/shapes.ts';
+import { encodeOutput, jsonBytes } from '../../src/lib/long-output.ts';
 import { iterationsDuring } from '../support/loop-iterations.ts';
 import fc from '../support/properties.ts';
 

@@ -1,13 +1,11 @@
 /** What belongs to the person who is signed in, whatever organisations they are in. */
-import { Text, TextInput, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useState } from 'react';
+import { Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { UpdateAccount } from '../../documents.ts';
 import { useCommand } from '../../lib/command.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { refreshViewer, useViewer } from '../../lib/viewer.tsx';
-import { CommandForm } from '../../parts/command-form.tsx';
+import { NameForm } from '../../parts/name-form.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Frame } from '../../shell/frame.tsx';
 import { Failure, Waiting } from '../../shell/states.tsx';
@@ -19,44 +17,17 @@ import { PreferencesForm } from './preferences-form.tsx';
 import { Sessions } from './sessions.tsx';
 import { Shortcuts } from './shortcuts.tsx';
 
-function NameForm() {
-  const { t } = useTranslation(['account', 'common']);
-  const { me } = useViewer();
-  const [name, setName] = useState(me?.name ?? '');
-  const { run, isRunning, fault } = useCommand(UpdateAccount);
-  const save = async () => {
-    const outcome = await run({ input: { name } });
-    if (outcome.fault) return;
-    await refreshViewer();
-    notifications.show({ message: t('common:saved') });
-  };
-  return (
-    <CommandForm
-      submit={t('common:save')}
-      onSubmit={save}
-      isRunning={isRunning}
-      fault={fault}
-      beside={['/name']}
-      isUnchanged={name === me?.name}
-    >
-      <TextInput
-        label={t('common:name')}
-        description={t('name_hint')}
-        autoComplete="name"
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-        error={fault?.fields.get('/name')}
-        dir="auto"
-      />
-    </CommandForm>
-  );
-}
-
 export function AccountPage() {
   const { t } = useTranslation('account');
   const { me, instance } = useViewer();
   const { data, fault, refresh } = usePageQuery(accountQuery());
   const identities = data?.identities ?? [];
+  const update = useCommand(UpdateAccount);
+  const rename = async (name: string) => {
+    const outcome = await update.run({ input: { name } });
+    if (!outcome.fault) await refreshViewer();
+    return outcome;
+  };
   return (
     <Frame>
       <div className={classes.page}>
@@ -65,7 +36,7 @@ export function AccountPage() {
           {me?.email}
         </Text>
         <Section title={t('person')}>
-          <NameForm />
+          <NameForm before={me?.name ?? ''} {...update} onSave={rename} hint={t('name_hint')} autoComplete="name" />
         </Section>
         <Section title={t('preferences')} lead={t('preferences_lead')}>
           <PreferencesForm />

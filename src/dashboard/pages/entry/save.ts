@@ -123,14 +123,25 @@ const refused = (editor: Editor, fault: Fault): Saved => {
   return { kind: 'fault', fault };
 };
 
+/**
+ * Does what is wanted in a draft that begins with it.
+ * @param isContent it is done once for the same content: a repetition whose first answer was lost gets that answer
+ */
+async function beginDraft(
+  { place: { organization, project }, branch, title }: Target,
+  action: object,
+  { isContent = false } = {},
+) {
+  const input = { base: branch?.name ?? null, title, actions: [action] };
+  const sent = isContent ? { ...input, idempotency_key: keyFor(input) } : input;
+  const { data, fault } = await run(SaveEntryToDraft, { organization, project, input: sent });
+  return fault ? { saved: null, fault } : { saved: data.saveToDraft, fault: null };
+}
+
 async function saveToDraft(editor: Editor, target: Target, sent: Content, action: object): Promise<Saved> {
-  const { place, branch, title, collection } = target;
-  const { organization, project } = place;
-  const input = { ...(branch && { base: branch.name }), title, actions: [action] };
-  const keyed = { ...input, idempotency_key: keyFor(input) };
-  const { data, fault } = await run(SaveEntryToDraft, { organization, project, input: keyed });
+  const { place, collection } = target;
+  const { saved, fault } = await beginDraft(target, action, { isContent: true });
   if (fault) return refused(editor, fault);
-  const saved = data.saveToDraft;
   const [conflict] = saved?.conflicts ?? [];
   if (conflict) return { kind: 'clash', clash: { conflict, sent } };
   const [result] = saved?.results ?? [];
@@ -221,17 +232,16 @@ type Failed = { fault: Fault };
 
 /** Renames the entry; what is typed and not saved stays as it is, under the new name. */
 export async function renameEntry(editor: Editor, target: Target, to: string): Promise<Renamed | Failed> {
-  const { place, collection, slug, branch, title } = target;
+  const { place, collection, slug, branch } = target;
   const { organization, project } = place;
   const refusal = refusalOf(branch);
   if (refusal || slug === null) return { fault: refusal as Fault };
   const { sha } = editor;
   if (opensDraft(branch)) {
     const action = { op: 'move', collection, slug, to, sha };
-    const input = { base: branch?.name ?? null, title, actions: [action] };
-    const { data, fault } = await run(SaveEntryToDraft, { organization, project, input });
+    const { saved, fault } = await beginDraft(target, action);
     if (fault) return { fault };
-    const draft = data.saveToDraft?.branch?.name ?? null;
+    const draft = saved?.branch?.name ?? null;
     await editor.moveTo({ ...editor.key, branch: draft ?? editor.key.branch, entry: `${collection}/${to}` });
     return { slug: to, draft, redirect: null };
   }
@@ -251,18 +261,16 @@ export interface Deleted {
 
 /** @param force deletes although other entries need it */
 export async function deleteEntry(editor: Editor, target: Target, force: boolean): Promise<Deleted | Failed> {
-  const { place, collection, slug, branch, title } = target;
+  const { place, collection, slug, branch } = target;
   const { organization, project } = place;
   const refusal = refusalOf(branch);
   if (refusal || slug === null) return { fault: refusal as Fault };
   const { sha } = editor;
   let deleted: Deleted;
   if (opensDraft(branch)) {
-    const actions = [{ op: 'delete', collection, slug, sha, force }];
-    const input = { base: branch?.name ?? null, title, actions };
-    const { data, fault } = await run(SaveEntryToDraft, { organization, project, input });
+    const { saved, fault } = await beginDraft(target, { op: 'delete', collection, slug, sha, force });
     if (fault) return { fault };
-    deleted = { commit: null, draft: data.saveToDraft?.branch?.name ?? null };
+    deleted = { commit: null, draft: saved?.branch?.name ?? null };
   } else {
     const input = { collection, entry: slug, sha, force, branch: branch?.name ?? null };
     const { data, fault } = await run(RemoveEntry, { organization, project, input });

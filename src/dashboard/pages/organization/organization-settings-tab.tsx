@@ -1,4 +1,4 @@
-import { NumberInput, TextInput } from '@mantine/core';
+import { NumberInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,6 +9,7 @@ import { usePageQuery } from '../../lib/page-query.ts';
 import { useViewer } from '../../lib/viewer.tsx';
 import { CommandForm } from '../../parts/command-form.tsx';
 import { Copyable } from '../../parts/copyable.tsx';
+import { NameForm } from '../../parts/name-form.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Failure, Waiting } from '../../shell/states.tsx';
 import classes from './organization.module.css';
@@ -19,41 +20,13 @@ type Limits = NonNullable<Settings['limits']>;
 
 const limits = ['crawl_max_html', 'crawl_bytes', 'workflow_backlog', 'execution_days'] as const;
 
-interface PartProps {
+interface LimitsProps {
   organization: string;
   settings: Settings;
 }
 
-function NameForm({ organization, settings }: PartProps) {
-  const { t } = useTranslation(['organization', 'common']);
-  const [name, setName] = useState(settings.name ?? '');
-  const { run, isRunning, fault } = useCommand(UpdateOrganization);
-  const save = async () => {
-    const outcome = await run({ organization, input: { name } });
-    if (!outcome.fault) notifications.show({ message: t('common:saved') });
-  };
-  return (
-    <CommandForm
-      submit={t('common:save')}
-      onSubmit={save}
-      isRunning={isRunning}
-      fault={fault}
-      beside={['/name']}
-      isUnchanged={name === settings.name}
-    >
-      <TextInput
-        label={t('common:name')}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-        error={fault?.fields.get('/name')}
-        dir="auto"
-      />
-    </CommandForm>
-  );
-}
-
 /** Caps, for an administrator of the server to change and for others to know. */
-function LimitsForm({ organization, settings }: PartProps) {
+function LimitsForm({ organization, settings }: LimitsProps) {
   const { t } = useTranslation(['organization', 'common']);
   const { number } = useFormats();
   const { me } = useViewer();
@@ -106,12 +79,17 @@ function LimitsForm({ organization, settings }: PartProps) {
 export function OrganizationSettingsTab({ organization }: TabProps) {
   const { t } = useTranslation('organization');
   const { data, fault, refresh } = usePageQuery(tabQueries.settings(organization));
+  const rename = useCommand(UpdateOrganization);
   const settings = data?.organization;
   if (!settings) return fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting rows={6} />;
   return (
     <>
       <Section title={t('name')} lead={t('name_lead')}>
-        <NameForm organization={organization} settings={settings} />
+        <NameForm
+          before={settings.name ?? ''}
+          {...rename}
+          onSave={(name) => rename.run({ organization, input: { name } })}
+        />
         <Copyable label={t('machine_name')} value={settings.machine_name ?? organization} />
       </Section>
       <Section title={t('limits')} lead={t('limits_lead')}>

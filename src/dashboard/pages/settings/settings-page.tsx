@@ -1,7 +1,5 @@
 /** What holds for a whole project: its name, its repository, how content is published, and what was found in it. */
-import { Alert, TextInput, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useState } from 'react';
+import { Alert, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { RenameProject } from '../../documents.ts';
 import { useCommand } from '../../lib/command.ts';
@@ -9,7 +7,7 @@ import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
 import { usePolling } from '../../lib/polling.ts';
 import { useCan } from '../../lib/viewer.tsx';
-import { CommandForm } from '../../parts/command-form.tsx';
+import { NameForm } from '../../parts/name-form.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Failure, Waiting } from '../../shell/states.tsx';
 import { Deletion } from './deletion.tsx';
@@ -19,40 +17,13 @@ import { RoutesSection } from './routes-section.tsx';
 import { SchemasSection } from './schemas-section.tsx';
 import { settingsQuery } from './settings-query.ts';
 
-function NameForm({ place, before }: { place: { organization: string; project: string }; before: string }) {
-  const { t } = useTranslation(['settings', 'common']);
-  const [name, setName] = useState(before);
-  const { run, isRunning, fault } = useCommand(RenameProject);
-  const save = async () => {
-    const outcome = await run({ ...place, input: { name } });
-    if (!outcome.fault) notifications.show({ message: t('common:saved') });
-  };
-  return (
-    <CommandForm
-      submit={t('common:save')}
-      onSubmit={save}
-      isRunning={isRunning}
-      fault={fault}
-      beside={['/name']}
-      isUnchanged={name === before}
-    >
-      <TextInput
-        label={t('common:name')}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-        error={fault?.fields.get('/name')}
-        dir="auto"
-      />
-    </CommandForm>
-  );
-}
-
 export function SettingsPage() {
   const { t } = useTranslation('settings');
   const { organization, project } = usePlace();
   const place = { organization, project };
   const can = useCan(organization, project);
   const { data, fault, refresh } = usePageQuery(settingsQuery(place));
+  const rename = useCommand(RenameProject);
   const found = data?.project;
   const repository = found?.studio.repository;
   const importing = repository?.import?.state;
@@ -73,7 +44,12 @@ export function SettingsPage() {
       )}
       {can('manage_organization') && (
         <Section title={t('name')} lead={t('name_lead')}>
-          <NameForm key={found.name} place={place} before={found.name ?? ''} />
+          <NameForm
+            key={found.name}
+            before={found.name ?? ''}
+            {...rename}
+            onSave={(name) => rename.run({ ...place, input: { name } })}
+          />
         </Section>
       )}
       <Section title={t('repository')} lead={t('repository_lead')}>

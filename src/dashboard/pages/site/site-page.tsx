@@ -12,6 +12,7 @@ import { useLive } from '../../lib/live.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { List, ListRow } from '../../parts/list.tsx';
 import { projectQuery } from '../../shell/project-query.ts';
@@ -86,7 +87,7 @@ function EnvironmentCard({ environment }: { environment: Environment }) {
         </Group>
       </Group>
       <FaultAlert fault={start.fault} />
-      <dl className={classes.facts}>
+      <Facts>
         <dt>{t('live')}</dt>
         <dd>
           {published ? (
@@ -114,7 +115,7 @@ function EnvironmentCard({ environment }: { environment: Environment }) {
             </dd>
           </>
         )}
-      </dl>
+      </Facts>
     </li>
   );
 }

@@ -9,6 +9,7 @@ import { faultOf } from '../../lib/faults.ts';
 import { useFormats } from '../../lib/format.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { List, ListRow } from '../../parts/list.tsx';
 import { Pager } from '../../parts/pager.tsx';
@@ -25,12 +26,12 @@ type OneDelivery = NonNullable<
 
 const tones: Record<WorkflowDeliveryOutcome, Tone> = { accepted: 'good', duplicate: 'quiet', redelivery: 'running' };
 
-function Facts({ delivery }: { delivery: OneDelivery }) {
+function DeliveryFacts({ delivery }: { delivery: OneDelivery }) {
   const { t } = useTranslation('workflows');
   const { time, bytes } = useFormats();
   const { execution } = delivery;
   return (
-    <dl className={classes.facts}>
+    <Facts>
       <dt>{t('received')}</dt>
       <dd>{time(delivery.received_at)}</dd>
       <dt>{t('result')}</dt>
@@ -59,7 +60,7 @@ function Facts({ delivery }: { delivery: OneDelivery }) {
       <dd>
         <code>{delivery.raw_sha256}</code>
       </dd>
-    </dl>
+    </Facts>
   );
 }
 
@@ -93,7 +94,7 @@ function DeliveryDetails({ at, onSent }: OneProps) {
   return (
     <Stack gap="lg">
       <FaultAlert fault={redeliver.fault} />
-      <Facts delivery={delivery} />
+      <DeliveryFacts delivery={delivery} />
       {can('edit_workflows') && (
         <Group gap="sm">
           <Button
@@ -113,7 +114,7 @@ function DeliveryDetails({ at, onSent }: OneProps) {
         <Title order={3} mb="xs">
           {t('headers')}
         </Title>
-        <dl className={classes.facts}>
+        <Facts>
           {Object.entries(delivery.headers as Record<string, string>).map(([name, value]) => (
             <div key={name} style={{ display: 'contents' }}>
               <dt>
@@ -124,7 +125,7 @@ function DeliveryDetails({ at, onSent }: OneProps) {
               </dd>
             </div>
           ))}
-        </dl>
+        </Facts>
       </section>
       <section aria-label={t('body')}>
         <Title order={3} mb="xs">
@@ -245,14 +246,14 @@ export function Refusals({ trigger }: { trigger: Trigger }) {
   if (trigger.refusals.length === 0) return null;
   return (
     <Section title={t('refused')} lead={t('refused_lead')}>
-      <dl className={classes.facts}>
+      <Facts>
         {trigger.refusals.map(({ reason, count }) => (
           <div key={reason} style={{ display: 'contents' }}>
             <dt>{t(`refused_${reason}`)}</dt>
             <dd>{count}</dd>
           </div>
         ))}
-      </dl>
+      </Facts>
       <List label={t('latest_refusals')} columns={[t('reason'), t('method'), t('caller'), t('received')]}>
         {trigger.latest_refusals.map(({ at, reason, method, address }) => (
           <ListRow key={at} cells={[t(`refused_${reason}`), method, <bdi key="by">{address ?? '–'}</bdi>, ago(at)]} />

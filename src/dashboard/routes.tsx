@@ -1,5 +1,5 @@
 /**
- * The table of pages: address, search parameters, what is asked for first, and the page's code, which is loaded when it is wanted.
+ * The table of pages: address, search parameters, the first query, and the page's code, which is loaded when it is wanted.
  * The server answers each of these addresses with the same page (`rest/site/dashboard.ts`).
  */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';

@@ -131,7 +131,7 @@ test('one signs out, and in again', async () => {
 test.each([
   ['Keep and sign out', 1],
   ['Remove and sign out', 0],
-])('with a draft in this browser alone one is asked first: %s', async (choice, left) => {
+])('with a draft in this browser alone a dialog comes first: %s', async (choice, left) => {
   const page = await open('writes@example.org');
   await page.getByRole('button', { name: 'Account of writes' }).waitFor();
   const { id } = await dashboard.app.services.orm.em.fork().findOneOrFail(User, { email: 'writes@example.org' });

@@ -11,12 +11,12 @@ import {
   saveElsewhere,
   seedEditor,
   stored,
+  titleField,
 } from '../support/entry-editor.ts';
 
 const dashboard = withDashboard();
 beforeAll(() => seedEditor(dashboard.app));
 
-const title = (page: Page) => page.getByRole('textbox', { name: 'Title', exact: true });
 const action = async (page: Page, name: string) => {
   await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByRole('menuitem', { name }).click();
@@ -26,11 +26,11 @@ test('a new entry takes its name from its title, and is made by Save', async () 
   const { app } = dashboard;
   const page = await dashboard.open('/p/acme/site/new/posts');
   await editorReady(page);
-  await title(page).fill('Première neige & more');
+  await titleField(page).fill('Première neige & more');
   const slug = page.getByRole('textbox', { name: 'Name in the address' });
   await expect.poll(() => slug.inputValue()).toBe('première-neige-more');
   await slug.fill('en/first-snow');
-  await title(page).fill('First snow');
+  await titleField(page).fill('First snow');
   expect(await slug.inputValue()).toBe('en/first-snow');
   await page.getByRole('combobox', { name: 'Author' }).fill('Ada');
   await page.getByRole('option', { name: /ada/ }).click();
@@ -48,7 +48,7 @@ test('a name that is taken is said beside it', async () => {
   await freshEntry(dashboard.app, 'en/taken');
   const page = await dashboard.open('/p/acme/site/new/posts?slug=en%2Ftaken');
   await editorReady(page);
-  await title(page).fill('Taken');
+  await titleField(page).fill('Taken');
   await page.getByRole('combobox', { name: 'Author' }).fill('Ada');
   await page.getByRole('option', { name: /ada/ }).click();
   await saveButton(page).click();
@@ -67,7 +67,7 @@ test('a missing translation begins with a copy', async () => {
   await page.waitForURL(/\/new\/posts\?/);
   await editorReady(page);
   expect(await page.getByRole('textbox', { name: 'Name in the address' }).inputValue()).toBe('de/translated');
-  await title(page).fill('Übersetzt');
+  await titleField(page).fill('Übersetzt');
   await saveButton(page).click();
   await page.waitForURL('**/content/posts/de/translated');
   expect(await stored(app, 'de/translated')).toContain('title: Übersetzt');
@@ -78,14 +78,14 @@ test('an entry is renamed with what is typed and not saved', async () => {
   const { app } = dashboard;
   const page = await dashboard.open(await freshEntry(app, 'en/old-name'));
   await editorReady(page);
-  await title(page).fill('Typed before');
+  await titleField(page).fill('Typed before');
   await action(page, 'Rename …');
   const dialog = page.getByRole('dialog', { name: 'Rename this entry' });
   await dialog.getByRole('textbox', { name: 'Name in the address' }).fill('en/new-name');
   await dialog.getByRole('button', { name: 'Rename' }).click();
   await page.waitForURL('**/content/posts/en/new-name');
   await editorReady(page);
-  expect(await title(page).inputValue()).toBe('Typed before');
+  expect(await titleField(page).inputValue()).toBe('Typed before');
   expect(await stored(app, 'en/new-name')).toBe(full);
   await save(page);
   expect(await stored(app, 'en/new-name')).toContain('title: "Typed before"');
@@ -117,7 +117,7 @@ test('a version of the past is compared and brought back', async () => {
   const page = await dashboard.open(await freshEntry(app, 'en/past'));
   await editorReady(page);
   await saveElsewhere(app, 'en/past', { frontmatter: { title: 'Later' } });
-  await expect.poll(() => title(page).inputValue()).toBe('Later');
+  await expect.poll(() => titleField(page).inputValue()).toBe('Later');
   await page.getByRole('tab', { name: 'Versions' }).click();
   await page.getByRole('button', { name: /Create posts\/en\/past/ }).click();
   const dialog = page.getByRole('dialog', { name: /^Version of/ });
@@ -131,7 +131,7 @@ test('a version of the past is compared and brought back', async () => {
 test('search engines and social networks are previewed from the form', async () => {
   const page = await dashboard.open(await freshEntry(dashboard.app, 'en/seo'));
   await editorReady(page);
-  await title(page).fill('x'.repeat(70));
+  await titleField(page).fill('x'.repeat(70));
   await page.getByRole('tab', { name: 'Search' }).click();
   await page.getByText('70 of 60').waitFor();
   await page.getByText('Cut after 60 characters').waitFor();
@@ -141,7 +141,7 @@ test('search engines and social networks are previewed from the form', async () 
 test('on a telephone the text and the fields are tabs, and both are edited', async () => {
   const { app } = dashboard;
   const page = await dashboard.open(await freshEntry(app, 'en/phone'), { size: narrow });
-  await title(page).fill('On a phone');
+  await titleField(page).fill('On a phone');
   await page.getByRole('tab', { name: 'Text' }).click();
   const box = page.getByRole('textbox', { name: 'Text', exact: true });
   await box.click();

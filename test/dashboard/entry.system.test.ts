@@ -13,12 +13,11 @@ import {
   seedEditor,
   stored,
   textBox,
+  titleField,
 } from '../support/entry-editor.ts';
 
 const dashboard = withDashboard();
 beforeAll(() => seedEditor(dashboard.app));
-
-const title = (page: import('playwright-core').Page) => page.getByRole('textbox', { name: 'Title', exact: true });
 
 test('text typed in the source is saved by Ctrl+S, and nothing else changes', async () => {
   const { app } = dashboard;
@@ -49,7 +48,7 @@ test('lines of a file that end with CR and LF still do after a save', async () =
 test('the changes are shown by field and by line before they are saved', async () => {
   const page = await dashboard.open(await freshEntry(dashboard.app, 'en/shown'));
   await editorReady(page);
-  await title(page).fill('Omega');
+  await titleField(page).fill('Omega');
   await textBox(page).click();
   await page.keyboard.press('Control+End');
   await page.keyboard.type('Third.');
@@ -67,7 +66,7 @@ describe('an entry that somebody else saved meanwhile', () => {
     const { app } = dashboard;
     const page = await dashboard.open(await freshEntry(app, 'en/merged'));
     await editorReady(page);
-    await title(page).fill('Mine');
+    await titleField(page).fill('Mine');
     await saveElsewhere(app, 'en/merged', {
       frontmatter: { rating: 5 },
       body: full.split('---\n\n')[1]?.replace('# Alpha', '# Theirs'),
@@ -89,7 +88,7 @@ describe('an entry that somebody else saved meanwhile', () => {
     const { app } = dashboard;
     const page = await dashboard.open(await freshEntry(app, 'en/clash'));
     await editorReady(page);
-    await title(page).fill('Mine');
+    await titleField(page).fill('Mine');
     await page.getByRole('textbox', { name: 'Summary', exact: true }).fill('My summary.');
     await textBox(page).getByText('Second paragraph.').click();
     await page.keyboard.press('End');
@@ -114,7 +113,7 @@ describe('an entry that somebody else saved meanwhile', () => {
     expect(text).toContain('title: "Theirs"');
     expect(text).toContain('summary: Our summary.');
     expect(text).toContain('Second paragraph. Mine.');
-    expect(await title(page).inputValue()).toBe('Theirs');
+    expect(await titleField(page).inputValue()).toBe('Theirs');
   });
 });
 
@@ -129,7 +128,7 @@ test('under review the first save begins a draft, and the editor goes on in it',
   try {
     await page.reload();
     await editorReady(page);
-    await title(page).fill('In a draft');
+    await titleField(page).fill('In a draft');
     await saveState(page, 'All changes saved in this browser · Save begins a draft');
     await saveButton(page).click();
     await page.waitForURL(/\?draft=draft/);
@@ -140,7 +139,7 @@ test('under review the first save begins a draft, and the editor goes on in it',
       '-title: "Alpha"   # quoted on purpose',
       '+title: "In a draft"   # quoted on purpose',
     ]);
-    await title(page).fill('Again');
+    await titleField(page).fill('Again');
     await save(page);
     expect(await stored(app, 'en/reviewed', draft)).toContain('title: "Again"');
     expect(new URL(page.url()).searchParams.get('draft')).toBe(draft);

@@ -15,17 +15,16 @@ import {
   seedEditor,
   stored,
   textBox,
+  titleField,
 } from '../support/entry-editor.ts';
 
 const dashboard = withDashboard();
 beforeAll(() => seedEditor(dashboard.app));
 
-const title = (page: Page) => page.getByRole('textbox', { name: 'Title', exact: true });
-
 /** Types into title and text, and waits until this browser has both. */
 async function type(page: Page, words: string): Promise<void> {
   await editorReady(page);
-  await title(page).fill(words);
+  await titleField(page).fill(words);
   await textBox(page).click();
   await page.keyboard.press('Control+End');
   await page.keyboard.type(`${words} in the text.`);
@@ -42,7 +41,7 @@ describe('what was typed and not saved', () => {
     await page.close({ runBeforeUnload: false });
     await next.goto(`${app.url}${path}`);
     await next.getByText(/Your unsaved changes of .* are back\./).waitFor();
-    expect(await title(next).inputValue()).toBe('Kept');
+    expect(await titleField(next).inputValue()).toBe('Kept');
     await textBox(next).getByText('Kept in the text.').waitFor();
     await save(next);
     expect(await stored(app, 'en/killed')).toContain('Kept in the text.');
@@ -52,16 +51,16 @@ describe('what was typed and not saved', () => {
     const { app } = dashboard;
     const page = await dashboard.open(await freshEntry(app, 'en/reloaded'));
     await editorReady(page);
-    await title(page).fill('Half a wo');
+    await titleField(page).fill('Half a wo');
     await page.reload();
     await page.getByText(/are back\./).waitFor();
-    expect(await title(page).inputValue()).toBe('Half a wo');
+    expect(await titleField(page).inputValue()).toBe('Half a wo');
     await page.getByRole('button', { name: 'Discard them' }).click();
     await saveState(page, 'Nothing to save');
-    expect(await title(page).inputValue()).toBe('Alpha');
+    expect(await titleField(page).inputValue()).toBe('Alpha');
     await page.reload();
     await editorReady(page);
-    expect(await title(page).inputValue()).toBe('Alpha');
+    expect(await titleField(page).inputValue()).toBe('Alpha');
   });
 
   test('is merged with what others saved while the page was closed', async () => {
@@ -73,7 +72,7 @@ describe('what was typed and not saved', () => {
     await saveElsewhere(app, 'en/away', { frontmatter: { summary: 'Theirs.' } });
     await page.goto(`${app.url}${path}`);
     await page.getByText(/are back, together with what was saved since/).waitFor();
-    expect(await title(page).inputValue()).toBe('Mine');
+    expect(await titleField(page).inputValue()).toBe('Mine');
     expect(await page.getByRole('textbox', { name: 'Summary' }).inputValue()).toBe('Theirs.');
     await save(page);
     const text = await stored(app, 'en/away');
@@ -90,7 +89,7 @@ describe('what was typed and not saved', () => {
     await saveElsewhere(app, 'en/asked', { frontmatter: { title: 'Theirs' } });
     await page.goto(`${app.url}${path}`);
     await page.getByText(/Somebody changed the same parts since/).waitFor();
-    expect(await title(page).inputValue()).toBe('Mine');
+    expect(await titleField(page).inputValue()).toBe('Mine');
     await saveButton(page).click();
     const dialog = page.getByRole('dialog', { name: 'Somebody changed the same parts' });
     await dialog.waitFor();
@@ -115,7 +114,7 @@ describe('what was typed and not saved', () => {
     dashboard.forgive(/ERR_INTERNET_DISCONNECTED/);
   });
 
-  test('outlives the session: it is asked for, and the save goes on', async () => {
+  test('outlives the session: a dialog renews it, and the save goes on', async () => {
     const { app } = dashboard;
     const page = await dashboard.open(await freshEntry(app, 'en/session'));
     await type(page, 'Later');
@@ -134,7 +133,7 @@ describe('what was typed and not saved', () => {
     await page.goto(`${dashboard.app.url}${await freshEntry(dashboard.app, 'en/refused')}`);
     await page.getByText('This browser keeps nothing of what you type until it is saved.').waitFor();
     await editorReady(page);
-    await title(page).fill('Saved all the same');
+    await titleField(page).fill('Saved all the same');
     await saveButton(page).click();
     await page.getByText('Saved', { exact: true }).waitFor();
     expect(await stored(dashboard.app, 'en/refused')).toContain('Saved all the same');
@@ -150,13 +149,13 @@ describe('two tabs', () => {
     const other = await page.context().newPage();
     await other.goto(`${app.url}${path}`);
     await other.getByText('This entry is open for editing in another tab.').waitFor();
-    expect(await title(other).isEditable()).toBe(false);
-    await title(page).fill('First, and more');
+    expect(await titleField(other).isEditable()).toBe(false);
+    await titleField(page).fill('First, and more');
     await other.getByRole('button', { name: 'Edit here' }).click();
     await page.getByText('This entry is open for editing in another tab.').waitFor();
-    await expect.poll(() => title(other).inputValue()).toBe('First, and more');
-    expect(await title(page).isEditable()).toBe(false);
-    await title(other).fill('Second');
+    await expect.poll(() => titleField(other).inputValue()).toBe('First, and more');
+    expect(await titleField(page).isEditable()).toBe(false);
+    await titleField(other).fill('Second');
     await save(other);
     expect(await stored(app, 'en/tabs')).toContain('title: "Second"');
   });
@@ -171,7 +170,7 @@ describe('while an entry is open', () => {
     await page.getByText(/Somebody saved this entry. What they changed is in the form now/).waitFor();
     expect(await page.getByRole('textbox', { name: 'Summary' }).inputValue()).toBe('Theirs.');
     await page.getByText('changed by somebody else').waitFor();
-    expect(await title(page).inputValue()).toBe('Mine');
+    expect(await titleField(page).inputValue()).toBe('Mine');
     await save(page);
     expect(await stored(app, 'en/live')).toContain('summary: Theirs.');
   });
@@ -197,7 +196,7 @@ describe('while an entry is open', () => {
     await page.getByText(/This draft is gone: it was published or deleted. What you typed is kept/).waitFor();
     await page.getByRole('button', { name: 'Go on in the published version' }).click();
     await page.waitForURL((url) => !url.search.includes('draft'));
-    expect(await title(page).inputValue()).toBe('From the draft');
+    expect(await titleField(page).inputValue()).toBe('From the draft');
     await save(page);
     expect(await stored(app, 'en/branch')).toContain('From the draft in the text.');
   });
@@ -216,8 +215,8 @@ describe('while an entry is open', () => {
       .getByText(/at most 10 characters/)
       .first()
       .waitFor();
-    expect(await title(page).inputValue()).toBe('A title of some words');
-    await title(page).fill('Short');
+    expect(await titleField(page).inputValue()).toBe('A title of some words');
+    await titleField(page).fill('Short');
     await saveButton(page).click();
     await saveState(page, 'Nothing to save');
     await commitTo(app, 'main', { [config]: before });

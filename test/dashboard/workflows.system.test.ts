@@ -108,7 +108,7 @@ test('a definition is saved as the next version, and never over what somebody ha
   await page.getByRole('dialog').getByText('"one"').waitFor();
 });
 
-test('leaving with a change that is not saved is asked about first', async () => {
+test('leaving with a change that is not saved has to be confirmed', async () => {
   const page = await dashboard.open(`/p/acme/site/workflows/${await make()}`);
   await page.getByRole('textbox', { name: 'Definition', exact: true }).focus();
   await page.keyboard.type('# ');

@@ -35,7 +35,7 @@ afterAll(async () => {
   await app?.close();
 });
 
-/** Listens as a server does. */
+/** Subscribes to notifications of the database, as a server does. */
 function listenTo({ services }: GraphqlApp): Listener {
   const { changes } = services.studio;
   return listen({
@@ -279,7 +279,7 @@ describe('watch', () => {
     listener = listenTo(app);
     await listener.ready;
     expect(await nextOf(stream)).toEqual({ data: { watch: null }, extensions: { refetch: true } });
-    const sha = await commit({ 'y.txt': 'heard' });
+    const sha = await commit({ 'y.txt': 'received' });
     expect(await eventOf(stream)).toMatchObject({ version: sha });
   });
 

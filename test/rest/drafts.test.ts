@@ -47,7 +47,7 @@ describe('POST /drafts', () => {
     expect(read.body).toEqual(body.branch);
   });
 
-  it('is called after what it does, and counts on where the name is taken', async () => {
+  it('is called after what it does, and has a number where the name is taken', async () => {
     const edit = { actions: [of('update', 'en/alpha', { frontmatter: { rating: 4 } })] };
     const [one, two] = [await save(edit), await save(edit)];
     expect(one.body.branch.draft.title).toBe(one.body.commit.message);
@@ -94,7 +94,7 @@ describe('POST /drafts', () => {
     expect([await branchCount(), await rows()]).toEqual(before);
   });
 
-  it('makes way for a branch that is called draft', async () => {
+  it('has another prefix beside a branch that is called draft', async () => {
     await app.run(createProject, { organization: 'acme', name: 'Other', machine_name: 'other' });
     await seed(app, siteFiles, 'other');
     const at = studio.replace('/site/', '/other/');
@@ -143,7 +143,7 @@ describe('GET /drafts', () => {
     expect(names(paged.body)).toEqual([mine.body.branch.name]);
   });
 
-  it('knows nothing of a draft whose branch has gone, whoever makes one of that name later', async () => {
+  it('is no draft any more when its branch was deleted and another one of that name made', async () => {
     const { body } = await save({ title: 'Gone', actions: [post('en/gone')] });
     const { name } = body.branch;
     expect((await app.ask('DELETE', `${studio}/branches/${name}`)).status).toBe(204);

@@ -138,7 +138,7 @@ describe('publish_checks: block', () => {
     expect((await merge({ head })).status).toBe(201);
   });
 
-  it('is not asked of other branches, nor where it only warns', async () => {
+  it('blocks neither merges into other branches, nor any where it only warns', async () => {
     await set('block');
     const other = head;
     head = await ownBranch(app);

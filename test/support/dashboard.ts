@@ -26,7 +26,7 @@ const middle = { width: 1024, height: 768 };
 export const narrow = { width: 375, height: 700 };
 
 interface Visitor {
-  /** Of the person, who has an account in `acme` from the first time on; null: nobody is signed in. */
+  /** Of the person, who has an account in `acme` from the first time on; null: without a session. */
   email?: string | null;
   role?: Preset;
   size?: { width: number; height: number };
@@ -72,7 +72,7 @@ function watch(context: BrowserContext, origin: string, faults: string[]): void 
   });
 }
 
-/** Listens as a server does, for what pages are to see without being loaded anew. */
+/** Subscribes to notifications of the database, as a server does, for what pages are to see without being loaded anew. */
 function listenTo({ services }: TestApp): Listener {
   const { changes, feed } = services.studio;
   const { grants } = services;

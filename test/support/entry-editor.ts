@@ -152,3 +152,6 @@ export async function expectDiff(
   await save(page);
   expect(changedLines(before, await stored(app, slug))).toEqual(lines);
 }
+
+/** The field of an entry's title. */
+export const titleField = (page: Page) => page.getByRole('textbox', { name: 'Title', exact: true });

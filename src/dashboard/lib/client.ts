@@ -1,5 +1,5 @@
 /**
- * GraphQL over HTTP for all pages. What a command changed is asked for again: the cache keeps answers by document and variables, and forgets
+ * GraphQL over HTTP for all pages. What a command changed is queried again: the cache keeps answers by document and variables, and forgets
  * those that hold a type the command returned. Lists are sorted and counted by the server alone, so there is no record to splice into them.
  */
 import { type AnyVariables, Client, cacheExchange, fetchExchange, type TypedDocumentNode } from '@urql/core';

@@ -8,9 +8,9 @@ import { requestProof } from './proof.tsx';
 export type Outcome<Data> = { data: Data; fault: null } | { data: Data | null; fault: Fault };
 
 /**
- * Sends a command. Where the server wants the person to prove again who they are, or the session has ended, it is asked for over the page,
+ * Sends a command. Where the server wants the person to prove again who they are, or the session has ended, a dialog requests it over the page,
  * which stays as it is, and the command is sent again.
- * @param context with `additionalTypenames`, queries on the page that hold these types are asked again as well
+ * @param context with `additionalTypenames`, queries on the page that hold these types are sent again as well
  */
 export async function send<Data, Variables extends AnyVariables>(
   document: TypedDocumentNode<Data, Variables>,

@@ -40,7 +40,7 @@ const mostTopics = 20;
 const settling = 50;
 /** Milliseconds after which a hidden tab ends its stream: over HTTP/1.1 a browser opens six connections to a server for all tabs. */
 const hiddenFor = 30_000;
-/** Milliseconds after which a stream that the server ended, such as that of a session that has ended, is asked for again. */
+/** Milliseconds after which a stream that the server ended, such as that of a session that has ended, is requested again. */
 const endedFor = 30_000;
 
 /** Topic of one entry: its blob on a branch. */

@@ -5,7 +5,7 @@ import type { PageQuery } from './client.ts';
 import { type Fault, faultOf } from './faults.ts';
 
 export interface PageData<Data> {
-  /** The last answer, also while it is asked for again; what could not be read in it is null. */
+  /** The last answer, also while it is requested again; what could not be read in it is null. */
   data: Data | undefined;
   fault: Fault | null;
   /** There is no answer yet. */
@@ -21,7 +21,7 @@ export function usePageQuery<Data, Variables extends AnyVariables>(page: PageQue
   const busy = useRef(false);
   const again = useRef(false);
   const refresh = useCallback(() => {
-    // A request that is under way may have been answered before what is asked for now.
+    // A request that is under way may have been answered before the change that is to be seen.
     if (busy.current) again.current = true;
     else execute({ requestPolicy: 'network-only' });
   }, [execute]);

@@ -15,7 +15,7 @@ export function ViewerProvider({ children, waiting }: { children: ReactNode; wai
 export const refreshViewer = (): Promise<unknown> =>
   client.query(Viewer, {}, { requestPolicy: 'network-only' }).toPromise();
 
-/** Who is signed in (`me`, null for nobody), and what the server offers for it (`instance`). */
+/** Who is signed in (`me`, null without a session), and what the server offers for it (`instance`). */
 export function useViewer(): ViewerQuery {
   const viewer = use(ViewerContext);
   if (!viewer) throw new Error('useViewer() outside of ViewerProvider');

@@ -22,7 +22,7 @@ export interface PaletteGroup {
 
 const pages = ['content', 'media', 'drafts', 'files', 'site', 'workflows', 'settings'] as const;
 
-/** Milliseconds without a key after which the server is asked for entries. */
+/** Milliseconds without a key after which entries are searched for at the server. */
 const pause = 120;
 
 /** Words that stood still for a moment. */

@@ -7,7 +7,7 @@ import { MarkedText } from '../parts/marked-text.tsx';
 import classes from './palette.module.css';
 import { usePaletteItems } from './palette-items.ts';
 
-/** @param opened how often it was asked for: each time it opens */
+/** @param opened number of requests to open it; each opens it */
 export function Palette({ opened }: { opened: number }) {
   const { t } = useTranslation('frame');
   const [isOpen, setOpen] = useState(false);

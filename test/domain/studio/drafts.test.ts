@@ -15,7 +15,7 @@ describe('the name of a draft', () => {
     expect(firstName([], actor, title)).toBe(name);
   });
 
-  it('counts on where it is taken, and makes way for a branch called draft', () => {
+  it('has a number where it is taken, and another prefix beside a branch called draft', () => {
     expect(firstName(['draft/7-x'], 'user:7', 'X')).toBe('draft/7-x-2');
     expect(firstName(['draft/7-X', 'draft/7-x-2'], 'user:7', 'X')).toBe('draft/7-x-3');
     expect(firstName(['draft'], 'user:7', 'X')).toBe('portico-draft/7-x');

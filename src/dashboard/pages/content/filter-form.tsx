@@ -6,7 +6,7 @@ import { fieldLabel, isSortable } from './field-text.tsx';
 
 type Operator = 'eq' | 'ne' | 'contains' | 'gte' | 'lte' | 'is_set' | 'is_not_set';
 
-/** What can be asked of a field. */
+/** Operators of filters. */
 function operatorsOf({ type, list }: Pick<CollectionFieldFragment, 'type' | 'list'>): Operator[] {
   if (list) return ['contains', 'is_set', 'is_not_set'];
   if (type === 'boolean' || type === 'enum') return ['eq', 'ne', 'is_set', 'is_not_set'];
@@ -21,7 +21,7 @@ interface FilterFormProps {
   onAdd: (field: string, operator: string, value: string | boolean) => void;
 }
 
-/** One more condition: a field, what is asked of it, and a value. */
+/** One more condition: a field, an operator, and a value. */
 export function FilterForm({ fields, onAdd }: FilterFormProps) {
   const { t } = useTranslation('content');
   const [name, setName] = useState(fields[0]?.name ?? '');

@@ -22,7 +22,7 @@ interface ToolbarProps {
   onColumns: (columns: readonly string[]) => void;
 }
 
-/** Languages that are seen on the page, and the one that is asked for. */
+/** Languages that are seen on the page, and the one that is filtered by. */
 function localesOf(entries: readonly CollectionEntryFragment[], chosen: string | undefined): string[] {
   const seen = entries.flatMap(({ locale, translations }) => [
     locale,

@@ -286,6 +286,8 @@ describe('a document that reads a branch in many places', () => {
     file(path: "README.md") { sha } commits(first: 1) { nodes { sha } }`;
 
   it('reads its head once, so that all is of one commit', async () => {
+    // What follows the branches of other tests reads heads, too.
+    await app.services.studio.moves.settled();
     const heads = vi.spyOn(await app.repository(), 'head');
     const { collection, pages, commits } = await studio(document);
     expect(collection.entries.total_count).toBe(100);

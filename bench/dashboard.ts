@@ -56,8 +56,15 @@ async function signedIn(chrome: Browser, { url }: RunningServer, dataDir: string
   return context;
 }
 
-/** Nothing was loaded for half a second. */
-const isQuiet = `performance.now() - Math.max(...performance.getEntriesByType('resource').map(({ responseEnd }) => responseEnd)) > 500`;
+/** Resolves when nothing was loaded for half a second. The page's policy forbids the polling of `waitForFunction`, which evaluates text. */
+const quiet = `new Promise((resolve) => {
+  const poll = () => {
+    const last = Math.max(...performance.getEntriesByType('resource').map(({ responseEnd }) => responseEnd));
+    if (performance.now() - last > 500) resolve();
+    else setTimeout(poll, 50);
+  };
+  poll();
+})`;
 
 interface Load {
   /** From the navigation until what is looked for is painted, milliseconds. */
@@ -73,7 +80,7 @@ async function load(context: BrowserContext, address: string, selector: string):
   await page.goto(address, { waitUntil: 'commit' });
   const milliseconds = await page.evaluate<number>(`window.seen(${JSON.stringify(selector)})`);
   // The stream of live data never ends, so the network is never idle.
-  await page.waitForFunction(isQuiet);
+  await page.evaluate(quiet);
   const [script, shift] = await page.evaluate<[number, number]>(`[
     performance.getEntriesByType('resource').filter(({ name }) => /\\.js$/.test(name)).reduce((sum, entry) => sum + entry.encodedBodySize, 0),
     window.shifted,

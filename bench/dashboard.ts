@@ -66,6 +66,19 @@ const quiet = `new Promise((resolve) => {
   poll();
 })`;
 
+/** Milliseconds from the next click until the frame in which the first row of the table is another one. */
+const clickToRows = `new Promise((resolve) => {
+  const first = () => document.querySelector('main tbody tr')?.textContent;
+  const before = first();
+  addEventListener('click', ({ timeStamp }) => {
+    const look = () => {
+      if ([undefined, before].includes(first())) requestAnimationFrame(look);
+      else resolve(performance.now() - timeStamp);
+    };
+    look();
+  }, { capture: true, once: true });
+})`;
+
 interface Load {
   /** From the navigation until what is looked for is painted, milliseconds. */
   milliseconds: number;
@@ -145,15 +158,12 @@ export const dashboard: Benchmark = {
 
     const { page } = await load(own, `${project}/content/posts`, 'main tbody tr');
     const next: number[] = [];
-    for (let turn = 0; turn < bench.scaled(30, 3); turn += 1) {
-      const before = await page.locator('main tbody tr').first().textContent();
-      const began = await page.evaluate<number>('performance.now()');
-      await page.getByRole('button', { name: 'Next page' }).click();
-      const first = "document.querySelector('main tbody tr')?.textContent";
-      await page.waitForFunction(`![undefined, ${JSON.stringify(before)}].includes(${first})`, undefined, {
-        polling: 'raf',
-      });
-      next.push((await page.evaluate<number>('performance.now()')) - began);
+    for (let run = 0; run < bench.scaled(30, 3); run += 1) {
+      const [took] = await Promise.all([
+        page.evaluate<number>(clickToRows),
+        page.getByRole('button', { name: 'Next page' }).click(),
+      ]);
+      next.push(took);
     }
     await page.close();
 
@@ -161,9 +171,9 @@ export const dashboard: Benchmark = {
     const put = await fetch(`${server.url}/api/v2/organizations/bench/projects/site/studio/collections/posts`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${fixture.token}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ slug: 'long-body', frontmatter: { title: 'Long body' }, body }),
+      body: JSON.stringify({ slug: 'long-body', frontmatter: { title: 'Long body', date: '2026-01-01' }, body }),
     });
-    check(put.status === 201, `The entry was not made: ${put.status}`);
+    check(put.status === 201, `The entry was not made: ${await put.text()}`);
     const entry = await loads(bench, own, `${project}/content/posts/long-body`, 'main input');
     const typed = await typing(own, `${project}/content/posts/long-body`);
     bench.say('typing is measured');

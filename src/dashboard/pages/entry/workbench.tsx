@@ -8,10 +8,10 @@ import { useTranslation } from 'react-i18next';
 import type { EntryBranchFragment, EntryPageQuery, ResolutionInput } from '../../documents.ts';
 import type { FormPlace } from '../../fields/form.tsx';
 import type { Fault } from '../../lib/faults.ts';
-import { useFormats } from '../../lib/format.ts';
 import type { Place } from '../../lib/place.ts';
 import { uploadFile } from '../../lib/upload.ts';
 import { Waiting } from '../../shell/states.tsx';
+import { Banners } from './banners.tsx';
 import { Body } from './body.tsx';
 import { openEditLock } from './edit-lock.ts';
 import classes from './entry.module.css';
@@ -70,11 +70,10 @@ function useEditLock({ editor }: OpenedEditor): () => void {
 }
 
 export function Workbench(props: WorkbenchProps) {
-  const { opened, place, collection, slug, branch, schema, stored, news, refresh } = props;
+  const { opened, place, collection, slug, branch, schema, stored, refresh } = props;
   const { editor } = opened;
   const { t } = useTranslation(['entry', 'common']);
   const navigate = useNavigate();
-  const formats = useFormats();
   const isNarrow = useMediaQuery('(max-width: 1100px)');
   const [tab, setTab] = useState<string | null>('fields');
   const [fault, setFault] = useState<Fault | null>(null);
@@ -197,7 +196,6 @@ export function Workbench(props: WorkbenchProps) {
   const isRaw = editor.isRaw;
   const isData = !isRaw && /\.(ya?ml|json|toml)$/.test(path ?? '');
   const hasText = isRaw || !isData;
-  const at = opened.at === null ? '' : formats.time(new Date(opened.at).toISOString());
   const body = hasText && (
     <section className={classes.body} aria-label={t(isRaw ? 'whole_file' : 'text')}>
       <Body editor={editor} place={formPlace} isRaw={isRaw} language="markdown" />
@@ -218,68 +216,14 @@ export function Workbench(props: WorkbenchProps) {
         locale={stored?.locale ?? null}
         onDialog={setDialog}
       />
-      {state.isLocked && (
-        <div className={classes.banner} data-kind="warn" role="status">
-          <p>{t('locked')}</p>
-          <Button size="compact-sm" variant="default" onClick={takeOver}>
-            {t('edit_here')}
-          </Button>
-        </div>
-      )}
-      {state.keeping === 'refused' && (
-        <div className={classes.banner} data-kind="bad" role="alert">
-          <p>{t('storage_refused')}</p>
-        </div>
-      )}
-      {branch === null && (
-        <div className={classes.banner} data-kind="warn" role="alert">
-          <p>{t('branch_gone_lead')}</p>
-          <Button size="compact-sm" variant="default" onClick={goToPublished}>
-            {t('go_to_published')}
-          </Button>
-        </div>
-      )}
-      {branch !== null && props.isGone && slug !== null && opened.restored !== 'gone' && (
-        <div className={classes.banner} data-kind="warn" role="alert">
-          <p>{t('entry_gone')}</p>
-        </div>
-      )}
-      {stored?.error && isRaw && (
-        <div className={classes.banner} data-kind="bad" role="alert">
-          <p>
-            {t('unreadable', { line: stored.error.line, column: stored.error.column, reason: stored.error.message })}
-          </p>
-        </div>
-      )}
-      {isRestoredShown && (
-        <div className={classes.banner} data-kind={opened.restored === 'behind' ? 'warn' : 'plain'} role="status">
-          <p>{t(`restored_${opened.restored as 'restored'}`, { time: at })}</p>
-          {opened.restored !== 'gone' && (
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={async () => {
-                setRestoredShown(false);
-                await editor.discard();
-                refresh();
-              }}
-            >
-              {t('discard')}
-            </Button>
-          )}
-          <Button size="compact-sm" variant="subtle" onClick={() => setRestoredShown(false)}>
-            {t('keep')}
-          </Button>
-        </div>
-      )}
-      {news !== 'none' && (
-        <div className={classes.banner} data-kind={news === 'behind' ? 'warn' : 'plain'} role="status">
-          <p>{t(news === 'merged' ? 'news_merged' : 'news_behind')}</p>
-          <Button size="compact-sm" variant="subtle" onClick={props.dismissNews}>
-            {t('common:close')}
-          </Button>
-        </div>
-      )}
+      <Banners
+        {...props}
+        opened={opened}
+        isRestoredShown={isRestoredShown}
+        hideRestored={() => setRestoredShown(false)}
+        takeOver={takeOver}
+        goToPublished={goToPublished}
+      />
       {fault && (
         <Alert
           color="red"

@@ -63,6 +63,24 @@ describe('what was typed and not saved', () => {
     expect(await titleField(page).inputValue()).toBe('Alpha');
   });
 
+  test('comes back when the page ended before IndexedDB had committed', async () => {
+    const { app } = dashboard;
+    const page = await dashboard.open(await freshEntry(app, 'en/ended'));
+    await editorReady(page);
+    await page.evaluate(`IDBObjectStore.prototype.put = () => { throw new DOMException('ended', 'AbortError'); }`);
+    await titleField(page).fill('Half a wo');
+    await page.reload();
+    await page.getByText(/are back\./).waitFor();
+    expect(await titleField(page).inputValue()).toBe('Half a wo');
+    await page.reload();
+    await page.getByText(/are back\./).waitFor();
+    await page.getByRole('button', { name: 'Discard them' }).click();
+    await saveState(page, 'Nothing to save');
+    await page.reload();
+    await editorReady(page);
+    expect(await titleField(page).inputValue()).toBe('Alpha');
+  });
+
   test('is merged with what others saved while the page was closed', async () => {
     const { app } = dashboard;
     const path = await freshEntry(app, 'en/away');

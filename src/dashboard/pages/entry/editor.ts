@@ -8,6 +8,7 @@ import { type Fields, same, withValue } from '../../lib/json.ts';
 import {
   type DraftKey,
   type LocalDraft,
+  leaveLocalDraft,
   readLocalDraft,
   removeLocalDraft,
   writeLocalDraft,
@@ -152,7 +153,7 @@ export class Editor {
     return this.sha === null || changeOf(this.base, this.content()) !== null;
   }
 
-  /** Writes what was typed to the local draft; at once, as when the page is left. Writes follow each other in the order they begin in. */
+  /** Writes what was typed to the local draft now. Writes follow each other in the order they begin in. */
   async keep(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -165,6 +166,17 @@ export class Editor {
       if (draft !== null) keeping = 'refused';
     }
     if (this.#state.keeping !== keeping) this.update({ keeping });
+  }
+
+  /** Writes what was typed while the page is being left, which may end before `keep` has. */
+  leave(): void {
+    if (this.#state.isLocked || (this.#timer === null && this.#state.keeping === 'clean')) return;
+    try {
+      leaveLocalDraft(this.key, this.#draft());
+    } catch {
+      // Above the limit of localStorage; `keep` may be in time.
+    }
+    void this.keep();
   }
 
   #draft(): LocalDraft | null {

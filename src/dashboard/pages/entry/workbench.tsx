@@ -128,7 +128,7 @@ export function Workbench(props: WorkbenchProps) {
     event.preventDefault();
     if (!event.isComposing && !event.repeat) void save();
   });
-  useWindowEvent('pagehide', () => void editor.keep());
+  useWindowEvent('pagehide', () => editor.leave());
   useWindowEvent('visibilitychange', () => void (document.hidden && editor.keep()));
   useWindowEvent('beforeunload', (event) => {
     if (editor.state().keeping === 'refused' && editor.isChanged()) event.preventDefault();

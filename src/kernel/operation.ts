@@ -28,7 +28,7 @@ export interface SignedBody {
 
 /** What a request says of the program it comes from. */
 export interface BrowserRequest {
-  /** `User-Agent`, null when there is none. */
+  /** `User-Agent`, null without one. */
   user_agent: string | null;
   /** It comes from a page of this service: no other site's page can have made the browser send it (Fetch Metadata; RFC 6454). */
   same_origin: boolean;

@@ -93,7 +93,7 @@ export async function filterYielding<T>(items: Iterable<T>, holds: (item: T, ind
   return found;
 }
 
-/** The first item that a test holds for, looked for in steps; undefined: there is none. */
+/** The first item that a test holds for, looked for in steps; undefined without one. */
 export async function findYielding<T>(items: Iterable<T>, holds: (item: T) => boolean): Promise<T | undefined> {
   const pace = new Pace();
   for (const item of items) {

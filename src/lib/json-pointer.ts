@@ -17,7 +17,7 @@ export function parsePointer(text: string): string[] | undefined {
     .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** The value a pointer leads to through own members; undefined when there is none. */
+/** The value a pointer leads to through own members; undefined without one. */
 export function valueAt(root: unknown, text: string): unknown {
   return parsePointer(text)?.reduce<unknown>(
     (value, name) =>

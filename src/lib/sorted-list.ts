@@ -50,7 +50,7 @@ export class SortedList<T> {
     return new SortedList(this.#keyOf, chunks);
   }
 
-  /** All items as one array: made when it is first asked for, and the same one afterwards. */
+  /** All items as one array: made at the first call, and the same one afterwards. */
   toArray(): readonly T[] {
     this.#array ??= this.#chunks.flat();
     return this.#array;

@@ -24,7 +24,7 @@ export class VersionCache<V> {
   /**
    * The value of a version.
    * @param derive called when it is not known, with the value derived last of the subject
-   * @param mayKeep asked once it is derived: false where it lacks what could not be read just now
+   * @param mayKeep called once it is derived: false where it lacks what could not be read just now
    */
   of(
     subject: string,

@@ -115,7 +115,7 @@ interface Options {
 const together = 60_000;
 
 /**
- * Makes the first account where the settings name it, or else a set-up link as long as there is none; each start makes a new one.
+ * Makes the first account where the settings name it, or else a set-up link as long as no account exists; each start makes a new one.
  * @returns the link; null when there is an account
  */
 async function prepareSetup({ services, admin }: Options, before: string | undefined): Promise<string | null> {

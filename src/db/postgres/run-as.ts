@@ -62,7 +62,7 @@ async function needsName(dataDir: string): Promise<boolean> {
   );
 }
 
-/** In a user namespace initdb finds the user by its name there, `nobody`. */
+/** In a user namespace initdb looks its user up under the name that uid 65534 has there. */
 async function named(dataDir: string, binaries: PostgresBinaries): Promise<RunAs> {
   const [unshare = '', ...args] = [...namespaced.prefix, 'id', '-un'];
   const hasName = await run(unshare, args).then(
@@ -84,11 +84,14 @@ export async function giveTo(runAs: RunAs, path: string): Promise<void> {
 async function candidates(dataDir: string, clusterOwner: Owner | null): Promise<Owner[]> {
   if (clusterOwner) return [clusterOwner];
   const above = await stat(dirname(dataDir));
-  const nobody = await userNobody();
-  return [nobody, { uid: above.uid, gid: above.gid }].filter((owner) => owner !== null && owner.uid !== 0) as Owner[];
+  const unprivileged = await unprivilegedUser();
+  return [unprivileged, { uid: above.uid, gid: above.gid }].filter(
+    (owner) => owner !== null && owner.uid !== 0,
+  ) as Owner[];
 }
 
-async function userNobody(): Promise<Owner | null> {
+/** The user that owns no files, where the system has one. */
+async function unprivilegedUser(): Promise<Owner | null> {
   try {
     const [uid, gid] = await Promise.all([run('id', ['-u', 'nobody']), run('id', ['-g', 'nobody'])]);
     return { uid: Number(uid.stdout), gid: Number(gid.stdout) };

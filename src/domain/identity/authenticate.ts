@@ -46,7 +46,7 @@ const isSecure = ({ public_url }: Pick<Settings, 'public_url'>) => public_url.st
  */
 const cookieName = (settings: Pick<Settings, 'public_url'>) => (isSecure(settings) ? '__Host-portico' : 'portico');
 
-/** The text of the session in a `Cookie` header (RFC 6265 4.2); null when there is none. */
+/** The text of the session in a `Cookie` header (RFC 6265 4.2); null without one. */
 function sessionTextOf(settings: Pick<Settings, 'public_url'>, cookie: string | undefined): string | null {
   const pairs = (cookie ?? '').split(';').map((pair) => pair.trim().split('='));
   const name = cookieName(settings);

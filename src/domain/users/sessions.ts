@@ -82,7 +82,7 @@ export async function startSession(context: StartContext, user_id: number): Prom
   context.setSession(text);
 }
 
-/** Ends sessions of a person: all of them, or those that `which` names. @returns how many */
+/** Ends sessions of a person: all of them, or the ones `which` names. @returns how many */
 export async function endSessions(
   em: EntityManager,
   user_id: number,

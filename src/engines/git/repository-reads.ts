@@ -27,7 +27,7 @@ import { TreeSnapshot } from './objects/snapshot.ts';
 import { lost, StoredObjects } from './objects/stored-objects.ts';
 import { RefFiles } from './refs/ref-files.ts';
 
-/** Objects whose sizes are asked for at the same time. */
+/** Objects whose sizes are read at the same time. */
 const sizesTogether = 1_000;
 
 export interface RepositoryContext {

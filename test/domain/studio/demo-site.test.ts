@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { CollectionIndex } from '../../../src/domain/studio/content/collection-index.ts';
 import { factsOf } from '../../../src/domain/studio/content/entry-facts.ts';
 import { buildSite, type SiteIndex } from '../../../src/domain/studio/content/site-index.ts';
+import { namesEntries, referenceIds } from '../../../src/domain/studio/entries/references.ts';
 import { discoverSchemas } from '../../../src/domain/studio/schema/discover.ts';
-import { namesEntries, referenceIds } from '../../../src/domain/studio/schema/reference-ids.ts';
 import { validateEntry } from '../../../src/domain/studio/schema/validate.ts';
 
 // The site every first start imports, as a user's repository would be read.

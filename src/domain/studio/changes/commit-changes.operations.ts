@@ -8,7 +8,6 @@ import { planCreate } from '../entries/plan-create.ts';
 import { planDelete } from '../entries/plan-delete.ts';
 import { planUpdate } from '../entries/plan-update.ts';
 import type { PlannedSave } from '../entries/saved-entry.ts';
-import { authorOf, messageOf } from '../entries/write-entry.ts';
 import { mediaUpload } from '../media/media.schema.ts';
 import { planDeleteMedia } from '../media/plan-delete-media.ts';
 import { planUpload, storeUpload, type Upload } from '../media/plan-upload.ts';
@@ -20,6 +19,7 @@ import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 import { advance, contentAt, type PlanContext, type StagedContent, type Step } from './staged-content.ts';
+import { authorOf, messageOf } from './write-rules.ts';
 
 const ofCommit = { branch: true, message: true, author: true } as const;
 

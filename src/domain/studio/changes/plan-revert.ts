@@ -6,7 +6,6 @@ import { type CollectionIndex, entryAt } from '../content/collection-index.ts';
 import { planDelete } from '../entries/plan-delete.ts';
 import { checkSize } from '../entries/saved-entry.ts';
 import { judgeWrite } from '../entries/validate.ts';
-import { checkFree, checkVersion } from '../entries/write-entry.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { planDeleteMedia } from '../media/plan-delete-media.ts';
 import { conflicting, type FileConflict, mergeEntry } from '../merge/merge-entry.ts';
@@ -16,6 +15,7 @@ import { checkPrecondition } from '../repository/branch-rules.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
 import type { StagedContent, Step } from './staged-content.ts';
+import { checkFree, checkVersion } from './write-rules.ts';
 
 /**
  * Bringing back what a file was.

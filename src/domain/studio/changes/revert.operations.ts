@@ -3,7 +3,6 @@ import { fieldError } from '../../../kernel/errors.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
 import { entry, writeInput } from '../entries/entries.schema.ts';
 import { savedRecord } from '../entries/saved-entry.ts';
-import { authorOf } from '../entries/write-entry.ts';
 import { openFile } from '../frontmatter/parse-file.ts';
 import { media } from '../media/media.schema.ts';
 import { mediaFacts } from '../media/media-facts.ts';
@@ -19,6 +18,7 @@ import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 import { planRevert, type Revert, type Reverted } from './plan-revert.ts';
 import { commitStep } from './staged-content.ts';
+import { authorOf } from './write-rules.ts';
 
 const revertInput = {
   commit: z.string().describe('Full id of a commit'),

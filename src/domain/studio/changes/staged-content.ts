@@ -2,10 +2,10 @@ import DataLoader from 'dataloader';
 import type { FileSide, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change, CommitPlan, Committed, StagedTree } from '../../../ports/git-writes.ts';
 import { changeSite, type SiteIndex } from '../content/site-index.ts';
-import { messageOf } from '../entries/write-entry.ts';
 import { type MediaReference, mediaReferences } from '../media/media-references.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
+import { messageOf } from './write-rules.ts';
 
 /** What the plan of a step needs to know of the call. */
 export type PlanContext = Pick<

@@ -12,12 +12,11 @@ import { upTo } from '../../../lib/version-cache.ts';
 import type { ChangedFile, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { entryAt, schemaAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import { referencesTo } from '../entries/references.ts';
+import { namesEntries, referenceIds, referencesTo } from '../entries/references.ts';
 import { entryNamed, faultsOf, filesIn } from '../entries/validate.ts';
 import { mediaRootOf } from '../media/media-facts.ts';
 import { mediaReferences } from '../media/media-references.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
-import { namesEntries, referenceIds } from '../schema/reference-ids.ts';
 import type { StudioContext } from '../studio.ts';
 
 const publishCheck = z

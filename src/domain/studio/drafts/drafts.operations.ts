@@ -9,8 +9,8 @@ import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts
 import { oneLine } from '../../../kernel/shapes.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { changeActions, changeResult, prepareChanges } from '../changes/commit-changes.operations.ts';
+import { authorOf } from '../changes/write-rules.ts';
 import { writeInput } from '../entries/entries.schema.ts';
-import { authorOf } from '../entries/write-entry.ts';
 import { conflict } from '../merge/merge.schema.ts';
 import { checkRefName, RefNames } from '../ref-name.ts';
 import { branchRecord, branchRecords, headsOf } from '../repository/branch-record.ts';
@@ -95,7 +95,7 @@ async function makeDraft(context: Context, sha: Oid, { base, title }: Pick<Draft
 
 const savedDraft = z
   .object({
-    branch: branch.nullable().describe('The draft; null when no byte changed, so that there is none'),
+    branch: branch.nullable().describe('The draft; null when no byte changed, so that none was made'),
     commit: commit.nullable().describe('null when no byte changed'),
     unchanged: z.boolean(),
     results: z.array(changeResult).describe('In the order of the actions'),

@@ -3,6 +3,7 @@ import { DomainError, type FieldError } from '../../../kernel/errors.ts';
 import { fieldFault, freeObject } from '../../../kernel/shapes.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { commitStep } from '../changes/staged-content.ts';
+import { authorOf } from '../changes/write-rules.ts';
 import type { CollectionIndex } from '../content/collection-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
@@ -19,7 +20,6 @@ import { planDelete } from './plan-delete.ts';
 import { planUpdate } from './plan-update.ts';
 import { checkSize, savedRecord } from './saved-entry.ts';
 import { judgeWrite } from './validate.ts';
-import { authorOf } from './write-entry.ts';
 
 export const createEntry = studioOperation({
   name: 'studio.createEntry',

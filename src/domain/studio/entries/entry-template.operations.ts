@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { freeObject } from '../../../kernel/shapes.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
+import { checkFree } from '../changes/write-rules.ts';
 import type { CollectionIndex } from '../content/collection-index.ts';
 import { refInput, snapshotOf } from '../repository/refs.ts';
 import { fillText, fillValue, slugOf, type TemplateValues } from '../schema/entry-template.ts';
@@ -9,7 +10,6 @@ import { schemaSource } from '../schema/schema.schema.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { defaultsOf } from './change-entry.ts';
 import { collectionFor, pathForNew } from './plan-create.ts';
-import { checkFree } from './write-entry.ts';
 
 /** Names that are tried, from the plain one on. */
 const mostNames = 1000;

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { PlanContext, StagedContent, Step } from '../changes/staged-content.ts';
+import { checkFree } from '../changes/write-rules.ts';
 import { refusalOfName } from '../content/admission.ts';
 import type { CollectionIndex } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
@@ -14,7 +15,6 @@ import { type PathOptions, pathForSlug } from '../slug.ts';
 import { checkFile, defaultsOf, formatOf, isDateField, rawContent } from './change-entry.ts';
 import type { entryDraft } from './entries.schema.ts';
 import { checkSize, type PlannedSave } from './saved-entry.ts';
-import { checkFree } from './write-entry.ts';
 
 type NewEntry = Omit<z.output<typeof entryDraft>, 'branch' | 'message' | 'author'> & { collection: string };
 

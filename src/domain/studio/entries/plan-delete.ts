@@ -1,10 +1,10 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { counted } from '../../../lib/text.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
+import { checkVersion } from '../changes/write-rules.ts';
 import { storedEntry } from '../content/collection-index.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import { namedIn, referencesTo } from './references.ts';
-import { checkVersion } from './write-entry.ts';
 
 interface EntryDeletion {
   collection: string;

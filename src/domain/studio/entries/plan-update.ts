@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { Oid, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
+import { checkVersion, seenOid } from '../changes/write-rules.ts';
 import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
 import { type FileContent, type OpenedFile, openFile, parseFile } from '../frontmatter/parse-file.ts';
 import type { Conflict } from '../merge/merge.schema.ts';
@@ -18,7 +19,6 @@ import { checkFile, newContent } from './change-entry.ts';
 import type { entryChange } from './entries.schema.ts';
 import { renameEntry } from './rename-entry.ts';
 import { checkSize, maxEntryBytes, type PlannedSave, redirectFor } from './saved-entry.ts';
-import { checkVersion, seenOid } from './write-entry.ts';
 
 type Context = Pick<StudioContext, 'git' | 'conditions'>;
 type EntryChange = Omit<z.output<typeof entryChange>, 'branch' | 'message' | 'author' | 'slug'>;

@@ -3,15 +3,14 @@ import { parsePointer } from '../../../lib/json-pointer.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import type { StagedContent } from '../changes/staged-content.ts';
+import { checkFree } from '../changes/write-rules.ts';
 import { isContent, refusalOf } from '../content/admission.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import { editOpened } from '../frontmatter/edit-file.ts';
 import { openFile } from '../frontmatter/parse-file.ts';
-import { referenceIds } from '../schema/reference-ids.ts';
 import { pathForSlug } from '../slug.ts';
 import type { StudioContext } from '../studio.ts';
-import { namedIn, referencesTo } from './references.ts';
-import { checkFree } from './write-entry.ts';
+import { namedIn, referenceIds, referencesTo } from './references.ts';
 
 type Context = Pick<StudioContext<'manage_studio'>, 'services' | 'studio' | 'git' | 'require'>;
 

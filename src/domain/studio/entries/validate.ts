@@ -7,10 +7,10 @@ import type { SiteIndex } from '../content/site-index.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
 import { hasMedia, lookUpMedia } from '../media/media-values.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
-import { namesEntries, referenceIds } from '../schema/reference-ids.ts';
 import type { SchemaField, Warning } from '../schema/schema.schema.ts';
 import { validateEntry } from '../schema/validate.ts';
 import type { StudioContext } from '../studio.ts';
+import { namesEntries, referenceIds } from './references.ts';
 
 /** Entries by every text that names them, made once per index. */
 const named = new WeakMap<CollectionIndex, ReadonlyMap<string, IndexedEntry>>();

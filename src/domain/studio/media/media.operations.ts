@@ -5,12 +5,12 @@ import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts
 import { filterYielding, Pace, sortYielding } from '../../../lib/concurrency.ts';
 import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
 import { commitStep } from '../changes/staged-content.ts';
+import { authorOf } from '../changes/write-rules.ts';
 import { entryIn } from '../content/collection-index.ts';
 import { siteFilesOf } from '../content/site-files.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { writeInput } from '../entries/entries.schema.ts';
 import { entriesInput } from '../entries/references.operations.ts';
-import { authorOf } from '../entries/write-entry.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import { directBranch } from '../repository/branch-rules.ts';

@@ -1,9 +1,9 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { counted } from '../../../lib/text.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
+import { checkVersion } from '../changes/write-rules.ts';
 import { isContent } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
-import { checkVersion } from '../entries/write-entry.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import { mediaRootOf } from './media-facts.ts';

@@ -2,9 +2,9 @@ import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { StoredBlob } from '../../../ports/git-records.ts';
 import type { Spooled } from '../../../ports/spool.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
+import { checkFree, checkVersion } from '../changes/write-rules.ts';
 import { refusalOf, refusalOfMedia, refusalOfName } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
-import { checkFree, checkVersion } from '../entries/write-entry.ts';
 import type { StudioContext } from '../studio.ts';
 import { mediaPath, mediaTypeProblem, numbered } from './media-types.ts';
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
 import { commitStep } from '../changes/staged-content.ts';
-import { authorOf } from '../entries/write-entry.ts';
+import { authorOf } from '../changes/write-rules.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
 import type { StudioContext } from '../studio.ts';

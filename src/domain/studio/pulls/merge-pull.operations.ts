@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
+import { authorOf, messageOf } from '../changes/write-rules.ts';
 import { checkPublishable } from '../compare/publish-checks.ts';
-import { authorOf, messageOf } from '../entries/write-entry.ts';
 import type { ResolutionPermission } from '../merge/merge.schema.ts';
 import { type Merged, writeMerge } from '../merge/write-merge.ts';
 import { isProtected } from '../repository/branch-rules.ts';

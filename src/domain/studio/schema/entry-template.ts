@@ -84,7 +84,7 @@ const clockForms: Record<string, string> = {
   now: 'YYYY-MM-DDTHH:mm:ss[Z]',
 };
 
-/** A value of the frontmatter as text; '' when there is none, or it is no text, number or switch. */
+/** A value of the frontmatter as text; '' where it is absent, or no text, number or switch. */
 function fieldText(frontmatter: unknown, path: readonly string[]): string {
   let value = frontmatter;
   for (const key of path) value = isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;

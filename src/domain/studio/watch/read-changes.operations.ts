@@ -21,7 +21,7 @@ export const watchEvent = z
       .nullable()
       .describe(
         'Of a branch its commit, of an entry its blob, of a pull request what begins its ETag, of a deployment a text that changes with it; ' +
-          'null: there is none, or no more',
+          'null: none, or no longer there',
       ),
     at: timestamp,
     position: z.string().describe('To go on behind this event (`after`)'),

@@ -41,7 +41,7 @@ export function executionShown(row: Execution): z.output<typeof executionSummary
 
 const timeOf = (at: number | null) => (at === null ? null : new Date(at));
 
-/** How many step runs executions have, by their ids; of those without any there is none. */
+/** How many step runs executions have, by their ids; executions without any are absent. */
 async function stepCounts(em: EntityManager, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const sql = `select execution_id as id, count(*)::integer as count from step_run
     where execution_id = any(string_to_array(?, ' ')::uuid[]) group by execution_id`;

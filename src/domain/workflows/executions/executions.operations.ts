@@ -9,7 +9,7 @@ import { countSteps, executionRecord, executionRecords, executionShown, stepsOf 
 import { execution, executionId, executionSummary, executionTriggerType, stepRun } from './executions.schema.ts';
 import { findExecution, findExecutions } from './find-execution.ts';
 
-/** In place of what is not asked for. */
+/** In place of what is not requested. */
 const notRead = { input: null, output: null, steps: [], step_count: 0 };
 
 export const listExecutions = workflowOperation({

@@ -40,7 +40,7 @@ export async function findExecution(
 }
 
 /**
- * Executions of the project whose workflows are not deleted, those that are there.
+ * Executions of the project whose workflows are not deleted, as far as they exist.
  * @param whole with input, output and state
  */
 export async function findExecutions(

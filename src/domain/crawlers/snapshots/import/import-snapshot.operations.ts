@@ -4,7 +4,7 @@ import { DomainError } from '../../../../kernel/errors.ts';
 import type { Services } from '../../../../kernel/services.ts';
 import { timestamp } from '../../../../kernel/shapes.ts';
 import type { JobKind } from '../../../../ports/jobs.ts';
-import { authorOf } from '../../../studio/entries/write-entry.ts';
+import { authorOf } from '../../../studio/changes/write-rules.ts';
 import { checkPath } from '../../../studio/path-rules.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';

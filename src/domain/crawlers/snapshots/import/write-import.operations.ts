@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../../kernel/errors.ts';
 import type { Committed } from '../../../../ports/git-writes.ts';
 import type { ProjectContext } from '../../../projects/operation.ts';
-import { messageOf } from '../../../studio/entries/write-entry.ts';
+import { messageOf } from '../../../studio/changes/write-rules.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { mirror } from '../../../studio/upstream/mirror.ts';
 import type { CrawlerContext } from '../../crawlers.ts';

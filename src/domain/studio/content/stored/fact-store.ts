@@ -35,7 +35,7 @@ const isDamage = (error: unknown): error is DomainError =>
  */
 export async function* soundBlobs(source: Source, oids: readonly string[]): AsyncGenerator<Buffer | DomainError> {
   let next = 0;
-  // Blobs that have come already follow one another without a turn of the event loop.
+  // Blobs that have come already follow one another without an iteration of the event loop.
   const pace = new Pace();
   if (oids.length === 1) return yield await readAlone(source, oids[0] ?? '');
   for (let damaged = 0; next < oids.length; ) {

@@ -6,7 +6,7 @@ const signs = new Set([...'\n,[{?&*!'].map((sign) => sign.charCodeAt(0)));
 const dash = '-'.charCodeAt(0);
 
 /**
- * Offset of the first sign too many of those that a library makes nodes of: line ends, dashes of lists, commas, brackets, anchors. What a
+ * Offset of the first sign too many of what a library makes nodes of: line ends, dashes of lists, commas, brackets, anchors. What a
  * text costs grows with their number, not with its length.
  * @returns undefined when there are no more than `most`
  */

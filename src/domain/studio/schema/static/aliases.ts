@@ -16,7 +16,7 @@ const clean = (path: string) => path.replace(/^(\.\/)+/, '').replace(/\/+$/, '')
 /** Whether a file may say what specifiers stand for. */
 export const isAliasConfig = (path: string): boolean => /(?:^|\/)[tj]sconfig\.json$/.test(path);
 
-/** The nearest of the known configs to a file: `tsconfig.json` or `jsconfig.json`; undefined: there is none. */
+/** The nearest of the known configs to a file: `tsconfig.json` or `jsconfig.json`; undefined without one. */
 export function configFor(from: string, known: ReadonlySet<string>): string | undefined {
   const parts = from.split('/').slice(0, -1);
   const homes = [...parts.keys(), parts.length].toReversed().map((count) => parts.slice(0, count).join('/'));

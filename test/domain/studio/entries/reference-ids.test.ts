@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { namesEntries, referenceIds } from '../../../../src/domain/studio/schema/reference-ids.ts';
+import { namesEntries, referenceIds } from '../../../../src/domain/studio/entries/references.ts';
 
 const astro = { path: 'src/people', source: { kind: 'astro', path: 'x' } } as const;
 

@@ -8,6 +8,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
+import type { DefinitionNode } from 'graphql';
 
 const root = path.resolve(import.meta.dirname, '..');
 const sources = path.join(root, 'src/dashboard');
@@ -22,14 +23,47 @@ function writeChanged(file: string, text: string): void {
   writeFileSync(file, text);
 }
 
+/**
+ * A constant for each operation: its text, which is a seventh of its tree, and is parsed when it is first sent. A fragment is written once.
+ * @returns what a plugin of the generator returns
+ */
+function textsOf(
+  graphql: typeof import('graphql'),
+  definitions: DefinitionNode[],
+): { prepend: string[]; content: string } {
+  const { print, stripIgnoredCharacters, visit } = graphql;
+  const textOf = (node: DefinitionNode) => JSON.stringify(stripIgnoredCharacters(print(node)));
+  const fragments = new Map(
+    definitions.flatMap((it) => (it.kind === 'FragmentDefinition' ? [[it.name.value, it]] : [])),
+  );
+  const spread = (node: DefinitionNode, found: Set<string>): Set<string> => {
+    visit(node, {
+      FragmentSpread({ name: { value } }) {
+        const fragment = fragments.get(value);
+        if (fragment && !found.has(value)) spread(fragment, found.add(value));
+      },
+    });
+    return found;
+  };
+  const constants = [...fragments].map(([name, node]) => `const ${name}Text = ${textOf(node)};`);
+  for (const node of definitions) {
+    if (node.kind !== 'OperationDefinition' || !node.name) continue;
+    const name = node.name.value;
+    const type = name + node.operation[0]?.toUpperCase() + node.operation.slice(1);
+    const text = [textOf(node), ...[...spread(node, new Set())].map((fragment) => `${fragment}Text`)].join(' + ');
+    constants.push(`export const ${name} = (${text}) as unknown as TypedDocumentNode<${type}, ${type}Variables>;`);
+  }
+  return { prepend: ["import type { TypedDocumentNode } from '@urql/core';"], content: constants.join('\n') };
+}
+
 /** Types and documents of all operations of the dashboard; an operation that the schema does not know fails with its file and line. */
 export async function writeDocuments(): Promise<void> {
-  const [{ codegen }, operations, nodes, { buildSchema, parse, Source, validate }] = await Promise.all([
+  const [{ codegen }, operations, graphql] = await Promise.all([
     import('@graphql-codegen/core'),
     import('@graphql-codegen/typescript-operations'),
-    import('@graphql-codegen/typed-document-node'),
     import('graphql'),
   ]);
+  const { buildSchema, parse, Source, validate } = graphql;
   const schema = buildSchema(readFileSync(path.join(root, 'schema.graphql'), 'utf8'), { noLocation: true });
   const documents = globSync('**/*.graphql', { cwd: sources })
     .sort()
@@ -45,8 +79,8 @@ export async function writeDocuments(): Promise<void> {
     schema: parse(readFileSync(path.join(root, 'schema.graphql'), 'utf8')),
     schemaAst: schema,
     documents,
-    plugins: [{ operations: {} }, { nodes: {} }],
-    pluginMap: { operations: operations as never, nodes: nodes as never },
+    plugins: [{ operations: {} }, { texts: {} }],
+    pluginMap: { operations: operations as never, texts: { plugin: () => textsOf(graphql, all.definitions) } },
     config: {
       useTypeImports: true,
       enumsAsTypes: true,
@@ -54,8 +88,6 @@ export async function writeDocuments(): Promise<void> {
       skipTypename: true,
       avoidOptionals: { field: true, inputValue: false },
       scalars: { DateTime: 'string', JSON: 'unknown', Long: 'number', ID: 'string' },
-      documentVariableSuffix: '',
-      optimizeDocumentNode: true,
     },
   });
   writeChanged(path.join(sources, 'documents.ts'), text);

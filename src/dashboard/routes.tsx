@@ -6,6 +6,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import type { FunctionComponent } from 'react';
 import { z } from 'zod/mini';
 import { prefetch } from './lib/client.ts';
+import { loadInsideTexts } from './lib/i18n.ts';
 import { accountQuery } from './pages/account/account-query.ts';
 import { knownColumns } from './pages/content/columns.ts';
 import { collectionQuery, contentQuery, contentSearchQuery } from './pages/content/content-query.ts';
@@ -83,7 +84,7 @@ const reset = createRoute({
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
-  component: part(() => import('./shell/inside.tsx'), 'Inside'),
+  component: part(async () => (await Promise.all([import('./shell/inside.tsx'), loadInsideTexts()]))[0], 'Inside'),
 });
 const start = createRoute({
   getParentRoute: () => inside,

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { de } from '../../src/dashboard/messages/de/index.ts';
-import { en } from '../../src/dashboard/messages/en/index.ts';
+import { inside as germanInside } from '../../src/dashboard/messages/de/inside.ts';
+import { outside as germanOutside } from '../../src/dashboard/messages/de/outside.ts';
+import { inside } from '../../src/dashboard/messages/en/inside.ts';
+import { outside } from '../../src/dashboard/messages/en/outside.ts';
 import { errorCodes } from '../../src/kernel/errors.ts';
 
 type Catalogue = Record<string, Record<string, string>>;
@@ -16,9 +18,9 @@ const textsOf = (catalogue: Catalogue): Map<string, string> =>
 const placeholdersOf = (text: string): string[] =>
   [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name = '']) => name).sort();
 
-const english = textsOf(en);
+const english = textsOf({ ...outside, ...inside });
 
-describe.each([['de', de]])('%s', (_code, catalogue) => {
+describe.each([['de', { ...germanOutside, ...germanInside }]])('%s', (_code, catalogue) => {
   const texts = textsOf(catalogue);
 
   test('has each text of English, and no other', () => {
@@ -84,5 +86,5 @@ test('every code of the server has a text, or is shown in the English of the ser
 
 test('a text for a fault is for a code there is', () => {
   const known = new Set<string>([...errorCodes, 'NETWORK', 'UNAUTHENTICATED']);
-  expect(Object.keys(en.faults).filter((code) => !known.has(code))).toEqual([]);
+  expect(Object.keys(outside.faults).filter((code) => !known.has(code))).toEqual([]);
 });

@@ -2,7 +2,7 @@ import type { AnyVariables, OperationContext, TypedDocumentNode } from '@urql/co
 import { useCallback, useState } from 'react';
 import { client } from './client.ts';
 import { type Fault, faultOf } from './faults.ts';
-import { requestProof } from './proof.tsx';
+import { requestProof } from './proof.ts';
 
 /** A command's answer, or why there is none. */
 export type Outcome<Data> = { data: Data; fault: null } | { data: Data | null; fault: Fault };

@@ -1,7 +1,5 @@
 /** Signing out, which asks first what is to become of drafts that this browser alone has. */
-import { Button, Modal, Stack, Text } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
-import { useTranslation } from 'react-i18next';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { SignOut } from '../documents.ts';
 import { client } from './client.ts';
 import { useViewer } from './viewer.tsx';
@@ -12,9 +10,10 @@ async function leave(): Promise<void> {
   location.assign('/sign-in');
 }
 
+const SignOutDialog = lazy(async () => ({ default: (await import('./sign-out-dialog.tsx')).SignOutDialog }));
+
 /** @returns what a button or menu calls, and the dialog, which has to be rendered beside it */
 export function useSignOut(): { signOut: () => Promise<void>; dialog: ReactNode } {
-  const { t } = useTranslation(['session', 'common']);
   const { me } = useViewer();
   const [drafts, setDrafts] = useState(0);
   const user = me?.id ?? '';
@@ -30,21 +29,10 @@ export function useSignOut(): { signOut: () => Promise<void>; dialog: ReactNode 
     await removeLocalDraftsOf(user);
     await leave();
   };
-  const dialog = (
-    <Modal opened={drafts > 0} onClose={() => setDrafts(0)} title={t('drafts_here', { count: drafts })}>
-      <Stack>
-        <Text>{t('drafts_lead')}</Text>
-        <Button onClick={leave} data-autofocus>
-          {t('drafts_keep')}
-        </Button>
-        <Button variant="outline" color="red" onClick={remove}>
-          {t('drafts_remove')}
-        </Button>
-        <Button variant="default" onClick={() => setDrafts(0)}>
-          {t('common:cancel')}
-        </Button>
-      </Stack>
-    </Modal>
+  const dialog = drafts > 0 && (
+    <Suspense>
+      <SignOutDialog drafts={drafts} onKeep={leave} onRemove={remove} onClose={() => setDrafts(0)} />
+    </Suspense>
   );
   return { signOut, dialog };
 }

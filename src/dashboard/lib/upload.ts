@@ -1,7 +1,7 @@
 import { i18n } from './i18n.ts';
 import { type StoredFile, studioPath } from './media.ts';
 import type { Place } from './place.ts';
-import { requestProof } from './proof.tsx';
+import { requestProof } from './proof.ts';
 import { startTask } from './tasks.ts';
 
 interface Reply {

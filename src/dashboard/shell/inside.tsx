@@ -1,11 +1,14 @@
+import '@mantine/notifications/styles.css';
 import { useMantineColorScheme } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
 import { Outlet, useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { i18n, setLanguage } from '../lib/i18n.ts';
 import { schemeOf } from '../lib/preferences.ts';
 import { useViewer } from '../lib/viewer.tsx';
+import { ProofDialog } from './proof-dialog.tsx';
 
-/** Around the pages for people who are signed in, in their language and theme; leads all others to where they can. */
+/** Around the pages for people who are signed in, in their language and theme, with what lies over each of them; leads all others to the sign-in. */
 export function Inside() {
   const { me, instance } = useViewer();
   const navigate = useNavigate();
@@ -29,5 +32,12 @@ export function Inside() {
   useEffect(() => {
     if (language) void setLanguage(language).then(() => setReady(true));
   }, [language]);
-  return isAllowed && isReady ? <Outlet /> : null;
+  if (!isAllowed || !isReady) return null;
+  return (
+    <>
+      <Notifications position="bottom-right" />
+      <Outlet />
+      <ProofDialog />
+    </>
+  );
 }

@@ -1,48 +1,23 @@
-/** The dialog that asks a person to prove again who they are, over a page that keeps its state. */
+/** The dialog in which a person proves again who they are, over a page that keeps its state. */
 import { Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ConfirmPassword, SignIn } from '../documents.ts';
-import { client } from './client.ts';
-import { type Fault, faultOf } from './faults.ts';
-import { useViewer } from './viewer.tsx';
+import { client } from '../lib/client.ts';
+import { type Fault, faultOf } from '../lib/faults.ts';
+import { collectProofs, type ProofRequest } from '../lib/proof.ts';
+import { useViewer } from '../lib/viewer.tsx';
 
-/** `session`: it has ended, sign in again; `password`: the session is good, the command wants a recent proof. */
-type Proof = 'session' | 'password';
-
-interface Request {
-  proof: Proof;
-  settle: (proved: boolean) => void;
-}
-
-let listener: ((request: Request) => void) | null = null;
-let pending: { proof: Proof; answer: Promise<boolean> } | null = null;
-
-/** Several commands that want a proof at once share one dialog. @returns whether it was given */
-export function requestProof(proof: Proof): Promise<boolean> {
-  if (pending?.proof === proof) return pending.answer;
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  if (!listener) return Promise.resolve(false);
-  pending = { proof, answer: promise.finally(() => (pending = null)) };
-  listener({ proof, settle: resolve });
-  return pending.answer;
-}
-
-/** Place of the dialog; once, around the pages. */
+/** Once, around the pages for people who are signed in. */
 export function ProofDialog() {
   const { t } = useTranslation(['session', 'common']);
   const { me } = useViewer();
-  const [request, setRequest] = useState<Request | null>(null);
+  const [request, setRequest] = useState<ProofRequest | null>(null);
   const [email, setEmail] = useState(me?.email ?? '');
   const [password, setPassword] = useState('');
   const [fault, setFault] = useState<Fault | null>(null);
   const [isSending, setSending] = useState(false);
-  useEffect(() => {
-    listener = setRequest;
-    return () => {
-      listener = null;
-    };
-  }, []);
+  useEffect(() => collectProofs(setRequest), []);
 
   const close = (proved: boolean) => {
     request?.settle(proved);

@@ -1,0 +1,10 @@
+import type { OutsideTexts } from '../en/inside.ts';
+import common from './common.ts';
+import faults from './faults.ts';
+import session from './session.ts';
+
+export const outside: OutsideTexts = {
+  common,
+  faults,
+  session,
+};

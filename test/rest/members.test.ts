@@ -91,6 +91,27 @@ describe('members', () => {
     expect((await somebody.ask('GET', acme)).status).toBe(200);
   });
 
+  it('who administer the instance and have no password yet are not taken over by an invitation', async () => {
+    const email = 'admin-to-be@example.org';
+    const root = await signedIn(app, await makePerson(app, { email: 'maker@example.org', instance_admin: true }));
+    const created = await root.graphql(
+      'mutation ($input: CreateUserInput!) { createUser(input: $input) { reset_url } }',
+      { input: { email, name: 'Admin', instance_admin: true } },
+    );
+    const { join_url } = (await invite({ email, role: 'readonly' })).body;
+    const taking = { secret: secretOf(join_url), name: 'Mallory', password: 'a password of mine' };
+    const refused = openBrowser(app);
+    expect(messageOf(await accept(refused, taking))).toBe(
+      'This account has no password yet: set one with the link an administrator made for it, then open the invitation again',
+    );
+    expect(refused.cookie).toBeNull();
+    const browser = openBrowser(app);
+    await browser.graphql('mutation ($input: ResetPasswordInput!) { resetPassword(input: $input) { user { id } } }', {
+      input: { secret: secretOf(created.body.data.createUser.reset_url), password: 'a password of theirs' },
+    });
+    expect(messageOf(await accept(browser, { secret: secretOf(join_url) }))).toBe('ok');
+  });
+
   it('lose their rights at once when they are removed, and may be invited again', async () => {
     const { browser, id, email } = await member('editor');
     expect((await browser.ask('GET', acme)).status).toBe(200);
@@ -160,6 +181,18 @@ describe('members', () => {
     expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
     expect((await admin.ask('PATCH', `${members}/${plain}`, { body: { role: 'admin' } })).status).toBe(200);
     expect((await owner.ask('DELETE', `${members}/${other}`)).status).toBe(204);
+  });
+
+  it('are invited anew as an Owner, or as something else, by Owners only', async () => {
+    const { browser: admin } = await member('admin');
+    const email = 'owner-to-be@example.org';
+    const { join_url } = (await invite({ email, role: 'owner' })).body;
+    expect(messageOf(await invite({ email, role: 'readonly' }, admin))).toBe(
+      'Only an Owner of the organisation may change or remove an Owner',
+    );
+    const browser = openBrowser(app);
+    const joining = { secret: secretOf(join_url), name: 'Boss', password: 'another good one' };
+    expect(messageOf(await accept(browser, joining))).toBe('ok');
   });
 
   it('are never given what the caller lacks', async () => {
@@ -246,6 +279,16 @@ describe('accounts', () => {
       'ok',
       'User not found',
     ]);
+  });
+
+  it('are not reset by an Owner whose invitation they have not accepted', async () => {
+    const email = 'free@example.org';
+    const person = await makePerson(app, { email });
+    const { join_url } = (await invite({ email, role: 'readonly' })).body;
+    expect(messageOf(await reset(owner, person))).toMatch(/^Only an administrator/);
+    const browser = await signedIn(app, person);
+    expect(messageOf(await accept(browser, { secret: secretOf(join_url) }))).toBe('ok');
+    expect(messageOf(await reset(owner, person))).toBe('ok');
   });
 
   it('that are disabled are out at once, until they are enabled again', async () => {

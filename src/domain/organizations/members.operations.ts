@@ -85,9 +85,14 @@ async function findForChange({ em, organization, grant, actor }: Granting, text:
   const id = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
   const row = await em.findOne(Member, { id, organization_id: organization.id });
   if (!row) throw new DomainError('not_found', 'Member not found');
-  if (row.role === 'owner' && !grant.owner && !actor.instance_admin)
-    throw new DomainError('forbidden', 'Only an Owner of the organisation may change or remove an Owner');
+  requireStanding({ grant, actor }, row);
   return row;
+}
+
+/** @throws DomainError `forbidden` for a member, or a person invited, whom only Owners may change */
+function requireStanding({ grant, actor }: Pick<Granting, 'grant' | 'actor'>, { role }: Member): void {
+  if (role === 'owner' && !grant.owner && !actor.instance_admin)
+    throw new DomainError('forbidden', 'Only an Owner of the organisation may change or remove an Owner');
 }
 
 /** @throws DomainError `conflict` when no Owner who has joined would be left */
@@ -146,6 +151,7 @@ export const inviteMember = organizationOperation({
     const user = await em.findOneOrFail(User, { email });
     const there = await em.findOne(Member, { organization_id: organization.id, user_id: user.id });
     if (there?.joined_at) throw fieldError('already_exists', 'email', `${email} is a member already`);
+    if (there) requireStanding(context, there);
     const row =
       there ?? em.create(Member, { organization_id: organization.id, user_id: user.id, ...granted, created_at });
     Object.assign(row, granted);

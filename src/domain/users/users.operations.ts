@@ -87,7 +87,9 @@ export const createResetLink = publicOperation({
   audit: ({ user_id }) => ({ type: 'user', id: String(user_id) }),
   async execute({ em, services, actor }, { user_id }) {
     const members = await em.find(Member, { user_id });
-    const isOwnerOfAll = members.length > 0 && members.every((row) => actor?.grantFor(row.organization_id)?.owner);
+    // An invitation that was not accepted gives no power over the account of who is invited.
+    const hasJoined = members.some((row) => row.joined_at);
+    const isOwnerOfAll = hasJoined && members.every((row) => actor?.grantFor(row.organization_id)?.owner);
     const row = actor?.instance_admin || isOwnerOfAll ? await findUser(em, user_id) : null;
     if (!row || (row.instance_admin && !actor?.instance_admin))
       throw new DomainError(
@@ -158,6 +160,12 @@ export const acceptInvitation = publicOperation({
       if (!(await tryPassword(services, row.email, address, password, row.password)).ok)
         throw new DomainError('forbidden', 'password: is not that of your account');
     } else if (row.password == null && !isSignedIn) {
+      // An invitation is in the hands of its sender, and members of one organisation are not to make administrators of the instance.
+      if (row.instance_admin)
+        throw new DomainError(
+          'forbidden',
+          'This account has no password yet: set one with the link an administrator made for it, then open the invitation again',
+        );
       if (name === undefined) throw fieldError('invalid_request', 'name', 'is required');
       const wanted = newPassword.safeParse(password ?? '');
       if (!wanted.success)

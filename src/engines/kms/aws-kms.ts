@@ -14,6 +14,8 @@ export interface AwsKmsOptions {
   key: string;
   /** Another endpoint than AWS's own. */
   url?: string;
+  /** Milliseconds one try may take; default: ten seconds. */
+  patience?: number;
 }
 
 const seconds = 1_000;
@@ -53,13 +55,20 @@ const boundTo = (context: string) => ({ portico: context });
  * Key-encryption keys in AWS KMS, which never leave it. Credentials come by the standard chain of the client; throttled and failed calls are
  * tried again with jitter, five times in all.
  */
-export function openAwsKms({ key, url }: AwsKmsOptions): Kms & { close(): void } {
+export function openAwsKms({ key, url, patience = 10 * seconds }: AwsKmsOptions): Kms & { close(): void } {
   const region = regionOf(key);
   const client = new KMSClient({
     ...(url !== undefined && { endpoint: url }),
     ...(region !== undefined && { region }),
     maxAttempts: 5,
-    requestHandler: { connectionTimeout: 3 * seconds, requestTimeout: 10 * seconds },
+    requestHandler: {
+      connectionTimeout: 3 * seconds,
+      requestTimeout: patience,
+      // Without it the client only warns, and goes on waiting.
+      throwOnRequestTimeout: true,
+      // Of an answer that has begun and does not go on.
+      socketTimeout: patience,
+    },
   });
 
   async function infoOf(id: string): Promise<KekInfo & { isUsable: boolean }> {

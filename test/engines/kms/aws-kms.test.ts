@@ -1,3 +1,5 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openAwsKms } from '../../../src/engines/kms/aws-kms.ts';
 import { startAwsKms } from './aws-server.ts';
@@ -46,6 +48,25 @@ describe('AWS KMS', () => {
     server.stop();
     expect(await fault(kms.wrap(key, 'context'))).toBe('unavailable');
     expect(await kms.health()).toMatchObject({ ok: false });
+  });
+
+  it.each([
+    ['takes requests and answers none', () => {}],
+    ['begins an answer and does not go on', (response: ServerResponse) => void response.writeHead(200).write('{')],
+  ])('is unavailable when it %s', async (_what, answer) => {
+    const silent = createServer((request, response) => {
+      request.resume();
+      answer(response);
+    });
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const kms = openAwsKms({ key: 'alias/portico', url: `http://127.0.0.1:${port}`, patience: 50 });
+    onTestFinished(() => {
+      kms.close();
+      silent.closeAllConnections();
+      silent.close();
+    });
+    expect(await fault(kms.unwrap(key, 'context'))).toBe('unavailable');
   });
 
   it('a disabled key makes it unhealthy', async () => {

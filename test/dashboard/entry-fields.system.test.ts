@@ -1,18 +1,17 @@
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { expectGoodPage, withDashboard } from '../support/dashboard.ts';
+import { describe, expect, test } from 'vitest';
+import { expectGoodPage } from '../support/dashboard.ts';
 import {
   editorReady,
   expectDiff,
   freshEntry,
   saveButton,
   saveState,
-  seedEditor,
   stored,
+  withEditor,
 } from '../support/entry-editor.ts';
 
-const dashboard = withDashboard();
-beforeAll(() => seedEditor(dashboard.app));
+const dashboard = withEditor();
 
 const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true });
 

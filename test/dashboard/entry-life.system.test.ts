@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { studio } from '../support/app.ts';
-import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';
+import { expectGoodPage, narrow } from '../support/dashboard.ts';
 import {
   editorReady,
   freshEntry,
@@ -9,13 +9,12 @@ import {
   save,
   saveButton,
   saveElsewhere,
-  seedEditor,
   stored,
   titleField,
+  withEditor,
 } from '../support/entry-editor.ts';
 
-const dashboard = withDashboard();
-beforeAll(() => seedEditor(dashboard.app));
+const dashboard = withEditor();
 
 const action = async (page: Page, name: string) => {
   await page.getByRole('button', { name: 'More actions' }).click();

@@ -1,6 +1,5 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { studio } from '../support/app.ts';
-import { withDashboard } from '../support/dashboard.ts';
 import {
   changedLines,
   editorReady,
@@ -10,14 +9,13 @@ import {
   saveButton,
   saveElsewhere,
   saveState,
-  seedEditor,
   stored,
   textBox,
   titleField,
+  withEditor,
 } from '../support/entry-editor.ts';
 
-const dashboard = withDashboard();
-beforeAll(() => seedEditor(dashboard.app));
+const dashboard = withEditor();
 
 test('text typed in the source is saved by Ctrl+S, and nothing else changes', async () => {
   const { app } = dashboard;

@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { studio } from '../support/app.ts';
 import { goodPassword } from '../support/browser.ts';
 import { makeBranch } from '../support/conflict-site.ts';
-import { withDashboard } from '../support/dashboard.ts';
 import {
   editorReady,
   freshEntry,
@@ -12,14 +11,13 @@ import {
   saveButton,
   saveElsewhere,
   saveState,
-  seedEditor,
   stored,
   textBox,
   titleField,
+  withEditor,
 } from '../support/entry-editor.ts';
 
-const dashboard = withDashboard();
-beforeAll(() => seedEditor(dashboard.app));
+const dashboard = withEditor();
 
 /** Types into title and text, and waits until this browser has both. */
 async function type(page: Page, words: string): Promise<void> {
@@ -79,6 +77,28 @@ describe('what was typed and not saved', () => {
     await page.reload();
     await editorReady(page);
     expect(await titleField(page).inputValue()).toBe('Alpha');
+  });
+
+  test('comes back where it is YAML that cannot be read yet, and is saved when it can', async () => {
+    const { app } = dashboard;
+    const page = await dashboard.open(await freshEntry(app, 'en/yaml'));
+    await editorReady(page);
+    const extra = page.getByRole('textbox', { name: 'Extra' });
+    await extra.fill('a: [1, 2');
+    await saveState(page, 'All changes saved in this browser');
+    await page.reload();
+    await page.getByText(/are back\./).waitFor();
+    expect(await extra.inputValue()).toBe('a: [1, 2');
+    await titleField(page).fill('Saved without it');
+    await saveButton(page).click();
+    await page.getByText('A field has text that cannot be read as YAML.').waitFor();
+    expect(await extra.inputValue()).toBe('a: [1, 2');
+    const before = await stored(app, 'en/yaml');
+    expect(before).toContain('title: "Saved without it"');
+    expect(before).toContain('extra: { a: 1, b: [x, y] }');
+    await extra.fill('a: [1, 2]');
+    await save(page);
+    expect(await stored(app, 'en/yaml')).toContain('extra: { a: [1, 2] }');
   });
 
   test('is merged with what others saved while the page was closed', async () => {

@@ -1,8 +1,9 @@
 /** A site whose entry has a field for every widget, and what tests of the entry's editor do with it. */
 
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { seed, studio, type TestApp } from './app.ts';
+import { type Dashboard, withDashboard } from './dashboard.ts';
 
 const config = `import { defineCollection, reference } from 'astro:content';
 import { glob } from 'astro/loaders';
@@ -85,8 +86,11 @@ export default defineConfig({ i18n: { locales: ['en', 'de'], defaultLocale: 'en'
 
 const posts = `${studio}/collections/posts`;
 
-export async function seedEditor(app: TestApp): Promise<void> {
-  await seed(app, editorFiles);
+/** Starts the dashboard with that site, for the tests of a file. */
+export function withEditor(): Dashboard {
+  const dashboard = withDashboard();
+  beforeAll(() => seed(dashboard.app, editorFiles));
+  return dashboard;
 }
 
 /** An entry of its own for a test: a copy of `full`, unless another text is given. */

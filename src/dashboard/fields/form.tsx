@@ -10,6 +10,10 @@ export interface FormStore {
   value: (pointer: string) => unknown;
   /** undefined removes it. */
   set: (pointer: string, value: unknown) => void;
+  /** Text that was typed for it and is no value; undefined: there is none. */
+  unparsed: (pointer: string) => string | undefined;
+  /** Keeps text that is no value, until one is set. */
+  setUnparsed: (pointer: string, text: string) => void;
   state: () => { isLocked: boolean; faults: ReadonlyMap<string, string>; marks: ReadonlySet<string> };
 }
 

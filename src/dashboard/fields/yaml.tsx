@@ -1,9 +1,9 @@
 import { Textarea } from '@mantine/core';
-import { useEffect, useState } from 'react';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parse, stringify } from 'yaml';
 import { same } from '../lib/json.ts';
-import { useField, type WidgetProps } from './form.tsx';
+import { useField, useForm, type WidgetProps } from './form.tsx';
 
 const write = (value: unknown): string => (value === undefined ? '' : stringify(value, { lineWidth: 0 }).trimEnd());
 
@@ -15,14 +15,15 @@ function read(text: string): { value: unknown } | { fault: string } {
   }
 }
 
-/** A value that no other widget fits, as YAML. Text that cannot be read changes nothing until it can. */
+/** A value that no other widget fits, as YAML. Text that cannot be read is kept, and changes nothing until it can. */
 export function YamlWidget({ field, pointer }: WidgetProps) {
   const { t } = useTranslation('entry');
   const { value, set, labels, isReadOnly } = useField({ field, pointer });
+  const { store } = useForm();
+  const unparsed = useSyncExternalStore(store.subscribe, () => store.unparsed(pointer));
   const [text, setText] = useState(() => write(value));
-  const current = read(text);
-  const shown = 'value' in current ? current.value : undefined;
-  const isOther = 'value' in current && !same(shown, value);
+  const current = read(unparsed ?? text);
+  const isOther = 'value' in current && !same(current.value, value);
   // Changed from elsewhere, as by a merge.
   useEffect(() => {
     if (isOther) setText(write(value));
@@ -32,11 +33,13 @@ export function YamlWidget({ field, pointer }: WidgetProps) {
     <Textarea
       {...labels}
       error={fault ?? labels.error}
-      value={text}
+      value={unparsed ?? text}
       onChange={(event) => {
-        const next = read(event.currentTarget.value);
-        setText(event.currentTarget.value);
-        if ('value' in next) set(next.value);
+        const typed = event.currentTarget.value;
+        const next = read(typed);
+        if ('fault' in next) return store.setUnparsed(pointer, typed);
+        setText(typed);
+        set(next.value);
       }}
       autosize
       minRows={2}

@@ -28,6 +28,8 @@ export interface LocalDraft extends Version {
   /** Blob that was edited; null for an entry that is not made yet. */
   base_sha: string | null;
   base: Version;
+  /** Fields by their pointers, with text that is no value yet, such as YAML in the midst of being typed; drafts of before have none. */
+  unparsed?: [pointer: string, text: string][];
   /** Slug that is wanted, of an entry that is not made yet. */
   slug: string | null;
   /** Milliseconds since 1970. */

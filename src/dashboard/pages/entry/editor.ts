@@ -59,6 +59,8 @@ export class Editor {
   /** Versions that were edited before: an answer that is late brings none of them back. */
   readonly #past = new Set<string>();
   #fields: Fields;
+  /** Text of fields that is no value yet, by pointer. */
+  #unparsed: ReadonlyMap<string, string> = new Map();
   #text: string;
   #view: TextView | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
@@ -116,12 +118,36 @@ export class Editor {
   }
 
   set(pointer: string, value: unknown): void {
-    if (same(this.value(pointer), value)) return;
+    const hadUnparsed = this.#dropUnparsed(pointer);
+    if (!hadUnparsed && same(this.value(pointer), value)) return;
     this.#fields = withValue(this.#fields, pointer, value);
     const { faults } = this.#state;
     const rest = [...faults].filter(([at]) => at !== pointer && !at.startsWith(`${pointer}/`));
     this.update(rest.length < faults.size ? { faults: new Map(rest) } : {});
     this.#schedule();
+  }
+
+  unparsed(pointer: string): string | undefined {
+    return this.#unparsed.get(pointer);
+  }
+
+  get hasUnparsed(): boolean {
+    return this.#unparsed.size > 0;
+  }
+
+  /** Keeps text of a field that is no value: the field stays as it was until a value is set. */
+  setUnparsed(pointer: string, text: string): void {
+    this.#unparsed = new Map(this.#unparsed).set(pointer, text);
+    this.update({});
+    this.#schedule();
+  }
+
+  /** Text at a pointer and below it is none any more where the value is another. @returns whether there was any */
+  #dropUnparsed(pointer: string): boolean {
+    const rest = [...this.#unparsed].filter(([at]) => at !== pointer && !at.startsWith(`${pointer}/`));
+    if (rest.length === this.#unparsed.size) return false;
+    this.#unparsed = new Map(rest);
+    return true;
   }
 
   setSlug(slug: string): void {
@@ -150,7 +176,7 @@ export class Editor {
 
   /** Whether something would have to be saved. */
   isChanged(): boolean {
-    return this.sha === null || changeOf(this.base, this.content()) !== null;
+    return this.sha === null || this.hasUnparsed || changeOf(this.base, this.content()) !== null;
   }
 
   /** Writes what was typed to the local draft now. Writes follow each other in the order they begin in. */
@@ -182,15 +208,17 @@ export class Editor {
   #draft(): LocalDraft | null {
     const content = this.content();
     const isNew = this.sha === null && (Object.keys(content.fields).length > 0 || content.body !== '');
-    if (!isNew && changeOf(this.base, content) === null) return null;
+    if (!isNew && !this.hasUnparsed && changeOf(this.base, content) === null) return null;
     const { base } = this;
-    const size = 2 * (content.body.length + base.body.length + (content.raw?.length ?? 0)) + 4096;
+    const unparsed = [...this.#unparsed.values()].join('').length;
+    const size = 2 * (content.body.length + base.body.length + (content.raw?.length ?? 0) + unparsed) + 4096;
     return {
       base_sha: this.sha,
       base: { fields: base.fields, text: base.body, raw: base.raw },
       fields: content.fields,
       text: content.body,
       raw: content.raw,
+      unparsed: [...this.#unparsed],
       slug: this.#state.slug,
       at: Date.now(),
       size,
@@ -200,6 +228,7 @@ export class Editor {
   /** Shows other content, in place of what is shown. */
   show(content: Content): void {
     this.#fields = content.fields;
+    this.#unparsed = new Map();
     this.#replaceText(content.raw ?? content.body);
     this.update({});
     this.#schedule();
@@ -257,6 +286,7 @@ export class Editor {
     this.sha = draft.base_sha;
     this.base = { fields: draft.base.fields, body: draft.base.text, raw: draft.base.raw };
     this.#fields = draft.fields;
+    this.#unparsed = new Map(draft.unparsed);
     this.#replaceText(draft.raw ?? draft.text);
     this.update({ keeping: 'kept', ...(draft.slug !== null && { slug: draft.slug }) });
   }

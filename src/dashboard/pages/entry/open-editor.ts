@@ -49,7 +49,7 @@ export async function openEditor(
   editor.restore(draft);
   if (draft.base_sha === stored.sha) return { editor, restored: 'restored', at };
   const [base, mine] = [editor.base, editor.content()];
-  if (changeOf(base, mine) === null) {
+  if (changeOf(base, mine) === null && !editor.hasUnparsed) {
     await editor.discard(stored.sha, stored.content);
     return { editor, restored: 'none', at: null };
   }
@@ -59,7 +59,8 @@ export async function openEditor(
     return { editor, restored: 'behind', at };
   }
   editor.rebaseOn(stored.sha, stored.content, merged);
-  return { editor, restored: changeOf(stored.content, merged.content) === null ? 'none' : 'merged', at };
+  const isAsStored = changeOf(stored.content, merged.content) === null && !editor.hasUnparsed;
+  return { editor, restored: isAsStored ? 'none' : 'merged', at };
 }
 
 /** Takes in a version that somebody else saved while the entry is open. @returns whether it could be */

@@ -164,6 +164,9 @@ const newEntry = createRoute({
   path: '/new/$collection',
   // An entry it is a copy of, and the slug that is proposed for it.
   validateSearch: z.object({ from: z.optional(z.string()), slug: z.optional(z.string()) }),
+  loaderDeps: ({ search: { draft } }) => ({ draft }),
+  loader: ({ params: { collection, ...where }, deps: { draft } }) =>
+    prefetch(entryQuery({ ...where, draft }, collection, undefined)),
   component: part(() => import('./pages/entry/new-entry-page.tsx'), 'NewEntryPage'),
 });
 const media = createRoute({

@@ -1,4 +1,5 @@
-import { beforeAll, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { studio } from '../support/app.ts';
 import { commitTo, post, seedPosts } from '../support/conflict-site.ts';
 import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';
@@ -7,6 +8,11 @@ const dashboard = withDashboard();
 const media = '/p/acme/site/media';
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+/** Two pixels wide and high. */
+const otherPng = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGMQaCgAIgYIBQAajgQBccCw/QAAAABJRU5ErkJggg==',
   'base64',
 );
 const picture = (name: string) => ({ name, mimeType: 'image/png', buffer: png });
@@ -77,6 +83,79 @@ test('an upload that is cut off says so in the tray, and is tried again there', 
   await page.getByRole('button', { name: /tasks? (is|are) running/ }).click();
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('button', { name: /cut\.png/ }).waitFor();
+});
+
+describe('where the branch takes changes only from drafts', () => {
+  const protect = (require_pull: boolean) =>
+    dashboard.app.ask('PATCH', `${studio}/repository`, {
+      body: { require_pull, protected_branches: require_pull ? ['main'] : [] },
+    });
+  const paths = async (branch: string) => {
+    const { body } = await dashboard.app.ask(
+      'GET',
+      `${studio}/media?recursive=true&branch=${encodeURIComponent(branch)}`,
+    );
+    return (body as { path: string }[]).map(({ path }) => path);
+  };
+  const draftOf = async (page: Page) => {
+    await page.waitForURL(/draft=draft/);
+    return new URL(page.url()).searchParams.get('draft') ?? '';
+  };
+
+  beforeAll(async () => {
+    const markdown = post({ title: 'Kept', cover: '/images/kept.png' });
+    await commitTo(dashboard.app, 'main', { 'public/images/kept.png': png, 'content/posts/kept.md': markdown });
+    await protect(true);
+  });
+  afterAll(() => protect(false));
+
+  test('uploads begin one draft together, and the page goes on in it', async () => {
+    const page = await dashboard.open(`${media}?path=public%2Fimages`);
+    await page.getByRole('button', { name: /^kept\.png/ }).waitFor();
+    await page.setInputFiles('input[type=file]', [picture('three.png'), picture('four.png')]);
+    const draft = await draftOf(page);
+    await page.getByText(`It is in the draft ${draft}`).waitFor();
+    await page.getByRole('button', { name: /^three\.png/ }).waitFor();
+    await page.getByRole('button', { name: /^four\.png/ }).waitFor();
+    expect(await paths(draft)).toEqual(expect.arrayContaining(['public/images/three.png', 'public/images/four.png']));
+    expect(await paths('main')).not.toContain('public/images/three.png');
+    await page.getByRole('button', { name: /^three\.png/ }).click();
+    await page
+      .locator('input[type=file]')
+      .last()
+      .setInputFiles({ ...picture('x.png'), buffer: otherPng });
+    await page.getByRole('dialog').getByText('2 × 2').waitFor();
+    await dashboard.app.ask('DELETE', `${studio}/branches/${draft}`);
+  });
+
+  test('a file gets another name in a draft, with the entries that use it', async () => {
+    const page = await dashboard.open(`${media}?path=public%2Fimages`);
+    await page.getByRole('button', { name: /^kept\.png/ }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('named.png');
+    await page.getByRole('button', { name: 'Rename' }).click();
+    const draft = await draftOf(page);
+    await page.getByRole('button', { name: /^named\.png/ }).waitFor();
+    const entry = `${studio}/collections/posts/kept?branch=`;
+    expect((await dashboard.app.ask('GET', entry + draft)).body.frontmatter.cover).toBe('/images/named.png');
+    expect((await dashboard.app.ask('GET', `${entry}main`)).body.frontmatter.cover).toBe('/images/kept.png');
+  });
+
+  test('a file is deleted in a draft, and comes back there', async () => {
+    const page = await dashboard.open(`${media}?path=public%2Fimages`);
+    const item = page.getByRole('button', { name: /^kept\.png/ });
+    await item.click();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete kept.png?' });
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByRole('button', { name: 'Delete all the same' }).click();
+    const draft = await draftOf(page);
+    await item.waitFor({ state: 'detached' });
+    expect(await paths('main')).toContain('public/images/kept.png');
+    expect(await paths(draft)).not.toContain('public/images/kept.png');
+    await page.getByRole('button', { name: 'Bring back' }).click();
+    await item.waitFor();
+    expect(await paths(draft)).toContain('public/images/kept.png');
+  });
 });
 
 test('an empty site says what to do first', async () => {

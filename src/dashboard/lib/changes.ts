@@ -1,6 +1,6 @@
-/** Several entries changed by one commit: on the branch one works on, or where that takes no commits, in a draft that is begun for it. */
-import type { ChangedFragment, CommitChangesMutation } from '../documents.ts';
-import { CommitChanges, EntryBefore, SaveChangesToDraft } from '../documents.ts';
+/** Entries and files changed by one commit: on the branch one works on, or where that takes no commits, in a draft that is begun for it. */
+import type { ChangedFragment, CommitChangesMutation, EditedBranchFragment } from '../documents.ts';
+import { CommitChanges, EntryBefore, SaveChangesToDraft, type SaveToDraftInput } from '../documents.ts';
 import { client } from './client.ts';
 import { send } from './command.ts';
 import { type Fault, faultOf } from './faults.ts';
@@ -12,7 +12,12 @@ interface EntryAt {
   slug: string;
 }
 
-/** One change of an entry, as `commitChanges` takes it. */
+/** One change of a file, as `commitChanges` takes it. */
+export type MediaAction =
+  | { op: 'upload_media'; path: string; content: string }
+  | { op: 'delete_media'; path: string; sha: string; force?: boolean };
+
+/** One change of an entry. */
 export type ChangeAction = EntryAt &
   (
     | { op: 'update'; frontmatter?: Record<string, unknown>; unset?: string[]; raw?: string; sha?: string }
@@ -21,23 +26,26 @@ export type ChangeAction = EntryAt &
     | { op: 'create'; path: string; raw: string }
   );
 
-/** Changes as they were committed; what `undoChanges` needs. */
-export interface Committed {
+/** A commit of changes. */
+export interface Committed<Action = ChangeAction> {
   place: Place;
   /** Branch of the draft that was begun for them; null: they are where one works. */
   begun: string | null;
+  sha: string;
   /** Commit before them. */
   parent: string;
-  actions: readonly ChangeAction[];
+  actions: readonly Action[];
   results: readonly ChangedFragment[];
 }
 
-export type ChangesOutcome = { committed: Committed | null; fault: null } | { committed: null; fault: Fault };
+export type ChangesOutcome<Action = ChangeAction> =
+  | { committed: Committed<Action> | null; fault: null }
+  | { committed: null; fault: Fault };
 
 /** What shows entries is read anew. */
-const shown = { additionalTypenames: ['Collection', 'EntryConnection'] };
+const shown = { additionalTypenames: ['Collection', 'EntryConnection', 'MediaConnection'] };
 
-const refused = (fault: Fault): ChangesOutcome => ({ committed: null, fault });
+const refused = (fault: Fault): { committed: null; fault: Fault } => ({ committed: null, fault });
 
 const conflict = (): Fault => ({
   code: 'CONFLICT',
@@ -49,30 +57,40 @@ const conflict = (): Fault => ({
 
 type Answer = Pick<NonNullable<CommitChangesMutation['commitChanges']>, 'commit' | 'results' | 'conflicts'>;
 
-function outcomeOf(
+function outcomeOf<Action>(
   place: Place,
-  actions: readonly ChangeAction[],
+  actions: readonly Action[],
   answer: Answer | null | undefined,
   begun: string | null,
-): ChangesOutcome {
+): ChangesOutcome<Action> {
   if (!answer || answer.conflicts?.length) return refused(conflict());
-  const parent = answer.commit?.parents[0];
-  if (parent === undefined) return { committed: null, fault: null };
-  return { committed: { place, begun, parent, actions, results: answer.results }, fault: null };
+  const { sha, parents: [parent] = [] } = answer.commit ?? {};
+  if (sha === undefined || parent === undefined) return { committed: null, fault: null };
+  return { committed: { place, begun, sha, parent, actions, results: answer.results }, fault: null };
 }
 
+/** Whether a change begins a draft: the branch takes changes only from others. */
+export const opensDraft = (branch: EditedBranchFragment | null): boolean =>
+  branch !== null && !branch.can_commit.allowed && branch.can_commit.reason === 'branch_protected';
+
+/** Begins a draft with changes. */
+export const beginDraft = ({ organization, project }: Place, input: SaveToDraftInput) =>
+  send(SaveChangesToDraft, { organization, project, input }, shown);
+
 /**
- * Commits changes of at most 100 entries.
+ * Commits at most 100 changes.
  * @param title of a draft that is begun for them
+ * @param message of the commit; without it the server says what it does
  * @returns null when nothing is otherwise than before
  */
-export async function commitChanges(
+export async function commitChanges<Action extends ChangeAction | MediaAction>(
   place: Place,
-  actions: readonly ChangeAction[],
+  actions: readonly Action[],
   title: string,
-): Promise<ChangesOutcome> {
+  message?: string,
+): Promise<ChangesOutcome<Action>> {
   const { organization, project, draft: branch } = place;
-  const input = { actions: [...actions] };
+  const input = { actions: [...actions], message: message ?? null };
   const direct = await send(
     CommitChanges,
     { organization, project, input: { ...input, branch: branch ?? null } },
@@ -80,8 +98,7 @@ export async function commitChanges(
   );
   if (!direct.fault) return outcomeOf(place, actions, direct.data.commitChanges, null);
   if (direct.fault.reason !== 'branch_protected') return refused(direct.fault);
-  const base = branch ?? null;
-  const drafted = await send(SaveChangesToDraft, { organization, project, input: { ...input, base, title } }, shown);
+  const drafted = await beginDraft(place, { ...input, base: branch ?? null, title });
   if (drafted.fault) return refused(drafted.fault);
   const saved = drafted.data.saveToDraft;
   return outcomeOf(place, actions, saved, saved?.branch?.name ?? null);

@@ -1,3 +1,6 @@
+/** Files stored in the content: on the branch one works on, or where that takes no commits, in a draft that is begun with them. */
+import { FindMedia } from '../documents.ts';
+import { client } from './client.ts';
 import { i18n } from './i18n.ts';
 import { type StoredFile, studioPath } from './media.ts';
 import type { Place } from './place.ts';
@@ -6,22 +9,40 @@ import { startTask } from './tasks.ts';
 
 interface Reply {
   status: number;
-  body: { message?: string; path?: string; public_path?: string };
+  body: {
+    message?: string;
+    path?: string;
+    public_path?: string;
+    branch?: { name: string } | null;
+    results?: { path: string }[];
+  };
 }
 
-/** Sends a file with its progress, which `fetch` does not tell. */
-function post(address: string, form: FormData, report: (share: number) => void, signal: AbortSignal): Promise<Reply> {
+/** Sends a file with its progress, which `fetch` does not tell; a string is JSON. */
+function post(
+  address: string,
+  body: FormData | string,
+  report: (share: number) => void,
+  signal: AbortSignal,
+): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const request = new XMLHttpRequest();
   request.open('POST', address);
+  if (typeof body === 'string') request.setRequestHeader('Content-Type', 'application/json');
   request.responseType = 'json';
   request.upload.onprogress = ({ loaded, total }) => report(loaded / total);
   request.onload = () => resolve({ status: request.status, body: request.response ?? {} });
   request.onerror = () => reject(new Error(i18n.t('faults:NETWORK')));
   request.onabort = () => reject(new DOMException('', 'AbortError'));
   signal.addEventListener('abort', () => request.abort());
-  request.send(form);
+  request.send(body);
   return promise;
+}
+
+/** Where files are stored. */
+interface UploadPlace extends Place {
+  /** The branch takes changes only from others: the file begins a draft. */
+  opensDraft: boolean;
 }
 
 interface Upload {
@@ -32,7 +53,10 @@ interface Upload {
   replaced?: { name: string; sha: string };
 }
 
-function formOf({ file, directory, replaced }: Upload, draft: string | undefined): FormData {
+const fileName = ({ file, replaced }: Upload): string => replaced?.name ?? file.name;
+
+function formOf(upload: Upload, draft: string | undefined): FormData {
+  const { file, directory, replaced } = upload;
   const form = new FormData();
   if (draft !== undefined) form.set('branch', draft);
   form.set('path', directory);
@@ -40,30 +64,72 @@ function formOf({ file, directory, replaced }: Upload, draft: string | undefined
     form.set('overwrite', 'true');
     form.set('sha', replaced.sha);
   } else form.set('rename', 'true');
-  form.set('file', file, replaced?.name ?? file.name);
+  form.set('file', file, fileName(upload));
   return form;
+}
+
+/** A file as base64, which JSON can hold. */
+export async function base64Of(file: Blob): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const reader = new FileReader();
+  reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,/, ''));
+  reader.onerror = () => reject(reader.error ?? new Error());
+  reader.readAsDataURL(file);
+  return promise;
+}
+
+/** The body that begins a draft with the file. */
+async function draftOf(upload: Upload, base: string | undefined): Promise<string> {
+  const { file, directory, replaced } = upload;
+  const name = fileName(upload);
+  const path = directory === '' ? name : `${directory}/${name}`;
+  const how = replaced ? { overwrite: true, sha: replaced.sha } : { rename: true };
+  const actions = [{ op: 'upload_media', path, content: await base64Of(file), ...how }];
+  return JSON.stringify({ actions, title: name, ...(base !== undefined && { base }) });
+}
+
+/** Address the site uses for a file, when it has one. */
+async function publicPath({ organization, project }: Place, branch: string, path: string): Promise<string | null> {
+  const variables = { organization, project, branch, q: path, type: null, after: null };
+  const { data } = await client.query(FindMedia, variables, { requestPolicy: 'network-only' }).toPromise();
+  return data?.project?.studio?.media?.nodes.find((file) => file.path === path)?.public_path ?? null;
+}
+
+/** A file as it was stored. */
+export interface Uploaded extends StoredFile {
+  /** Branch of the draft that was begun with it; null: it is where one works. */
+  begun: string | null;
 }
 
 /**
  * Stores a file in the content; the tray shows its progress, cancels it, and tries it again when it failed.
+ * @param place it may be known only when another upload has ended
  * @returns null when it was cancelled. @throws Error with the reason, for a person
  */
-export async function uploadFile(place: Place, upload: Upload): Promise<StoredFile | null> {
-  const { file } = upload;
-  const { promise, resolve, reject } = Promise.withResolvers<StoredFile | null>();
+export async function uploadFile(place: UploadPlace | Promise<UploadPlace>, upload: Upload): Promise<Uploaded | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uploaded | null>();
   void startTask({
-    title: i18n.t('common:uploading', { name: file.name }),
+    title: i18n.t('common:uploading', { name: upload.file.name }),
     isRepeatable: true,
     run: async (report, signal) => {
-      try {
+      const send = async (address: string, body: FormData | string): Promise<Reply> => {
         for (;;) {
-          const form = formOf(upload, place.draft);
-          const { status, body } = await post(`${studioPath(place)}/media`, form, report, signal);
-          if (status === 401 && (await requestProof('session'))) continue;
-          if (status >= 300 || body.path === undefined) throw new Error(body.message ?? i18n.t('faults:NETWORK'));
-          resolve({ path: body.path, public_path: body.public_path ?? null });
-          return undefined;
+          signal.throwIfAborted();
+          const reply = await post(address, body, report, signal);
+          if (reply.status !== 401 || !(await requestProof('session'))) return reply;
         }
+      };
+      try {
+        const at = await place;
+        const { status, body } = at.opensDraft
+          ? await send(`${studioPath(at)}/drafts`, await draftOf(upload, at.draft))
+          : await send(`${studioPath(at)}/media`, formOf(upload, at.draft));
+        const path = at.opensDraft ? body.results?.[0]?.path : body.path;
+        if (status >= 300 || path === undefined) throw new Error(body.message ?? i18n.t('faults:NETWORK'));
+        const begun = body.branch?.name ?? null;
+        const address = begun === null ? (body.public_path ?? null) : await publicPath(at, begun, path);
+        resolve({ path, public_path: address, begun });
+        return undefined;
       } catch (error) {
         if (signal.aborted) resolve(null);
         else reject(error);

@@ -44,6 +44,7 @@ export default {
   check_error: 'Fehler',
   check_warning: 'Warnung',
   uploading: '{{name}} wird hochgeladen',
+  in_draft: 'Es steht im Entwurf {{branch}}, der dafür begonnen wurde.',
   commit: 'Der Commit {{sha}} in git',
   value_none: 'nicht vorhanden',
   value_empty: 'leer',

@@ -96,7 +96,6 @@ export default {
   deleted_one: '{{count}} Eintrag wurde gelöscht',
   deleted_other: '{{count}} Einträge wurden gelöscht',
   nothing_changed: 'Alles war schon so',
-  in_draft: 'Es steht im Entwurf {{branch}}, der dafür begonnen wurde.',
   undone: 'Die Änderung wurde zurückgenommen',
   conflict: 'Jemand anders hat dieselben Einträge geändert. Sehen Sie sie noch einmal an und wiederholen Sie es dann.',
 };

@@ -62,6 +62,7 @@ export default {
   zone_of: 'Zeitzone von {{label}}',
   zone_none: 'keine Zone',
   tags_hint: 'Schreiben und Enter drücken',
+  unparsed_kept: 'Ein Feld enthält Text, der nicht als YAML gelesen werden kann. Er bleibt in diesem Browser.',
   yaml_fault: 'Das ist kein YAML: {{reason}}. Es wird übernommen, sobald es das ist.',
   remove_of: '{{label}} entfernen',
   remove: 'Entfernen',

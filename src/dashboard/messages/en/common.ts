@@ -44,6 +44,7 @@ export default {
   check_error: 'Error',
   check_warning: 'Warning',
   uploading: 'Uploading {{name}}',
+  in_draft: 'It is in the draft {{branch}}, which was begun for it.',
   commit: 'The commit {{sha}} in git',
   value_none: 'not there',
   value_empty: 'empty',

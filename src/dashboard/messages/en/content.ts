@@ -96,7 +96,6 @@ export default {
   deleted_one: '{{count}} entry was deleted',
   deleted_other: '{{count}} entries were deleted',
   nothing_changed: 'All of it was so already',
-  in_draft: 'It is in the draft {{branch}}, which was begun for it.',
   undone: 'The change was taken back',
   conflict: 'Somebody else changed the same entries. Look at them again, then repeat it.',
 };

@@ -58,6 +58,7 @@ export default {
   zone_of: 'Time zone of {{label}}',
   zone_none: 'no zone',
   tags_hint: 'Type and press Enter',
+  unparsed_kept: 'A field has text that cannot be read as YAML. It is kept in this browser.',
   yaml_fault: 'This is no YAML: {{reason}}. It is taken up once it is.',
   remove_of: 'Remove {{label}}',
   remove: 'Remove',

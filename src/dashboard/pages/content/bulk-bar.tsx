@@ -63,7 +63,7 @@ export function BulkBar({ place, collection, fields, selection, onClear }: BulkB
       title: message,
       message: (
         <>
-          {committed.begun !== null && <p>{t('in_draft', { branch: committed.begun })}</p>}
+          {committed.begun !== null && <p>{t('common:in_draft', { branch: committed.begun })}</p>}
           <Button size="compact-sm" variant="default" onClick={() => void undo(committed, id)}>
             {t('common:undo')}
           </Button>

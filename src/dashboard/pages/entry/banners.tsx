@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import { type ReactNode, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { EntryBranchFragment, EntryPageQuery } from '../../documents.ts';
+import type { EditedBranchFragment, EntryPageQuery } from '../../documents.ts';
 import { useFormats } from '../../lib/format.ts';
 import classes from './banners.module.css';
 import type { OpenedEditor } from './open-editor.ts';
@@ -41,7 +41,7 @@ function BannerButton({ label, onClick, isQuiet = false }: Action) {
 interface BannersProps {
   opened: OpenedEditor;
   /** null: the draft is gone. */
-  branch: EntryBranchFragment | null;
+  branch: EditedBranchFragment | null;
   slug: string | null;
   /** There is no such entry any more. */
   isGone: boolean;

@@ -1,6 +1,6 @@
 import { useParams } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import type { EntryBranchFragment, EntryPageQuery } from '../../documents.ts';
+import type { EditedBranchFragment, EntryPageQuery } from '../../documents.ts';
 import { entryTopic, useLive } from '../../lib/live.ts';
 import type { DraftKey } from '../../lib/local-drafts.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
@@ -16,8 +16,8 @@ type Studio = NonNullable<NonNullable<EntryPageQuery['project']>['studio']>;
 
 interface Answer {
   /** null: the draft is gone. */
-  branch: EntryBranchFragment | null;
-  published: EntryBranchFragment | null;
+  branch: EditedBranchFragment | null;
+  published: EditedBranchFragment | null;
   entry: NonNullable<Studio['entry']> | null;
   collection: Studio['collection'];
 }

@@ -6,15 +6,15 @@ import type { AnyVariables, TypedDocumentNode } from '@urql/core';
 import {
   BringBackEntry,
   CreateEntry,
+  type EditedBranchFragment,
   EntryAtVersion,
-  type EntryBranchFragment,
   type EntryContentFragment,
   type FileConflictFragment,
   RemoveEntry,
   type ResolutionInput,
   SaveEntry,
-  SaveEntryToDraft,
 } from '../../documents.ts';
+import { beginDraft, opensDraft } from '../../lib/changes.ts';
 import { client } from '../../lib/client.ts';
 import { send } from '../../lib/command.ts';
 import { type Fault, faultOf } from '../../lib/faults.ts';
@@ -32,7 +32,7 @@ export interface Target {
   /** It was deleted; a save makes it again. */
   isGone: boolean;
   /** The branch that is edited; null when it is gone. */
-  branch: EntryBranchFragment | null;
+  branch: EditedBranchFragment | null;
   /** Name for a draft that the save begins. */
   title: string;
 }
@@ -127,20 +127,15 @@ const refused = (editor: Editor, fault: Fault): Saved => {
  * Does what is wanted in a draft that begins with it.
  * @param isContent it is done once for the same content: a repetition whose first answer was lost gets that answer
  */
-async function beginDraft(
-  { place: { organization, project }, branch, title }: Target,
-  action: object,
-  { isContent = false } = {},
-) {
+async function toDraft({ place, branch, title }: Target, action: object, { isContent = false } = {}) {
   const input = { base: branch?.name ?? null, title, actions: [action] };
-  const sent = isContent ? { ...input, idempotency_key: keyFor(input) } : input;
-  const { data, fault } = await run(SaveEntryToDraft, { organization, project, input: sent });
+  const { data, fault } = await beginDraft(place, isContent ? { ...input, idempotency_key: keyFor(input) } : input);
   return fault ? { saved: null, fault } : { saved: data.saveToDraft, fault: null };
 }
 
 async function saveToDraft(editor: Editor, target: Target, sent: Content, action: object): Promise<Saved> {
   const { place, collection } = target;
-  const { saved, fault } = await beginDraft(target, action, { isContent: true });
+  const { saved, fault } = await toDraft(target, action, { isContent: true });
   if (fault) return refused(editor, fault);
   const [conflict] = saved?.conflicts ?? [];
   if (conflict) return { kind: 'clash', clash: { conflict, sent } };
@@ -154,12 +149,8 @@ async function saveToDraft(editor: Editor, target: Target, sent: Content, action
   return { kind: 'saved', slug, draft, wasMerged };
 }
 
-/** Whether a save begins a draft: the branch takes changes only from others. */
-export const opensDraft = (branch: EntryBranchFragment | null): boolean =>
-  branch !== null && !branch.can_commit.allowed && branch.can_commit.reason === 'branch_protected';
-
 /** Why nothing can be saved at all; null when it can. */
-function refusalOf(branch: EntryBranchFragment | null): Fault | null {
+function refusalOf(branch: EditedBranchFragment | null): Fault | null {
   const fault = { code: 'FORBIDDEN', reason: '', fields: new Map(), details: {} };
   if (branch === null) return { ...fault, code: 'NOT_FOUND', message: i18n.t('entry:branch_gone') };
   const { allowed, reason, message } = branch.can_commit;
@@ -239,7 +230,7 @@ export async function renameEntry(editor: Editor, target: Target, to: string): P
   const { sha } = editor;
   if (opensDraft(branch)) {
     const action = { op: 'move', collection, slug, to, sha };
-    const { saved, fault } = await beginDraft(target, action);
+    const { saved, fault } = await toDraft(target, action);
     if (fault) return { fault };
     const draft = saved?.branch?.name ?? null;
     await editor.moveTo({ ...editor.key, branch: draft ?? editor.key.branch, entry: `${collection}/${to}` });
@@ -268,7 +259,7 @@ export async function deleteEntry(editor: Editor, target: Target, force: boolean
   const { sha } = editor;
   let deleted: Deleted;
   if (opensDraft(branch)) {
-    const { saved, fault } = await beginDraft(target, { op: 'delete', collection, slug, sha, force });
+    const { saved, fault } = await toDraft(target, { op: 'delete', collection, slug, sha, force });
     if (fault) return { fault };
     deleted = { commit: null, draft: saved?.branch?.name ?? null };
   } else {

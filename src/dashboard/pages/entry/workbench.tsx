@@ -5,8 +5,9 @@ import { notifications } from '@mantine/notifications';
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { EntryBranchFragment, EntryPageQuery, ResolutionInput } from '../../documents.ts';
+import type { EditedBranchFragment, EntryPageQuery, ResolutionInput } from '../../documents.ts';
 import type { FormPlace } from '../../fields/form.tsx';
+import { opensDraft } from '../../lib/changes.ts';
 import type { Fault } from '../../lib/faults.ts';
 import type { Place } from '../../lib/place.ts';
 import { uploadFile } from '../../lib/upload.ts';
@@ -18,9 +19,8 @@ import classes from './entry.module.css';
 import { EntryForm } from './form.tsx';
 import { EntryHeader } from './header.tsx';
 import type { OpenedEditor } from './open-editor.ts';
-import { type Clash, type Deleted, opensDraft, type Saved, saveEntry, type Target, undeleteEntry } from './save.ts';
+import { type Clash, type Deleted, type Saved, saveEntry, type Target, undeleteEntry } from './save.ts';
 import { SlugField } from './slug-field.tsx';
-import { uploadToDraft } from './upload-to-draft.ts';
 
 const Versions = lazy(async () => ({ default: (await import('./versions.tsx')).Versions }));
 const References = lazy(async () => ({ default: (await import('./references.tsx')).References }));
@@ -38,8 +38,8 @@ interface WorkbenchProps {
   collection: string;
   slug: string | null;
   /** null: the draft is gone. */
-  branch: EntryBranchFragment | null;
-  published: EntryBranchFragment | null;
+  branch: EditedBranchFragment | null;
+  published: EditedBranchFragment | null;
   /** There is no such entry any more. */
   isGone: boolean;
   schema: NonNullable<Studio['collection']>['schema'];
@@ -99,6 +99,7 @@ export function Workbench(props: WorkbenchProps) {
   const settle = (saved: Saved) => {
     setFault(null);
     setClash(null);
+    if (editor.hasUnparsed && saved.kind !== 'clash') setTab('fields');
     if (saved.kind === 'fault') {
       setFault(saved.fault);
       if (saved.fault.code === 'NOT_FOUND') refresh();
@@ -109,12 +110,13 @@ export function Workbench(props: WorkbenchProps) {
       props.dismissNews();
       if (saved.draft !== null || saved.slug !== slug) show(saved.slug, saved.draft);
       notifications.show({
+        title: editor.hasUnparsed && t('unparsed_kept'),
         message:
           saved.draft !== null
             ? t('saved_to_draft', { draft: saved.draft })
             : t(saved.wasMerged ? 'saved_merged' : 'saved'),
       });
-    }
+    } else if (editor.hasUnparsed) notifications.show({ message: t('unparsed_kept') });
   };
   const save = async (resolution?: { clash: Clash; input: ResolutionInput }) => {
     if (editor.state().isSaving || editor.state().isLocked) return;
@@ -183,11 +185,13 @@ export function Workbench(props: WorkbenchProps) {
       mediaPath: schema?.media_path ?? null,
       upload: async (file, directory) => {
         if (!branch) throw new Error(t('branch_gone'));
-        const at = { organization, project, draft: branch.name };
-        if (!opensDraft(branch)) return uploadFile(at, { file, directory });
-        const { draft, ...added } = await uploadToDraft(at, branch, file, directory);
-        await editor.moveTo({ ...editor.key, branch: draft });
-        navigate({ to: '.', search: (before) => ({ ...before, draft }), replace: true });
+        const at = { organization, project, draft: branch.name, opensDraft: opensDraft(branch) };
+        const added = await uploadFile(at, { file, directory });
+        const draft = added?.begun ?? null;
+        if (draft !== null) {
+          await editor.moveTo({ ...editor.key, branch: draft });
+          navigate({ to: '.', search: (before) => ({ ...before, draft }), replace: true });
+        }
         return added;
       },
     }),

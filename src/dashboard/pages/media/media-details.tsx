@@ -4,8 +4,9 @@ import { notifications } from '@mantine/notifications';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { BringBackMedia, DeleteMediaFile, type MediaItemFragment } from '../../documents.ts';
-import { send, useCommand } from '../../lib/command.ts';
+import { BringBackMedia, type MediaItemFragment } from '../../documents.ts';
+import { type Committed, commitChanges, type MediaAction } from '../../lib/changes.ts';
+import { send } from '../../lib/command.ts';
 import type { Fault } from '../../lib/faults.ts';
 import { useFormats } from '../../lib/format.ts';
 import { directoryOf, fileAddress } from '../../lib/media.ts';
@@ -22,13 +23,16 @@ import { referrersOf, renameMedia } from './rename-media.ts';
 interface MediaDetailsProps {
   item: MediaItemFragment;
   place: Place;
-  refresh: () => void;
+  /** A change begins a draft. */
+  opensDraft: boolean;
+  /** @param begun branch of the draft that was begun with the change; null: the change is where one works */
+  onChanged: (begun: string | null) => void;
   onClose: () => void;
 }
 
 /** Another name for a file; entries that name it are changed with it. */
-function Rename({ item, place, refresh, onClose }: MediaDetailsProps) {
-  const { t } = useTranslation('media');
+function Rename({ item, place, onChanged, onClose }: MediaDetailsProps) {
+  const { t } = useTranslation(['media', 'common']);
   const [name, setName] = useState(item.name);
   const [isRunning, setRunning] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
@@ -37,12 +41,16 @@ function Rename({ item, place, refresh, onClose }: MediaDetailsProps) {
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setRunning(true);
-    const found = await renameMedia(place, item, stored);
+    const { committed, fault } = await renameMedia(place, item, stored);
     setRunning(false);
-    setFault(found);
-    if (found) return;
-    notifications.show({ message: t('renamed', { name: stored }) });
-    refresh();
+    setFault(fault);
+    if (fault) return;
+    const begun = committed?.begun ?? null;
+    notifications.show({
+      title: t('renamed', { name: stored }),
+      message: begun !== null && t('common:in_draft', { branch: begun }),
+    });
+    onChanged(begun);
     onClose();
   };
   return (
@@ -73,42 +81,50 @@ function Rename({ item, place, refresh, onClose }: MediaDetailsProps) {
 }
 
 /** Asks before a file goes; where entries name it they are listed first. */
-function Deletion({ item, place, refresh, onClose, onDone }: MediaDetailsProps & { onDone: () => void }) {
+function Deletion({ item, place, onChanged, onClose, onDone }: MediaDetailsProps & { onDone: () => void }) {
   const { t } = useTranslation(['media', 'common']);
   const { organization, project, draft } = place;
-  const { run, isRunning, fault } = useCommand(DeleteMediaFile);
+  const [isRunning, setRunning] = useState(false);
+  const [fault, setFault] = useState<Fault | null>(null);
   const referrers = referrersOf(fault);
-  const at = draft === undefined ? {} : { branch: draft };
-  const bringBack = async (commit: string) => {
-    const input = { path: item.path, commit, ...at };
+  const bringBack = async ({ sha, begun }: Committed<MediaAction>) => {
+    const input = { path: item.path, commit: sha, branch: begun ?? draft ?? null };
     const { fault } = await send(BringBackMedia, { organization, project, input });
     notifications.show(
       fault ? { color: 'red', message: fault.message } : { message: t('is_back', { name: item.name }) },
     );
-    refresh();
+    onChanged(null);
   };
   const remove = async () => {
-    const input = { media: item.path, sha: item.sha, force: referrers !== null, ...at };
-    const { data, fault } = await run({ organization, project, input });
+    setRunning(true);
+    const action: MediaAction = { op: 'delete_media', path: item.path, sha: item.sha, force: referrers !== null };
+    const { committed, fault } = await commitChanges(place, [action], item.name, `Delete ${item.path}`);
+    setRunning(false);
+    setFault(fault);
     if (fault) return;
-    const commit = data.deleteMedia?.commit.sha;
+    const begun = committed?.begun ?? null;
     const id = notifications.show({
       title: t('deleted', { name: item.name }),
       autoClose: 15_000,
-      message: commit && (
-        <Button
-          size="compact-xs"
-          variant="default"
-          onClick={() => {
-            notifications.hide(id);
-            void bringBack(commit);
-          }}
-        >
-          {t('bring_back')}
-        </Button>
+      message: (
+        <>
+          {begun !== null && <p>{t('common:in_draft', { branch: begun })}</p>}
+          {committed && (
+            <Button
+              size="compact-xs"
+              variant="default"
+              onClick={() => {
+                notifications.hide(id);
+                void bringBack(committed);
+              }}
+            >
+              {t('bring_back')}
+            </Button>
+          )}
+        </>
       ),
     });
-    refresh();
+    onChanged(begun);
     onDone();
   };
   return (
@@ -144,7 +160,7 @@ function Deletion({ item, place, refresh, onClose, onDone }: MediaDetailsProps &
 
 export function MediaDetails(props: MediaDetailsProps) {
   const { t } = useTranslation(['media', 'common']);
-  const { item, place, refresh, onClose } = props;
+  const { item, place, opensDraft, onChanged, onClose } = props;
   const { organization, project, draft } = place;
   const can = useCan(organization, project);
   const formats = useFormats();
@@ -153,8 +169,10 @@ export function MediaDetails(props: MediaDetailsProps) {
   const replace = (file: File | null) => {
     if (!file) return;
     const replaced = { name: item.name, sha: item.sha };
-    uploadFile(place, { file, directory: directoryOf(item.path), replaced }).then(refresh, (error: Error) =>
-      notifications.show({ color: 'red', title: t('failed', { name: file.name }), message: error.message }),
+    uploadFile({ ...place, opensDraft }, { file, directory: directoryOf(item.path), replaced }).then(
+      (stored) => onChanged(stored?.begun ?? null),
+      (error: Error) =>
+        notifications.show({ color: 'red', title: t('failed', { name: file.name }), message: error.message }),
     );
   };
   const facts = [

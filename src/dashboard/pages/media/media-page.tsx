@@ -4,9 +4,10 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconFile, IconFolder, IconSearch, IconUpload } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { type DragEvent, useState } from 'react';
+import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { MediaItemFragment } from '../../documents.ts';
+import { opensDraft } from '../../lib/changes.ts';
 import { useFormats } from '../../lib/format.ts';
 import { useLive } from '../../lib/live.ts';
 import { directoryOf, fileAddress } from '../../lib/media.ts';
@@ -23,6 +24,7 @@ import { type MediaSearch, mediaQuery } from './media-query.ts';
 
 interface ItemProps {
   item: MediaItemFragment;
+  /** Where the list is from; while another one is on its way, that is not where the page is. */
   place: Place;
   onOpen: () => void;
 }
@@ -84,7 +86,7 @@ function Above({ place, path }: { place: Place; path: string }) {
 export function MediaPage() {
   const { t } = useTranslation(['media', 'common']);
   const place = usePlace();
-  const { organization, project, draft } = place;
+  const { organization, project } = place;
   const can = useCan(organization, project);
   const navigate = useNavigate();
   const search: MediaSearch = useSearch({ from: '/inside/p/$organization/$project/media' });
@@ -93,17 +95,45 @@ export function MediaPage() {
   useLive(['branch'], refresh);
   const [opened, setOpened] = useState<MediaItemFragment | null>(null);
   const [isOver, setOver] = useState(false);
-  const list = data?.project?.studio.media;
+  const studio = data?.project?.studio;
+  const list = studio?.media;
+  const branch = studio?.draft ?? studio?.published?.nodes[0] ?? null;
+  const listed = { organization, project, draft: studio?.draft?.name };
   const change = (next: MediaSearch) =>
     navigate({ to: '.', search: (before) => ({ ...(before.draft && { draft: before.draft }), ...next }) });
   const find = useDebouncedCallback((text: string) => change({ path, q: text || undefined }), 250);
   const directory = path ?? directoryOf(list?.nodes.find(({ type }) => type === 'file')?.path ?? '');
   const target = directory || list?.nodes.find(({ type }) => type === 'dir')?.path || 'public';
+  const isLeft = useRef(false);
+  useEffect(() => {
+    isLeft.current = false;
+    return () => {
+      isLeft.current = true;
+    };
+  }, []);
+  const follow = (begun: string | null) => {
+    if (begun === null) refresh();
+    else if (!isLeft.current) navigate({ to: '.', search: (before) => ({ ...before, draft: begun }), replace: true });
+  };
   const upload = (files: Iterable<File>) => {
-    for (const file of files)
-      uploadFile(place, { file, directory: target }).then(refresh, (error: Error) =>
-        notifications.show({ color: 'red', title: t('failed', { name: file.name }), message: error.message }),
+    let at = Promise.resolve({ ...place, opensDraft: opensDraft(branch) });
+    for (const file of files) {
+      const before = at;
+      const stored = uploadFile(before, { file, directory: target });
+      // The next one goes into the draft that this one may begin.
+      at = stored.then(
+        async (one) => (one?.begun == null ? before : { ...place, draft: one.begun, opensDraft: false }),
+        () => before,
       );
+      stored.then(
+        (one) => {
+          follow(one?.begun ?? null);
+          if (one?.begun != null) notifications.show({ message: t('common:in_draft', { branch: one.begun }) });
+        },
+        (error: Error) =>
+          notifications.show({ color: 'red', title: t('failed', { name: file.name }), message: error.message }),
+      );
+    }
   };
   const drop = (event: DragEvent) => {
     event.preventDefault();
@@ -153,7 +183,7 @@ export function MediaPage() {
             <Item
               key={item.path}
               item={item}
-              place={place}
+              place={listed}
               onOpen={() => (item.type === 'dir' ? change({ path: item.path }) : setOpened(item))}
             />
           ))}
@@ -170,8 +200,9 @@ export function MediaPage() {
       {opened && (
         <MediaDetails
           item={list?.nodes.find((item) => item.path === opened.path) ?? opened}
-          place={{ organization, project, draft }}
-          refresh={refresh}
+          place={listed}
+          opensDraft={opensDraft(branch)}
+          onChanged={follow}
           onClose={() => setOpened(null)}
         />
       )}

@@ -18,6 +18,8 @@ export const mediaQuery = (
   query: MediaPage,
   variables: {
     ...{ organization, project, branch: draft ?? null, path: path ?? null, q: q || null, after: after ?? null },
+    draft: draft ?? '',
+    is_draft: draft !== undefined,
     is_search: Boolean(q),
   },
 });

@@ -1,9 +1,10 @@
-import { EntryText, type MediaItemFragment, RenameMediaFile } from '../../documents.ts';
+import { EntryText, type MediaItemFragment } from '../../documents.ts';
+import { type ChangeAction, type ChangesOutcome, commitChanges, type MediaAction } from '../../lib/changes.ts';
 import { client } from '../../lib/client.ts';
-import { send } from '../../lib/command.ts';
 import type { Fault } from '../../lib/faults.ts';
 import { candidatePaths, directoryOf, fileAddress } from '../../lib/media.ts';
 import type { Place } from '../../lib/place.ts';
+import { base64Of } from '../../lib/upload.ts';
 
 /** An entry that names a file, as a refusal says it. */
 export interface Referrer {
@@ -35,36 +36,32 @@ async function contentOf(place: Place, { path }: MediaItemFragment): Promise<str
   const { organization, project, draft } = place;
   const response = await fetch(fileAddress({ organization, project, branch: draft ?? null }, path));
   if (!response.ok) throw new Error(response.statusText);
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  let text = '';
-  for (let at = 0; at < bytes.length; at += 32_768) text += String.fromCharCode(...bytes.subarray(at, at + 32_768));
-  return btoa(text);
+  return base64Of(await response.blob());
 }
 
 /** Gives a file another name in its directory, and changes the entries that name it, in one commit. */
-export async function renameMedia(place: Place, file: MediaItemFragment, name: string): Promise<Fault | null> {
+export async function renameMedia(
+  place: Place,
+  file: MediaItemFragment,
+  name: string,
+): Promise<ChangesOutcome<ChangeAction | MediaAction>> {
   const { organization, project, draft } = place;
-  const path = `${directoryOf(file.path)}/${name}`;
-  const move = [
-    { op: 'upload_media', path, content: await contentOf(place, file) },
+  const texts = [`${file.name} → ${name}`, `Rename ${file.path} to ${name}`] as const;
+  const move: MediaAction[] = [
+    { op: 'upload_media', path: `${directoryOf(file.path)}/${name}`, content: await contentOf(place, file) },
     { op: 'delete_media', path: file.path, sha: file.sha },
   ];
-  const commit = (actions: unknown[]) =>
-    send(RenameMediaFile, {
-      ...{ organization, project },
-      input: { actions, message: `Rename ${file.path} to ${name}`, ...(draft !== undefined && { branch: draft }) },
-    });
-  const { fault } = await commit(move);
-  const referrers = referrersOf(fault);
-  if (!referrers) return fault;
+  const outcome = await commitChanges(place, move, ...texts);
+  const referrers = referrersOf(outcome.fault);
+  if (!referrers) return outcome;
   const updates = await Promise.all(
     referrers.map(async ({ collection, slug }) => {
       const variables = { organization, project, branch: draft ?? null, collection, slug };
       const { data } = await client.query(EntryText, variables, { requestPolicy: 'network-only' }).toPromise();
       const entry = data?.project?.studio.entry;
       const raw = renamedIn(entry?.raw ?? '', entry?.path ?? '', file.path, name);
-      return { op: 'update', collection, slug, sha: entry?.sha, raw };
+      return { op: 'update' as const, collection, slug, ...(entry && { sha: entry.sha }), raw };
     }),
   );
-  return (await commit([...updates, ...move])).fault;
+  return commitChanges<ChangeAction | MediaAction>(place, [...updates, ...move], ...texts);
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Member } from '../../src/domain/organizations/member.entity.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { goodPassword, makePerson, openBrowser } from '../support/browser.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -98,6 +100,33 @@ describe('200', () => {
     for (const row of await list(`until=${at}`)) expect(row.at < at).toBe(true);
     expect(await list('since=9999-12-31T23:59:59Z')).toEqual([]);
     expect(await list('until=0001-01-01T00:00:00Z')).toEqual([]);
+  });
+
+  it('shows sign-ins, refused ones and sign-outs of its members since they joined, and of no one else', async () => {
+    const { orm, clock } = app.services;
+    const id = await makePerson(app, { email: 'eve@example.org', role: 'editor' });
+    await makePerson(app, { email: 'stranger@example.org' });
+    const signIn = `mutation($input: SignInInput!) { signIn(input: $input) { user { id } } }`;
+    for (const email of ['eve@example.org', 'stranger@example.org']) {
+      const browser = openBrowser(app);
+      await browser.graphql(signIn, { input: { email, password: 'not that one' } });
+      await browser.graphql(signIn, { input: { email, password: goodPassword } });
+      await browser.graphql('mutation { signOut { message } }');
+    }
+    const since = new Date(clock.now().getTime() - 60_000).toISOString();
+    const rows = (await list(`since=${since}`)).filter(({ action }: { action: string }) => /\.sign/.test(action));
+    const seen = rows.map(({ action, actor, subject_id, outcome }: Record<string, string>) => [
+      ...[action, actor, subject_id, outcome],
+    ]);
+    expect(seen).toEqual([
+      ['identity.signOut', `user:${id}`, null, 'ok'],
+      ['identity.signIn', 'anonymous', String(id), 'ok'],
+      ['identity.signIn', 'anonymous', 'eve@example.org', 'denied'],
+    ]);
+    expect(await list(`action=identity.signIn&subject=user:${id}`)).toHaveLength(1);
+    const em = orm.em.fork();
+    await em.nativeUpdate(Member, { user_id: id }, { joined_at: new Date(clock.now().getTime() + 60_000) });
+    expect(await list('action=identity.signIn')).toEqual([]);
   });
 
   it('shows an organisation its own rows only', async () => {

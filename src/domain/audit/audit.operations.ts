@@ -1,8 +1,12 @@
+import { raw } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { organizationOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { oneLine, timestamp } from '../../kernel/shapes.ts';
 import { Project } from '../projects/project.entity.ts';
+import { signInWithProvider } from '../users/openid.operations.ts';
+import { signIn, signOut } from '../users/sign-in.operations.ts';
+import { acceptInvitation, resetPassword } from '../users/users.operations.ts';
 import { AuditRow } from './audit.entity.ts';
 
 const auditEntry = z
@@ -23,12 +27,28 @@ const auditEntry = z
 
 const filter = oneLine(200).optional();
 
+/** What begins and ends sessions, which belong to no organisation. */
+const signings = [signIn, signInWithProvider, signOut, resetPassword, acceptInvitation].map(({ name }) => name);
+
+/**
+ * Those of an organisation's members since each joined, and attempts with their addresses. `audit_organization` finds the rows without an
+ * organisation; where the organisation's own are many, its rows and these are read from the end of the primary key.
+ */
+const signingsOfMembers = (organization: number) =>
+  raw(
+    `organization_id is null and action = any(?::text[]) and exists (
+      select 1 from member join "user" on "user".id = member.user_id
+      where member.organization_id = ? and member.joined_at <= at
+        and (actor = 'user:' || "user".id or subject_type = 'user' and subject_id in ("user".id::text, "user".email)))`,
+    [`{${signings.join(',')}}`, organization],
+  );
+
 export const listAudit = organizationOperation({
   name: 'audit.listAudit',
   kind: 'query',
   permission: 'manage_organization',
   confined: 'refused',
-  summary: 'Read the audit log, newest first',
+  summary: 'Read the audit log, newest first, with the sign-ins of members',
   input: z.object({
     ...pageInput,
     actor: filter,
@@ -45,7 +65,7 @@ export const listAudit = organizationOperation({
       paging,
       AuditRow,
       {
-        organization_id: organization.id,
+        $or: [{ organization_id: organization.id }, { [signingsOfMembers(organization.id)]: [] }],
         ...(actor !== undefined && { actor }),
         ...(action !== undefined && { action }),
         ...(subject_type && { subject_type }),

@@ -87,11 +87,12 @@ function Export({ onExport }: { onExport: (format: AuditFormat) => void }) {
   );
 }
 
-function EntryRow({ entry, actorName }: { entry: Entry; actorName: string }) {
+function EntryRow({ entry, people }: { entry: Entry; people: ReadonlyMap<string, string> }) {
   const { t } = useTranslation('organization');
   const { time } = useFormats();
   const { subject_type, subject_id, project } = entry;
   const changed = Object.keys((entry.changes ?? {}) as object);
+  const subject = subject_id === null ? subject_type : `${subject_type}:${subject_id}`;
   return (
     <tr>
       <td className={classes.when}>
@@ -100,14 +101,14 @@ function EntryRow({ entry, actorName }: { entry: Entry; actorName: string }) {
         </time>
       </td>
       <td title={[entry.actor, entry.address].filter(Boolean).join(' · ')}>
-        <bdi>{actorName}</bdi>
+        <bdi>{people.get(entry.actor) ?? entry.actor}</bdi>
       </td>
       <td>
         <code>{entry.action}</code>
         {changed.length > 0 && <div className={classes.changes}>{changed.join(', ')}</div>}
       </td>
-      <td>
-        <bdi>{subject_id === null ? subject_type : `${subject_type}:${subject_id}`}</bdi>
+      <td title={subject}>
+        <bdi>{people.get(subject) ?? subject}</bdi>
         {project !== null && <div className={classes.changes}>{t('in_project', { project })}</div>}
       </td>
       <td>
@@ -154,7 +155,7 @@ export function AuditTab({ organization, search, onSearch }: TabProps) {
             </thead>
             <tbody>
               {audit.nodes.map((entry) => (
-                <EntryRow key={entry.id} entry={entry} actorName={people.get(entry.actor) ?? entry.actor} />
+                <EntryRow key={entry.id} entry={entry} people={people} />
               ))}
             </tbody>
           </table>

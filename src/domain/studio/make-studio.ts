@@ -16,7 +16,7 @@ import { BranchesMoved, type BranchFollower } from './repository/branches-moved.
 import { RoutesCache } from './routes/routes-cache.ts';
 import { type StudioRuntime, type StudioServices, studioFor } from './studio.ts';
 import { UpstreamSync } from './upstream/upstream-sync.ts';
-import { announceMoves, ChangeLog } from './watch/change-log.ts';
+import { ChangeLog } from './watch/change-log.ts';
 
 /** Takes in what a save, a push, a merge or an upstream brought to the default branch, before it is read. */
 const indexMoved: BranchFollower = async ({ git, studio }, project, branches) => {
@@ -47,15 +47,7 @@ export function createStudio(
     content: new ContentIndex({ cache, activity, log: ports.log }),
     routes: new RoutesCache(),
     previews: createPreviews(services, ports, { keyOrm, kms }),
-    moves: new BranchesMoved(services, [
-      publishMoves,
-      announceMoves,
-      indexMoved,
-      followHeads,
-      forgetDrafts,
-      retestPulls,
-      deployMoved,
-    ]),
+    moves: new BranchesMoved(services, [publishMoves, indexMoved, followHeads, forgetDrafts, retestPulls, deployMoved]),
     retests: new PullRetests(services),
     upstreams: new UpstreamSync(services),
     building: new Building(),

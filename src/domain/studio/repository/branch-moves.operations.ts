@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import { type EventSubject, eventSubject } from '../../../ports/event-feed.ts';
 import type { Repository } from '../../../ports/git.ts';
 import { studioOperation } from '../studio-operation.ts';
+import { changeChannel } from '../watch/change-log.ts';
 import type { BranchFollower } from './branches-moved.ts';
 
 /** Paths one event names; with more of them, subscribers better read the branch anew. */
@@ -28,7 +30,15 @@ async function changedPaths(git: Repository, before: string, after: string): Pro
   }
 }
 
-/** Publishes the moves of branches to their subscribers, whichever process moved them. */
+/** Announces moved branches, and the open pull requests that are about them, to the change logs of all processes. */
+const announceSql = `
+  select announce_pull(pull) from pull
+  where project_id = $1 and state = 'open' and (head_branch = any($2) or base_branch = any($2))
+  union all
+  select pg_notify('${changeChannel}', json_build_object('kind', 'branch', 'project', $1::integer, 'branch', branch)::text)
+  from unnest($2::text[]) as branch`;
+
+/** Publishes the moves of branches to subscribers of each and of the project, whichever process moved them. */
 export const publishMoves: BranchFollower = async (services, project, branches) => {
   const git = services.git.open(project.uuid);
   for (const branch of branches) {
@@ -43,6 +53,7 @@ export const publishMoves: BranchFollower = async (services, project, branches) 
       .fork()
       .transactional((em) => services.events.publish(em, branchSubject(project.id, branch), publish));
   }
+  await executeBound(services.orm.em.fork(), announceSql, [project.id, [...branches]]);
 };
 
 /** Where a branch has moved to. */

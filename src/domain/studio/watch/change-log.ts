@@ -6,10 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { executeBound } from '../../../kernel/sql.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { pullStates } from '../pulls/pull.entity.ts';
-import type { BranchFollower } from '../repository/branches-moved.ts';
 
 /** The channel on which the database announces changes. */
 export const changeChannel = 'portico_change';
@@ -119,15 +117,3 @@ export class ChangeLog {
     return () => this.#wakes.off(String(project), listener);
   }
 }
-
-const announceSql = `
-  select announce_pull(pull) from pull
-  where project_id = $1 and state = 'open' and (head_branch = any($2) or base_branch = any($2))
-  union all
-  select pg_notify('${changeChannel}', json_build_object('kind', 'branch', 'project', $1::integer, 'branch', branch)::text)
-  from unnest($2::text[]) as branch`;
-
-/** Announces moved branches, and the open pull requests that are about them. */
-export const announceMoves: BranchFollower = async ({ orm }, { id }, branches) => {
-  await executeBound(orm.em.fork(), announceSql, [id, [...branches]]);
-};

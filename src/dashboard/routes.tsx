@@ -16,7 +16,7 @@ import { draftChangesQuery, reviewQuery } from './pages/drafts/review-query.ts';
 import { entryQuery } from './pages/entry/entry-query.ts';
 import { filesQuery } from './pages/files/files-query.ts';
 import { homeQuery } from './pages/home/home-query.ts';
-import { mediaQuery } from './pages/media/media-query.ts';
+import { deletedMediaQuery, mediaQuery } from './pages/media/media-query.ts';
 import { headQuery, tabQueries, tabs } from './pages/organization/organization-query.ts';
 import { settingsQuery } from './pages/settings/settings-query.ts';
 import { deploymentQuery, siteQuery } from './pages/site/site-query.ts';
@@ -177,6 +177,14 @@ const media = createRoute({
   loader: ({ params, deps: { draft, ...search } }) => prefetch(mediaQuery({ ...params, draft }, search)),
   component: part(() => import('./pages/media/media-page.tsx'), 'MediaPage'),
 });
+const deletedMedia = createRoute({
+  getParentRoute: () => project,
+  path: '/media/deleted',
+  validateSearch: z.object({ after: text }),
+  loaderDeps: ({ search: { draft, after } }) => ({ draft, after }),
+  loader: ({ params, deps: { draft, after } }) => prefetch(deletedMediaQuery({ ...params, draft }, after)),
+  component: part(() => import('./pages/media/deleted-media-page.tsx'), 'DeletedMediaPage'),
+});
 const drafts = createRoute({
   getParentRoute: () => project,
   path: '/drafts',
@@ -282,7 +290,7 @@ const tree = root.addChildren([
     organization,
     project.addChildren([
       ...[home, content, collection, entry, newEntry, media, files, directory, site, workflows, settings],
-      ...[drafts, draftChanges, review],
+      ...[deletedMedia, drafts, draftChanges, review],
       ...[deployment, newWorkflow, workflow, trigger],
     ]),
   ]),

@@ -35,6 +35,7 @@ import * as entries from './studio/entries/entries.operations.ts';
 import * as entryTemplate from './studio/entries/entry-template.operations.ts';
 import * as references from './studio/entries/references.operations.ts';
 import * as environments from './studio/environments/environments.operations.ts';
+import * as deletedMedia from './studio/media/deleted-media.operations.ts';
 import * as media from './studio/media/media.operations.ts';
 import * as uploadMedia from './studio/media/upload-media.operations.ts';
 import * as mergeBranches from './studio/merge/merge-branches.operations.ts';
@@ -110,6 +111,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   references,
   environments,
   media,
+  deletedMedia,
   uploadMedia,
   mergeBranches,
   previewLink,

@@ -97,6 +97,7 @@ import {
   listEnvironments,
   updateEnvironment,
 } from '../domain/studio/environments/environments.operations.ts';
+import { listDeletedMedia } from '../domain/studio/media/deleted-media.operations.ts';
 import { deleteMedia, listMedia } from '../domain/studio/media/media.operations.ts';
 import { savedMedia } from '../domain/studio/media/media.schema.ts';
 import { uploadMedia } from '../domain/studio/media/upload-media.operations.ts';
@@ -269,6 +270,7 @@ export const routes: readonly Row[] = [
     present: { schema: z.union([savedMedia, z.array(savedMedia)]), from: oneOrAll },
   }),
   del(`${studio}/media/*media`, deleteMedia, 200),
+  get(`${studio}/deleted-media`, listDeletedMedia, 200),
   get(`${studio}/drafts`, listDrafts, 200),
   post(`${studio}/drafts`, saveToDraft, 201, { also: { unchanged: 200 }, bodyLimit: 40 * mebibyte }),
   get(`${studio}/branches`, listBranches, 200),

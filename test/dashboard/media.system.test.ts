@@ -73,6 +73,23 @@ test('a file that entries use is deleted only when they have been seen, and come
   await item.waitFor();
 });
 
+test('deleted files are listed with who deleted them, and restored', async () => {
+  await commitTo(dashboard.app, 'main', { 'public/images/lost.png': otherPng });
+  await dashboard.app.ask('DELETE', `${studio}/media/public/images/lost.png`);
+  const page = await dashboard.open(media);
+  await page.getByRole('link', { name: 'Deleted files' }).click();
+  await page.getByText('public/images/lost.png').waitFor();
+  await page.getByText(/Deleted by .* · 7\d B/).waitFor();
+  await expectGoodPage(page);
+  const { DeletedMediaPage } = await dashboard.statementsOf(page);
+  expect(DeletedMediaPage).toBeLessThanOrEqual(12);
+  await page.getByRole('button', { name: 'Restore lost.png' }).click();
+  await page.getByText('lost.png is back').waitFor();
+  await page.getByText('No file was deleted').waitFor();
+  const { body } = await dashboard.app.ask('GET', `${studio}/file?path=public/images/lost.png`);
+  expect(body.size).toBe(otherPng.length);
+});
+
 test('an upload that is cut off says so in the tray, and is tried again there', async () => {
   const page = await dashboard.open(`${media}?path=public%2Fimages`);
   await page.getByRole('button', { name: /hill-top|hero/ }).waitFor();
@@ -155,6 +172,20 @@ describe('where the branch takes changes only from drafts', () => {
     await page.getByRole('button', { name: 'Bring back' }).click();
     await item.waitFor();
     expect(await paths(draft)).toContain('public/images/kept.png');
+  });
+
+  test('a deleted file is restored in a draft', async () => {
+    await protect(false);
+    await commitTo(dashboard.app, 'main', { 'public/images/away.png': Buffer.concat([otherPng, Buffer.from('away')]) });
+    await dashboard.app.ask('DELETE', `${studio}/media/public/images/away.png`);
+    await protect(true);
+    const page = await dashboard.open(`${media}/deleted`, { language: 'de', email: 'dora@example.org' });
+    await page.getByRole('button', { name: 'away.png wiederherstellen' }).click();
+    const draft = await draftOf(page);
+    await page.getByText('away.png ist wieder da').waitFor();
+    await page.getByText('Es wurde keine Datei gelöscht').waitFor();
+    expect(await paths(draft)).toContain('public/images/away.png');
+    expect(await paths('main')).not.toContain('public/images/away.png');
   });
 });
 

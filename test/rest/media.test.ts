@@ -294,3 +294,55 @@ describe('references by alias', () => {
     expect((await remove(path)).status).toBe(200);
   });
 });
+
+describe('deleted files', () => {
+  const list = async (query = '') => (await app.ask('GET', `${studio}/deleted-media${query}`)).body;
+  const isOurs = ({ path }: { path: string }) => path.startsWith('public/gone/');
+  const deleted = async () => (await list()).filter(isOurs);
+  const bytesOf = (text: string) => Buffer.concat([png, Buffer.from(text)]).toString('base64');
+  const remove = (path: string) => app.ask('DELETE', `${studio}/media/${path}`);
+
+  it('are listed with what they held, newest first, until they are brought back', async () => {
+    await upload({ path: 'public/gone/first.png', content: bytesOf('first') });
+    await upload({ path: 'public/gone/second.png', content: bytesOf('second') });
+    const { body } = await remove('public/gone/first.png');
+    await remove('public/gone/second.png');
+    const files = await deleted();
+    expect(files.map(({ path }: { path: string }) => path)).toEqual([
+      'public/gone/second.png',
+      'public/gone/first.png',
+    ]);
+    expect(files[1]).toMatchObject({
+      ...{ name: 'first.png', type: 'file', mime: 'image/png', width: 2, height: 3, public_path: '/gone/first.png' },
+      commit: { sha: body.commit.sha, author: { name: expect.any(String) } },
+    });
+    expect(await list('?per_page=1&page=2')).toEqual([files[1]]);
+    const last = await app.ask('GET', `${studio}/file?path=public/gone/first.png&ref=${files[1].commit.parents[0]}`);
+    expect(last.body.sha).toBe(files[1].sha);
+    const back = { path: 'public/gone/first.png', commit: body.commit.sha };
+    expect((await app.ask('POST', `${studio}/revert`, { body: back })).status).toBe(201);
+    expect((await deleted()).map(({ path }: { path: string }) => path)).toEqual(['public/gone/second.png']);
+  });
+
+  it('are none that only have another name, and no entries, hidden files or code', async () => {
+    const before = await list();
+    const content = bytesOf('renamed');
+    await upload({ path: 'public/gone/old.png', content });
+    const actions = [
+      { op: 'upload_media', path: 'public/gone/new.png', content },
+      { op: 'delete_media', path: 'public/gone/old.png' },
+    ];
+    await app.ask('POST', `${studio}/changes`, { body: { actions } });
+    await app.ask('POST', `${studio}/collections/posts`, { body: { slug: 'gone', frontmatter: { title: 'Gone' } } });
+    await app.ask('DELETE', `${studio}/collections/posts/gone`);
+    expect(await list()).toEqual(before);
+  });
+
+  it('are none of an empty repository, and need browse_studio', async () => {
+    await app.ask('POST', '/api/v2/organizations/acme/projects', { body: { name: 'Empty', machine_name: 'empty' } });
+    const empty = studio.replace('/site/', '/empty/');
+    expect((await app.ask('GET', `${empty}/deleted-media`)).body).toEqual([]);
+    const token = await app.makeToken(['browse_crawlers']);
+    expect((await app.ask('GET', `${studio}/deleted-media`, { token })).status).toBe(403);
+  });
+});

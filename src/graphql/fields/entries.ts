@@ -18,6 +18,7 @@ import {
 import { getEntry, listEntries, searchEntries } from '../../domain/studio/entries/entries.operations.ts';
 import { entryTemplate } from '../../domain/studio/entries/entry-template.operations.ts';
 import { listReferences, listReferrers, listTranslations } from '../../domain/studio/entries/references.operations.ts';
+import { listDeletedMedia } from '../../domain/studio/media/deleted-media.operations.ts';
 import { deleteMedia, listEntryMedia, listMedia } from '../../domain/studio/media/media.operations.ts';
 import { uploadMedia } from '../../domain/studio/media/upload-media.operations.ts';
 import { getEnvironmentPreview } from '../../domain/studio/previews/preview-link.operations.ts';
@@ -129,6 +130,7 @@ export const entries: readonly Row[] = [
   mutation('deleteEntry', deleteEntry),
 
   field('Studio', 'media', listMedia),
+  field('Studio', 'deleted_media', listDeletedMedia, { cost: 20 }),
   mutation('uploadMedia', uploadMedia),
   mutation('deleteMedia', deleteMedia),
 

@@ -26,4 +26,10 @@ export default {
   deleted: '{{name}} ist gelöscht',
   bring_back: 'Zurückholen',
   is_back: '{{name}} ist wieder da',
+  deleted_files: 'Gelöschte Dateien',
+  none_deleted: 'Es wurde keine Datei gelöscht',
+  none_deleted_lead: 'Was hier gelöscht wird, lässt sich aus dieser Liste zurückholen.',
+  deleted_by: 'Gelöscht von {{name}} {{ago}}',
+  restore: 'Wiederherstellen',
+  restore_what: '{{name}} wiederherstellen',
 };

@@ -25,4 +25,10 @@ export default {
   deleted: '{{name}} is deleted',
   bring_back: 'Bring back',
   is_back: '{{name}} is back',
+  deleted_files: 'Deleted files',
+  none_deleted: 'No file was deleted',
+  none_deleted_lead: 'What is deleted here can be brought back from this list.',
+  deleted_by: 'Deleted by {{name}} {{ago}}',
+  restore: 'Restore',
+  restore_what: 'Restore {{name}}',
 };

@@ -2,7 +2,7 @@
 import { Breadcrumbs, Button, FileButton, Group, TextInput, Title } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { IconFile, IconFolder, IconSearch, IconUpload } from '@tabler/icons-react';
+import { IconFile, IconFolder, IconSearch, IconTrash, IconUpload } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -163,7 +163,23 @@ export function MediaPage() {
     >
       <Group justify="space-between" mb="md">
         <Title order={1}>{t('title')}</Title>
-        {uploadButton}
+        <Group gap="xs">
+          <Button
+            variant="default"
+            leftSection={<IconTrash size={16} />}
+            renderRoot={(props) => (
+              <Link
+                to="/p/$organization/$project/media/deleted"
+                params={place}
+                search={{ draft: place.draft }}
+                {...props}
+              />
+            )}
+          >
+            {t('deleted_files')}
+          </Button>
+          {uploadButton}
+        </Group>
       </Group>
       {path !== undefined && <Above place={place} path={path} />}
       <TextInput

@@ -1,4 +1,11 @@
-import { MediaPage, type MediaPageQuery, type MediaPageQueryVariables } from '../../documents.ts';
+import {
+  DeletedMediaPage,
+  type DeletedMediaPageQuery,
+  type DeletedMediaPageQueryVariables,
+  MediaPage,
+  type MediaPageQuery,
+  type MediaPageQueryVariables,
+} from '../../documents.ts';
 import type { PageQuery } from '../../lib/client.ts';
 import type { Place } from '../../lib/place.ts';
 
@@ -21,5 +28,18 @@ export const mediaQuery = (
     draft: draft ?? '',
     is_draft: draft !== undefined,
     is_search: Boolean(q),
+  },
+});
+
+/** @param after cursor of the page */
+export const deletedMediaQuery = (
+  { organization, project, draft }: Place,
+  after: string | undefined,
+): PageQuery<DeletedMediaPageQuery, DeletedMediaPageQueryVariables> => ({
+  query: DeletedMediaPage,
+  variables: {
+    ...{ organization, project, branch: draft ?? null, after: after ?? null },
+    draft: draft ?? '',
+    is_draft: draft !== undefined,
   },
 });

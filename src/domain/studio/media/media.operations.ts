@@ -82,7 +82,7 @@ async function itemsBelow(snapshot: Snapshot, site: SiteIndex, root: string, rec
   const pace = new Pace();
   for (const file of files) {
     if (pace.isDue) await pace.yield();
-    if (!isMedia(site, file, prefix)) continue;
+    if (!isMedia(site, { ...file, path: prefix + file.path })) continue;
     const slash = file.path.indexOf('/');
     if (recursive || slash < 0) {
       add({ path: prefix + file.path, name: nameOf(file.path), type: 'file', oid: file.oid });
@@ -97,10 +97,11 @@ async function itemsBelow(snapshot: Snapshot, site: SiteIndex, root: string, rec
   return [...items.values()];
 }
 
-function isMedia(site: SiteIndex, { path, mode }: TreeFile, prefix: string): boolean {
+/** Whether a file below a media root is media. */
+export function isMedia(site: SiteIndex, { path, mode }: Pick<TreeFile, 'path' | 'mode'>): boolean {
   if (mode !== '100644' && mode !== '100755') return false;
   if (path.split('/').some((segment) => segment.startsWith('.'))) return false;
-  return !site.discovery.schemas.some((schema) => schema.matches(prefix + path));
+  return !site.discovery.schemas.some((schema) => schema.matches(path));
 }
 
 const orders: Record<string, (a: Item, b: Item) => number> = {

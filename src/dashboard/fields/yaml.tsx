@@ -44,7 +44,6 @@ export function YamlWidget({ field, pointer }: WidgetProps) {
       autosize
       minRows={2}
       maxRows={16}
-      ff="monospace"
       styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
       spellCheck={false}
       readOnly={isReadOnly}

@@ -30,7 +30,7 @@ test('a draft is made by its name, shows in the list, and is deleted after a con
   await page.waitForURL('**/content?draft=Spring-campaign');
   await page.getByRole('link', { name: 'Drafts', exact: true }).click();
   const row = page.getByRole('row', { name: /Spring-campaign/ });
-  await row.getByText('The same').waitFor();
+  await row.getByText('As published').waitFor();
   await row.getByRole('button', { name: 'More for Spring-campaign' }).click();
   await page.getByRole('menuitem', { name: 'Delete …' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -92,7 +92,7 @@ test('a draft is brought up to date with what was published since, with its conf
   await draftWith('late', 'c', { title: 'Late' });
   await commitTo(dashboard.app, 'main', { [postPath('c')]: post({ ...fields, title: 'Early' }) });
   const page = await dashboard.open(`${drafts}/changes?draft=late`);
-  await page.getByText('1 published version is missing here').waitFor();
+  await page.getByText('1 published version missing').waitFor();
   await page.getByRole('button', { name: 'Bring up to date' }).press('Enter');
   const draft = page.getByRole('radio', { name: 'This draft' });
   await draft.focus();

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { createContext, type ReactNode, useContext } from 'react';
 import classes from './list.module.css';
 
 interface ListProps {
@@ -9,7 +9,9 @@ interface ListProps {
   children: ReactNode;
 }
 
-/** Records with the same few facts each. On a telephone the facts of a record stand below each other. */
+const Columns = createContext<readonly string[]>([]);
+
+/** Records with the same few facts each. On a telephone the facts of a record stand below its name, each with that of its column. */
 export function List({ label, columns, children }: ListProps) {
   return (
     <div className={classes.frame}>
@@ -23,19 +25,27 @@ export function List({ label, columns, children }: ListProps) {
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <Columns value={columns}>
+          <tbody>{children}</tbody>
+        </Columns>
       </table>
     </div>
   );
 }
 
-/** A record: its cells in the order of the columns. */
+/** A record: its cells in the order of the columns, that of its name first. */
 export function ListRow({ cells }: { cells: readonly ReactNode[] }) {
+  const columns = useContext(Columns);
   return (
     <tr>
-      {cells.map((cell, at) => (
-        <td key={at}>{cell}</td>
-      ))}
+      {cells.map((cell, at) => {
+        const name = columns[at]?.startsWith(' ') ? undefined : columns[at];
+        return (
+          <td key={at} data-column={at === 0 ? undefined : name}>
+            {cell}
+          </td>
+        );
+      })}
     </tr>
   );
 }

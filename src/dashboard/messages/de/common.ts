@@ -1,5 +1,6 @@
 export default {
   cancel: 'Abbrechen',
+  clear_search: 'Suche leeren',
   close: 'Schließen',
   save: 'Speichern',
   delete: 'Löschen',

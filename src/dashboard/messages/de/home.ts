@@ -11,7 +11,6 @@ export default {
   more_reviews_other: '{{count}} weitere Prüfungen sind offen',
   conflicts: 'Konflikte',
   not_ready: 'Noch nicht fertig',
-  failed: 'Fehlgeschlagen',
   deployment_failed: 'Die letzte Bereitstellung von {{name}} ist fehlgeschlagen',
   diverged: '{{branch}} und sein Upstream haben sich auseinanderentwickelt',
   invalid_one: '{{label}}: {{count}} Eintrag mit Fehlern',

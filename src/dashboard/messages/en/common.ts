@@ -1,5 +1,6 @@
 export default {
   cancel: 'Cancel',
+  clear_search: 'Clear the search',
   close: 'Close',
   save: 'Save',
   delete: 'Delete',

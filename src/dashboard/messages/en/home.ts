@@ -11,7 +11,6 @@ export default {
   more_reviews_other: '{{count}} more reviews are open',
   conflicts: 'Conflicts',
   not_ready: 'Not ready',
-  failed: 'Failed',
   deployment_failed: 'The last deployment of {{name}} failed',
   diverged: '{{branch}} and its upstream went different ways',
   invalid_one: '{{label}}: {{count}} entry with faults',

@@ -106,7 +106,7 @@ export default {
   mode: 'Mode',
   last_delivery: 'Last delivery',
   refused: 'Refused calls',
-  never: 'never',
+  never: 'Never',
   next_fire: 'next {{time}}',
   next_fires: 'Next times',
   trigger_on: 'On',

@@ -2,10 +2,10 @@ import { Title } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { usePlace } from '../../lib/place.ts';
+import { SearchField } from '../../parts/search-field.tsx';
 import { Collections } from './collections.tsx';
 import classes from './content.module.css';
 import { FoundEntries } from './found-entries.tsx';
-import { SearchField } from './search-field.tsx';
 
 /** All content of a project: its collections, or what a search finds in any of them. */
 export function ContentPage() {

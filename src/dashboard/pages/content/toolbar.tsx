@@ -3,9 +3,9 @@ import { IconAlertTriangle, IconColumns3, IconFilter, IconX } from '@tabler/icon
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CollectionEntryFragment, CollectionFieldFragment } from '../../documents.ts';
+import { SearchField } from '../../parts/search-field.tsx';
 import classes from './content.module.css';
 import { fieldLabel } from './field-text.tsx';
-import { SearchField } from './search-field.tsx';
 import type { CollectionSearch, Filter } from './search-params.ts';
 
 const ColumnChoice = lazy(async () => ({ default: (await import('./column-choice.tsx')).ColumnChoice }));

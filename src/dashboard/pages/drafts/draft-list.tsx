@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Menu } from '@mantine/core';
+import { ActionIcon, Button, Group, Menu } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconDots } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -11,11 +11,11 @@ import { useFormats } from '../../lib/format.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
+import { List, ListRow } from '../../parts/list.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { PublishSheet } from '../../shell/publish-sheet.tsx';
 import { Notice } from '../../shell/states.tsx';
 import type { DraftsSearch } from './drafts-query.ts';
-import classes from './list.module.css';
 
 /** How far a draft and the published version are apart, in words. */
 export function Apart({ draft: { ahead_by, behind_by } }: { draft: DraftRowFragment }) {
@@ -57,29 +57,24 @@ function Row({ draft, count, onPublish, onDelete }: RowProps) {
   const search = { draft: name };
   const changedAt = draft.commit?.author.date;
   return (
-    <tr>
-      <th scope="row" className={classes.name}>
+    <ListRow
+      cells={[
         <Link
+          key="name"
           to="/p/$organization/$project/drafts/changes"
           params={params}
           search={search}
           title={t('branch', { name })}
         >
           <MarkedText text={title} />
-        </Link>
-      </th>
-      <td data-label={t('author')}>
-        <MarkedText text={draft.draft?.owner.name ?? draft.commit?.author.name ?? ''} />
-      </td>
-      <td data-label={t('changed')} title={changedAt && formats.time(changedAt)}>
-        {changedAt && formats.ago(changedAt)}
-      </td>
-      <td data-label={t('changes')}>{count === undefined ? ' ' : t('publish:changes', { count })}</td>
-      <td data-label={t('apart')}>
-        <Apart draft={draft} />
-      </td>
-      <td data-label={t('review')}>
-        {draft.pulls?.map(({ number, title }) => (
+        </Link>,
+        <MarkedText key="author" text={draft.draft?.owner.name ?? draft.commit?.author.name ?? ''} />,
+        <span key="changed" title={changedAt && formats.time(changedAt)}>
+          {changedAt && formats.ago(changedAt)}
+        </span>,
+        count === undefined ? '\u2007' : formats.number(count),
+        <Apart key="apart" draft={draft} />,
+        draft.pulls?.map(({ number, title }) => (
           <Link
             key={number}
             to="/p/$organization/$project/drafts/reviews/$number"
@@ -89,35 +84,35 @@ function Row({ draft, count, onPublish, onDelete }: RowProps) {
           >
             #{number}
           </Link>
-        ))}
-      </td>
-      <td className={classes.actions}>
-        <Button
-          size="compact-sm"
-          variant="default"
-          onClick={() => navigate({ to: '/p/$organization/$project/content', params, search })}
-        >
-          {t('open')}
-        </Button>
-        {can('edit_studio') && (
-          <Menu position="bottom-end">
-            <Menu.Target>
-              <ActionIcon variant="subtle" color="gray" aria-label={t('more_for', { name: title })}>
-                <IconDots size={16} />
-              </ActionIcon>
-            </Menu.Target>
-            <Menu.Dropdown>
-              <Menu.Item onClick={onPublish}>{t('publish:publish')} …</Menu.Item>
-              {can('delete_studio') && !draft.protected && (
-                <Menu.Item color="red" onClick={onDelete}>
-                  {t('common:delete')} …
-                </Menu.Item>
-              )}
-            </Menu.Dropdown>
-          </Menu>
-        )}
-      </td>
-    </tr>
+        )),
+        <Group key="actions" gap="xs" justify="flex-end" wrap="nowrap">
+          <Button
+            size="compact-sm"
+            variant="default"
+            onClick={() => navigate({ to: '/p/$organization/$project/content', params, search })}
+          >
+            {t('open')}
+          </Button>
+          {can('edit_studio') && (
+            <Menu position="bottom-end">
+              <Menu.Target>
+                <ActionIcon variant="subtle" color="gray" aria-label={t('more_for', { name: title })}>
+                  <IconDots size={16} />
+                </ActionIcon>
+              </Menu.Target>
+              <Menu.Dropdown>
+                <Menu.Item onClick={onPublish}>{t('publish:publish')} …</Menu.Item>
+                {can('delete_studio') && !draft.protected && (
+                  <Menu.Item color="red" onClick={onDelete}>
+                    {t('common:delete')} …
+                  </Menu.Item>
+                )}
+              </Menu.Dropdown>
+            </Menu>
+          )}
+        </Group>,
+      ]}
+    />
   );
 }
 
@@ -157,31 +152,23 @@ export function DraftList({ drafts, isFiltered, search, refresh, onNew }: DraftL
   };
   return (
     <>
-      <table className={classes.table}>
-        <thead>
-          <tr>
-            {(['name', 'author', 'changed', 'changes', 'apart', 'review'] as const).map((column) => (
-              <th key={column} scope="col">
-                {t(column)}
-              </th>
-            ))}
-            <th scope="col">
-              <span className="unseen">{t('actions')}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {drafts.map((draft) => (
-            <Row
-              key={draft.name}
-              draft={draft}
-              count={counts.get(draft.name)}
-              onPublish={() => setPublished(draft.name)}
-              onDelete={() => setDeleted(draft)}
-            />
-          ))}
-        </tbody>
-      </table>
+      <List
+        label={t('title')}
+        columns={[
+          ...(['name', 'author', 'changed', 'changes', 'apart', 'review'] as const).map((column) => t(column)),
+          ` ${t('actions')}`,
+        ]}
+      >
+        {drafts.map((draft) => (
+          <Row
+            key={draft.name}
+            draft={draft}
+            count={counts.get(draft.name)}
+            onPublish={() => setPublished(draft.name)}
+            onDelete={() => setDeleted(draft)}
+          />
+        ))}
+      </List>
       <PublishSheet branch={published} onClose={() => setPublished(null)} />
       {deleted && (
         <Confirm

@@ -1,6 +1,5 @@
-import { Button, Group, SegmentedControl, Tabs, TextInput, Title } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
-import { IconPlus, IconSearch } from '@tabler/icons-react';
+import { Box, Button, Group, SegmentedControl, Tabs, Title } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,6 +8,7 @@ import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { Pager } from '../../parts/pager.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { Failure, Waiting } from '../../shell/states.tsx';
 import { DraftList } from './draft-list.tsx';
 import { type DraftsSearch, draftsQuery } from './drafts-query.ts';
@@ -34,7 +34,6 @@ export function DraftsPage() {
       search: (before) => ({ draft: before.draft, ...next }),
       replace: true,
     });
-  const find = useDebouncedCallback((text: string) => change({ q: text || undefined }), 250);
   const list = studio?.branches ?? studio?.pulls;
   return (
     <>
@@ -56,16 +55,9 @@ export function DraftsPage() {
         </Tabs.List>
         <Tabs.Panel value={tab}>
           {tab === 'drafts' ? (
-            <TextInput
-              key="q"
-              aria-label={t('find')}
-              placeholder={t('find')}
-              leftSection={<IconSearch size={16} />}
-              defaultValue={q}
-              onChange={(event) => find(event.currentTarget.value)}
-              maw={320}
-              mb="md"
-            />
+            <Box mb="md">
+              <SearchField label={t('find')} value={q} onSearch={(words) => change({ q: words || undefined })} />
+            </Box>
           ) : (
             <SegmentedControl
               aria-label={t('state')}

@@ -1,5 +1,5 @@
 /** A review: what a draft changes, whether it can be published, and its conflicts, which are resolved here. */
-import { Badge, Button, Checkbox, Group, Stack, Text, Title } from '@mantine/core';
+import { Button, Checkbox, Group, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -25,6 +25,7 @@ import { MarkedText } from '../../parts/marked-text.tsx';
 import { VersionList } from '../../parts/version-list.tsx';
 import { mergeReview } from '../../shell/publish.ts';
 import { Failure, Waiting } from '../../shell/states.tsx';
+import { ReviewMark } from './review-mark.tsx';
 import { reviewQuery } from './review-query.ts';
 
 type Pull = NonNullable<NonNullable<ReviewQuery['project']>['studio']['pull']>;
@@ -81,9 +82,7 @@ function Review({ pull, refresh }: { pull: Pull; refresh: () => void }) {
           <MarkedText text={pull.title} />
         </Title>
         <Group gap="sm" mt={4}>
-          <Badge variant="light" color={pull.state === 'open' ? 'teal' : 'gray'}>
-            {t(`state_${state}`)}
-          </Badge>
+          <ReviewMark state={state} />
           <Text size="sm" c="dimmed">
             {t('review_by', { number: pull.number, name: pull.author.name, ago: formats.ago(pull.created_at) })}
             {at && ` · ${formats.time(at)}`}

@@ -142,23 +142,25 @@ export function AuditTab({ organization, search, onSearch }: TabProps) {
       {audit?.nodes.length === 0 && <Notice title={t('no_audit')}>{t('no_audit_lead')}</Notice>}
       {audit && audit.nodes.length > 0 && (
         <>
-          <table className={classes.table}>
-            <caption className="unseen">{t('audit')}</caption>
-            <thead>
-              <tr>
-                {(['when', 'actor', 'action', 'subject', 'outcome'] as const).map((name) => (
-                  <th key={name} scope="col">
-                    {t(`audit_${name}`)}
-                  </th>
+          <div className={classes.frame}>
+            <table className={classes.table}>
+              <caption className="unseen">{t('audit')}</caption>
+              <thead>
+                <tr>
+                  {(['when', 'actor', 'action', 'subject', 'outcome'] as const).map((name) => (
+                    <th key={name} scope="col">
+                      {t(`audit_${name}`)}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {audit.nodes.map((entry) => (
+                  <EntryRow key={entry.id} entry={entry} people={people} />
                 ))}
-              </tr>
-            </thead>
-            <tbody>
-              {audit.nodes.map((entry) => (
-                <EntryRow key={entry.id} entry={entry} people={people} />
-              ))}
-            </tbody>
-          </table>
+              </tbody>
+            </table>
+          </div>
           <Pager
             total={audit.total_count}
             after={search.after}

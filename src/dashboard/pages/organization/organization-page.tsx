@@ -53,7 +53,7 @@ export function OrganizationPage() {
               keepMounted={false}
               onChange={(next) => goTo({ tab: next === 'projects' ? undefined : (next as Tab) })}
             >
-              <Tabs.List aria-label={t('parts')} className={classes.tabs}>
+              <Tabs.List aria-label={t('parts')}>
                 {shown.map((name) => (
                   <Tabs.Tab key={name} value={name}>
                     {t(name)}

@@ -29,9 +29,9 @@ const look = EditorView.theme({
   '.cm-scroller': {
     fontFamily: 'var(--mantine-font-family-monospace)',
     lineHeight: '1.6',
-    minHeight: '320px',
     overflow: 'auto',
   },
+  '.cm-content, .cm-gutter': { minHeight: '320px' },
   '.cm-content': { caretColor: 'var(--p-ink)', padding: '12px 0' },
   '.cm-gutters': {
     backgroundColor: 'var(--p-sunk)',

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Modal, Text } from '@mantine/core';
+import { Button, Group, Modal, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useQuery } from 'urql';
@@ -9,6 +9,7 @@ import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { List, ListRow } from '../../parts/list.tsx';
+import { Mark } from '../../parts/mark.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Waiting } from '../../shell/states.tsx';
 import { DefinitionEditor } from './definition-editor.tsx';
@@ -60,7 +61,7 @@ export function VersionsTab({ workflow, refresh, after, onPage }: WorkflowTabPro
             cells={[
               <Group key="number" gap="xs">
                 <Text fw={600}>{t('version', { number })}</Text>
-                {published && <Badge variant="light">{t('version_published')}</Badge>}
+                {published && <Mark tone="accent">{t('version_published')}</Mark>}
               </Group>,
               time(created_at),
               <bdi key="by">{created_by}</bdi>,

@@ -1,8 +1,7 @@
 /** The workflows of a project: whether they are on, and how they last went. */
-import { Button, Group, Switch, Text, TextInput, Title } from '@mantine/core';
-import { IconPlus, IconSearch } from '@tabler/icons-react';
+import { Box, Button, Group, Switch, Text, Title } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { SetWorkflowEnabled, type WorkflowsQuery } from '../../documents.ts';
 import { useCommand } from '../../lib/command.ts';
@@ -13,6 +12,7 @@ import { useCan } from '../../lib/viewer.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { List, ListRow } from '../../parts/list.tsx';
 import { Pager } from '../../parts/pager.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { Failure, Notice, Waiting } from '../../shell/states.tsx';
 import { ExecutionMark } from './execution-mark.tsx';
 import { workflowsQuery } from './workflows-query.ts';
@@ -30,7 +30,7 @@ function LastRun({ workflow }: { workflow: Row }) {
       </Text>
     );
   return (
-    <Group gap="xs">
+    <Group gap="xs" wrap="nowrap">
       <ExecutionMark status={last.status} />
       <Text c="dimmed" size="sm">
         {ago(last.created_at)}
@@ -47,16 +47,7 @@ export function WorkflowsPage() {
   const can = useCan(organization, project);
   const { data, fault, refresh } = usePageQuery(workflowsQuery({ organization, project }, search));
   const enable = useCommand(SetWorkflowEnabled);
-  const [q, setQ] = useState(search.q ?? '');
   const { q: current } = search;
-  useEffect(() => {
-    if (q === (current ?? '')) return;
-    const timer = setTimeout(
-      () => navigate({ search: (before) => ({ ...before, q: q || undefined, after: undefined }), replace: true }),
-      250,
-    );
-    return () => clearTimeout(timer);
-  }, [q, current, navigate]);
 
   const workflows = data?.project?.workflows;
   const isEmpty = workflows?.total_count === 0 && !current;
@@ -89,16 +80,18 @@ export function WorkflowsPage() {
       )}
       {workflows && !isEmpty && (
         <>
-          <TextInput
-            mb="sm"
-            maw={320}
-            type="search"
-            aria-label={t('search')}
-            placeholder={t('search')}
-            leftSection={<IconSearch size={16} />}
-            value={q}
-            onChange={(event) => setQ(event.currentTarget.value)}
-          />
+          <Box mb="sm">
+            <SearchField
+              label={t('search')}
+              value={current ?? ''}
+              onSearch={(words) =>
+                navigate({
+                  search: (before) => ({ ...before, q: words || undefined, after: undefined }),
+                  replace: true,
+                })
+              }
+            />
+          </Box>
           <FaultAlert fault={enable.fault} />
           {workflows.nodes.length === 0 ? (
             <Text c="dimmed">{t('none_found')}</Text>

@@ -15,7 +15,7 @@ interface SearchFieldProps {
 
 /** Searches as one types; never while an input method composes. */
 export function SearchField({ label, value, onSearch }: SearchFieldProps) {
-  const { t } = useTranslation('content');
+  const { t } = useTranslation('common');
   const [text, setText] = useState(value);
   const [isComposing, setComposing] = useState(false);
   const [shown, setShown] = useState(value);

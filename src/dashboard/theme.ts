@@ -114,6 +114,8 @@ const mono =
 /** Names of Mantine's colours → names of the tones that alerts have here. */
 const tones: Readonly<Record<string, string>> = { red: 'bad', yellow: 'warn', green: 'good' };
 
+/** The smallest size of the scale; Mantine's is smaller. */
+const hints = { description: { fontSize: '0.75rem' }, error: { fontSize: '0.75rem' } };
 const noMotion = { transitionProps: { duration: 0 } };
 const quick = { transitionProps: { duration: 120 } };
 
@@ -153,9 +155,12 @@ export const theme = createTheme({
   cursorType: 'pointer',
   components: {
     Button: { defaultProps: { size: 'sm', variant: 'filled' } },
-    Checkbox: { defaultProps: { color: 'var(--p-accent)', iconColor: 'var(--p-on-accent)' } },
-    Radio: { defaultProps: { color: 'var(--p-accent)', iconColor: 'var(--p-on-accent)' } },
+    Checkbox: { defaultProps: { color: 'var(--p-accent)', iconColor: 'var(--p-on-accent)' }, styles: hints },
+    Radio: { defaultProps: { color: 'var(--p-accent)', iconColor: 'var(--p-on-accent)' }, styles: hints },
+    Switch: { styles: hints },
     SegmentedControl: { defaultProps: { transitionDuration: 0 } },
+    InputWrapper: { styles: hints },
+    Tabs: { styles: { list: { flexWrap: 'nowrap', overflow: 'auto hidden' }, tab: { flex: 'none' } } },
     TextInput: { defaultProps: { size: 'sm' } },
     Modal: {
       defaultProps: {

@@ -42,7 +42,7 @@ export function PreferencesForm() {
         allowDeselect
         limit={100}
       />
-      <div>
+      <Stack gap={4} align="flex-start">
         <Input.Label component="div" id={themeLabel}>
           {t('theme')}
         </Input.Label>
@@ -52,7 +52,7 @@ export function PreferencesForm() {
           value={theme ?? 'system'}
           onChange={(value) => choose({ theme: value as Theme })}
         />
-      </div>
+      </Stack>
     </Stack>
   );
 }

@@ -10,6 +10,7 @@ import { MarkedText } from '../../parts/marked-text.tsx';
 import { Row, Rows } from '../../parts/rows.tsx';
 import { VersionList } from '../../parts/version-list.tsx';
 import { Failure, Notice, Waiting } from '../../shell/states.tsx';
+import { DeploymentMark } from '../site/deployment-mark.tsx';
 import { homeQuery } from './home-query.ts';
 import { Needs } from './needs.tsx';
 
@@ -36,17 +37,15 @@ function Live({ studio }: { studio: Studio }) {
         <Row
           key={id}
           title={<MarkedText text={name} />}
+          marks={
+            latest_deployment && (
+              <DeploymentMark status={latest_deployment.status} conclusion={latest_deployment.conclusion} />
+            )
+          }
           detail={
             <>
-              {latest_deployment
-                ? t(`publish:deployment_${latest_deployment.conclusion ?? latest_deployment.status}`, { name })
-                : t('never_deployed')}
-              {branch && (
-                <>
-                  {' · '}
-                  <MarkedText text={branch.name} />
-                </>
-              )}
+              {branch && <MarkedText text={branch.name} />}
+              {!latest_deployment && <> · {t('never_deployed')}</>}
             </>
           }
           actions={

@@ -65,7 +65,6 @@ export function Needs({ project: found }: { project: NonNullable<HomeQuery['proj
               <MarkedText text={t('deployment_failed', { name })} />
             </Link>
           }
-          marks={<Mark tone="bad">{t('failed')}</Mark>}
         />
       ))}
       {diverged.map(({ branch }) => (

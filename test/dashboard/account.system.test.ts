@@ -1,5 +1,6 @@
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { endSessions } from '../../src/domain/users/sessions.ts';
 import { User } from '../../src/domain/users/user.entity.ts';
 import { goodPassword } from '../support/browser.ts';
 import { expectGoodPage, expectTexts, withDashboard } from '../support/dashboard.ts';
@@ -56,6 +57,33 @@ describe('password', () => {
   });
 });
 
+test('whatever a page requests first, a session that has ended leads to the sign-in', async () => {
+  const page = await open('ended@example.org', '/account');
+  await page.getByText('This one').waitFor();
+  const em = dashboard.app.services.orm.em.fork();
+  await endSessions(em, (await em.findOneOrFail(User, { email: 'ended@example.org' })).id);
+  // Who is signed in, and what the page shows: both leave before an answer has removed the cookie.
+  const held: Route[] = [];
+  await page.route(
+    '**/graphql',
+    async (route) => {
+      if (held.push(route) < 2) return;
+      const headers = { 'Sec-Fetch-Site': 'same-origin' };
+      const answers = await Promise.all(
+        held.map(async (one) => ({
+          one,
+          response: await one.fetch({ headers: { ...one.request().headers(), ...headers } }),
+        })),
+      );
+      await Promise.all(answers.map(({ one, response }) => one.fulfill({ response })));
+    },
+    { times: 2 },
+  );
+  await page.reload();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  dashboard.forgive(/401/);
+});
+
 test('sessions are ended one by one, or all others at once', async () => {
   const others = [];
   for (let at = 0; at < 3; at += 1) others.push(await open('many@example.org'));
@@ -97,11 +125,15 @@ test('time zone and theme are kept with the account', async () => {
   await page.getByText('Dark', { exact: true }).click();
   const scheme = (of: Page) => of.locator('html').getAttribute('data-mantine-color-scheme');
   await expect.poll(() => scheme(page)).toBe('dark');
+  // Which is shown at once; the choice that is marked is the account's.
+  await expect.poll(() => page.getByRole('radio', { name: 'Dark' }).isChecked()).toBe(true);
+  await expect.poll(() => page.getByRole('combobox', { name: 'Time zone' }).inputValue()).toBe('Pacific/Auckland');
   const elsewhere = await open('zoned@example.org');
   await expect.poll(() => elsewhere.getByRole('combobox', { name: 'Time zone' }).inputValue()).toBe('Pacific/Auckland');
   await expect.poll(() => scheme(elsewhere)).toBe('dark');
   await elsewhere.getByRole('button', { name: 'Light theme' }).click();
   await expect.poll(() => scheme(elsewhere)).toBe('light');
+  await expect.poll(() => elsewhere.getByRole('radio', { name: 'Light' }).isChecked()).toBe(true);
   await elsewhere.reload();
   await expect.poll(() => elsewhere.getByRole('radio', { name: 'Light' }).isChecked()).toBe(true);
 });

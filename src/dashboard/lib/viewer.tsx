@@ -1,14 +1,27 @@
-import { createContext, type ReactNode, use } from 'react';
-import { useQuery } from 'urql';
+import { createContext, type ReactNode, use, useEffect } from 'react';
 import { type Permission, Viewer, type ViewerQuery } from '../documents.ts';
 import { client } from './client.ts';
+import type { Fault } from './faults.ts';
+import { usePageQuery } from './page-query.ts';
 
 const ViewerContext = createContext<ViewerQuery | null>(null);
 
+interface ViewerProviderProps {
+  children: ReactNode;
+  /** What stands for all pages when there is no answer. */
+  failed: (fault: Fault, retry: () => void) => ReactNode;
+}
+
 /** Asks once who is signed in; the pages below begin when it is known. */
-export function ViewerProvider({ children, waiting }: { children: ReactNode; waiting: ReactNode }) {
-  const [{ data }] = useQuery({ query: Viewer });
-  return data ? <ViewerContext value={data}>{children}</ViewerContext> : waiting;
+export function ViewerProvider({ children, failed }: ViewerProviderProps) {
+  const { data, fault, refresh } = usePageQuery({ query: Viewer, variables: {} });
+  // The refusal has removed the cookie of a session that has ended: the next answer is for a browser without one.
+  const hasEnded = data === undefined && fault?.code === 'UNAUTHENTICATED';
+  useEffect(() => {
+    if (hasEnded) refresh();
+  }, [hasEnded, refresh]);
+  if (data) return <ViewerContext value={data}>{children}</ViewerContext>;
+  return fault && !hasEnded ? failed(fault, refresh) : null;
 }
 
 /** Asks again, after a command whose answer does not say what it changed of it. */

@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
 import { publicOperation } from '../../kernel/operation.ts';
@@ -58,7 +59,9 @@ export const updatePreferences = publicOperation({
   audit: () => ({ type: 'user', id: null }),
   async execute(context, change) {
     const { em } = context;
-    const row = await em.findOneOrFail(User, { id: personOf(context).id });
+    // Another tab may choose something else at the same time.
+    const lock = { refresh: true, lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+    const row = await em.findOneOrFail(User, { id: personOf(context).id }, lock);
     const next = Object.fromEntries(
       Object.entries({ ...row.preferences, ...defined(change) }).filter(([, value]) => value !== null),
     ) as Preferences;

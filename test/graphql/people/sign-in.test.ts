@@ -3,6 +3,7 @@ import { beginAttempt, SignInThrottle } from '../../../src/domain/users/throttle
 import { User } from '../../../src/domain/users/user.entity.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
 import { type Browser, goodPassword, makePerson, openBrowser, signedIn } from '../../support/browser.ts';
+import { overtake } from '../../support/overtake.ts';
 
 let app: TestApp;
 let id: number;
@@ -253,6 +254,18 @@ describe('an account', () => {
     expect([await whoIs(here), await whoIs(there)]).toEqual([`user:${person}`, null]);
     expect(errorsOf(await signIn(openBrowser(app), goodPassword, 'change@example.org'))).toHaveLength(1);
     expect(errorsOf(await signIn(openBrowser(app), 'another good one', 'change@example.org'))).toEqual([]);
+  });
+
+  it('keeps both of two preferences that are chosen at the same time', async () => {
+    const person = await makePerson(app, { email: 'both@example.org' });
+    const browser = await signedIn(app, person);
+    const choose = 'mutation { updatePreferences(input: { theme: dark }) { theme time_zone } }';
+    const answer = await overtake(
+      app,
+      (em) => em.nativeUpdate(User, { id: person }, { preferences: { time_zone: 'UTC' } }),
+      () => browser.graphql(choose),
+    );
+    expect(answer.body.data.updatePreferences).toEqual({ theme: 'dark', time_zone: 'UTC' });
   });
 
   it('keeps preferences up to 16 KiB, and takes them back by null', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { build, compare, writeSite } from './support/routes/real-build.ts';
 import { hugoMade, hugoSite } from './support/routes/sites/hugo.ts';
+import { hugoLayers, hugoLayersMade } from './support/routes/sites/hugo-layers.ts';
 import { jekyllMade, jekyllSite } from './support/routes/sites/jekyll.ts';
 
 let home: string;
@@ -36,6 +37,14 @@ describe('Hugo writes the pages that were predicted', () => {
       /^((en|fr)\/)?((tags|categories|page|posts|news|titled|chapters|logs|docs)(\/.*)?(\.html)|index\.html)$/;
     const found = await compare(directory, 'public', made);
     expect(found).toMatchObject({ framework: 'hugo', missing: [], unpredicted: [] });
+  });
+
+  it('from layers of configuration, mounts, what sections hand down, and languages with settings', async () => {
+    const directory = await site('hugo-layers', hugoLayers);
+    await build(directory, 'hugo', '--quiet');
+    const found = await compare(directory, 'public', hugoLayersMade);
+    expect(found).toMatchObject({ framework: 'hugo', missing: [], unpredicted: [] });
+    expect(found.predicted).toBeGreaterThan(18);
   });
 });
 

@@ -74,3 +74,32 @@ describe('Astro', () => {
     expect((await predict({ ...files, 'astro.config.mjs': config })).urls['src/content/posts/en/a.md']).toBe(url);
   });
 });
+
+describe('Hugo', () => {
+  it('gives no address to a language on a host of its own, and says so', async () => {
+    const { urls, routes } = await predict({
+      'hugo.toml': "[languages.en]\nbaseURL = 'https://x.org/'\n[languages.fr]\nbaseURL = 'https://fr.x.org/'\n",
+      'content/a.md': page(),
+      'content/a.fr.md': page(),
+    });
+    expect(urls).toEqual({ 'content/a.md': '/a/' });
+    expect(routes.warnings).toMatchObject([{ code: 'setting_unknown', path: 'hugo.toml' }]);
+    expect(routes.warnings[0]?.message).toContain('languages.fr.baseURL');
+  });
+
+  it('names mounts and cascades that it cannot read, and rests on the pages of sections', async () => {
+    const { urls, routes } = await predict({
+      'hugo.toml':
+        "[[module.mounts]]\nsource = 'content'\ntarget = 'content'\n[[module.mounts]]\nsource = 'odd'\ntarget = 'content'\nincludeFiles = '+(a|b)'\n",
+      'content/s/_index.md': '---\ncascade:\n  slug: x\n  _target: { sites: { matrix: 1 } }\n---\n',
+      'content/s/a.md': page(),
+      'odd/b.md': page(),
+    });
+    expect(urls).toEqual({ 'content/s/_index.md': '/s/', 'content/s/a.md': '/s/a/' });
+    expect(routes.warnings.map(({ message }) => message)).toEqual([
+      '"module.mounts" cannot be determined',
+      '"cascade of content/s/_index.md" cannot be determined',
+    ]);
+    expect([...routes.dependencies]).toContain('content/s/_index.md');
+  });
+});

@@ -104,6 +104,21 @@ describe('Hugo', () => {
     expect((await validateEntry(named(found, 'posts'), { draft: 'x' })).errors).toEqual([]);
   });
 
+  it('finds the sections of mounted directories, wherever they lie', async () => {
+    const mount = (source: string, target: string) => `[[module.mounts]]\nsource = '${source}'\ntarget = '${target}'\n`;
+    const found = await discover({
+      'hugo.toml': mount('pages', 'content') + mount('guide/text', 'content/handbook') + mount('i18n', 'i18n'),
+      'pages/posts/a.md': '',
+      'guide/text/b.md': '',
+      'guide/text/deep/c.md': '',
+    });
+    expect(found.schemas.map((one) => [one.collection, one.path, one.source.kind])).toEqual([
+      ['handbook', 'guide/text', 'hugo'],
+      ['posts', 'pages/posts', 'hugo'],
+    ]);
+    expect(named(found, 'handbook').matches('guide/text/deep/c.md')).toBe(true);
+  });
+
   it('keeps the languages of separate directories apart', async () => {
     const found = await discover({
       'config/_default/config.yaml': 'defaultContentLanguage: en',

@@ -1,11 +1,12 @@
 import { isRecord } from '../../../../lib/objects.ts';
 import type { Frontmatter } from '../../frontmatter/values.ts';
 import { compileGlob } from '../../schema/glob.ts';
-import { below, joinPath } from '../../schema/site-layout.ts';
 import { dayNames, momentOf, monthNames, pad, readDate, yearDay } from '../routing/dates.ts';
-import { directoryOf, nameOf, urlPath, withoutExtension } from '../routing/paths.ts';
-import { type PageFile, penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
-import { type HugoSettings, readHugoSettings } from './settings.ts';
+import { urlPath } from '../routing/paths.ts';
+import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
+import { member, readHugoCascade } from './cascade.ts';
+import { HugoContent, type HugoPage } from './content.ts';
+import { type HugoSettings, type Permalink, readHugoSettings } from './settings.ts';
 
 const allowed = /[\p{L}\p{Nd}\p{M}./\\_#+~@-]/u;
 
@@ -26,84 +27,6 @@ function sanitize(text: string, lower: boolean): string {
     } else if (result !== '' && !hyphen && /\s/u.test(char)) pending = true;
   }
   return lower ? result.toLowerCase() : result;
-}
-
-/** A content file as Hugo sees it. */
-interface HugoPage {
-  kind: 'home' | 'section' | 'page';
-  language: string;
-  /** Directories below the content directory; of a bundle without its own. */
-  directory: string;
-  /** The file's name without extension and language, of a bundle its directory's. */
-  name: string;
-}
-
-const contentFile = /\.(md|markdown|mdown|html?|adoc|asciidoc|ad|org|rst|pandoc|pdc)$/i;
-
-/** Which files are pages, and in which sections they lie. */
-class HugoContent {
-  readonly #settings: HugoSettings;
-  readonly #root: string;
-  /** Directories of leaf bundles: other files below are their resources. */
-  readonly #bundles = new Set<string>();
-  /** Directories with a page of their own. */
-  readonly #sections = new Set<string>();
-
-  constructor(settings: HugoSettings, root: string, paths: readonly string[]) {
-    this.#settings = settings;
-    this.#root = root;
-    for (const path of paths) {
-      const at = contentFile.test(path) ? this.#locate(path) : null;
-      if (at === null) continue;
-      const base = this.#splitLanguage(nameOf(at.rest))[0];
-      if (base === 'index' && at.rest.includes('/')) this.#bundles.add(directoryOf(path));
-      if (base === '_index') this.#sections.add(directoryOf(at.rest));
-    }
-  }
-
-  /** null for what is no page: data, hidden files, resources of bundles. */
-  page(path: string): HugoPage | null {
-    const at = contentFile.test(path) ? this.#locate(path) : null;
-    if (at === null || at.rest.split('/').some((part) => part.startsWith('.'))) return null;
-    const directory = directoryOf(at.rest);
-    const [base, suffix] = this.#splitLanguage(nameOf(at.rest));
-    const language = at.language ?? suffix ?? this.#settings.defaultLanguage;
-    if (base === '_index') return { kind: directory === '' ? 'home' : 'section', language, directory, name: '' };
-    if (this.#isResource(directoryOf(path), base)) return null;
-    if (base !== 'index') return { kind: 'page', language, directory, name: base };
-    if (directory === '') return { kind: 'home', language, directory, name: '' };
-    return { kind: 'page', language, directory: directoryOf(directory), name: nameOf(directory) };
-  }
-
-  /** The sections a directory lies in: the top one, and those below that have a page. */
-  sections(directory: string): string[] {
-    const parts = directory === '' ? [] : directory.split('/');
-    let deepest = Math.min(1, parts.length);
-    for (let depth = 2; depth <= parts.length; depth++)
-      if (this.#sections.has(parts.slice(0, depth).join('/'))) deepest = depth;
-    return parts.slice(0, deepest);
-  }
-
-  #isResource(directory: string, base: string): boolean {
-    if (this.#bundles.has(directory)) return base !== 'index';
-    for (let up = directoryOf(directory); up !== ''; up = directoryOf(up)) if (this.#bundles.has(up)) return true;
-    return false;
-  }
-
-  #locate(path: string): { rest: string; language: string | null } | null {
-    const found = this.#settings.contents
-      .map(({ directory, language }) => ({ rest: below(joinPath(this.#root, directory), path), language }))
-      .filter((one): one is { rest: string; language: string | null } => one.rest !== null);
-    // Of nested content directories the deepest one owns the file.
-    return found.sort((a, b) => a.rest.length - b.rest.length)[0] ?? null;
-  }
-
-  #splitLanguage(name: string): [string, string | null] {
-    const stem = withoutExtension(name);
-    const dot = stem.lastIndexOf('.');
-    const code = stem.slice(dot + 1).toLowerCase();
-    return dot > 0 && this.#settings.languages.includes(code) ? [stem.slice(0, dot), code] : [stem, null];
-  }
 }
 
 /** What the tokens of a permalink stand for. */
@@ -191,25 +114,27 @@ const dated = /^(\d{4}-\d{2}-\d{2})[-_]?(.*)$/;
 /** Hugo: `url` of the page, else the permalinks of the configuration, else the path with `slug` as its last part. */
 export async function readHugoRule(reading: RouteContext): Promise<RouteRule> {
   const hugo = await readHugoSettings(reading);
-  const content = new HugoContent(hugo, reading.layout.root, reading.paths);
+  const content = new HugoContent(hugo, reading.paths);
+  const cascade = await readHugoCascade(content, hugo, reading);
   return {
     base: hugo.base,
     urlOf(file) {
       const page = content.page(file.path);
-      return page === null || isHidden(file.frontmatter) ? null : addressOf(page, file.frontmatter, hugo, content);
+      if (page === null || hugo.elsewhere.has(page.language)) return null;
+      const frontmatter = cascade.complete(page, file.frontmatter);
+      if (isHidden(page, frontmatter) || cascade.above(page).some(isDraft)) return null;
+      return addressOf(page, frontmatter, hugo, content);
     },
     evidenceOf: () => ({
       confidence: penalizeUnknown(reading.detected.config === null ? 0.7 : 0.9, hugo.settings.unknown),
       source: { path: hugo.settings.path },
     }),
-    isDue,
+    isDue({ path, frontmatter }, now) {
+      const page = content.page(path);
+      if (page === null) return true;
+      return [cascade.complete(page, frontmatter), ...cascade.above(page)].every((one) => isDue(one, now));
+    },
   };
-}
-
-/** Frontmatter keys are written in any case. */
-function member(frontmatter: Frontmatter, name: string): unknown {
-  if (Object.hasOwn(frontmatter, name)) return frontmatter[name];
-  return Object.entries(frontmatter).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
 }
 
 const textMember = (frontmatter: Frontmatter, name: string) => {
@@ -217,19 +142,21 @@ const textMember = (frontmatter: Frontmatter, name: string) => {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 };
 
-function isHidden(frontmatter: Frontmatter): boolean {
+const isDraft = (frontmatter: Frontmatter) => member(frontmatter, 'draft') === true;
+
+function isHidden(page: HugoPage, frontmatter: Frontmatter): boolean {
   const build = member(frontmatter, 'build') ?? member(frontmatter, '_build');
   const render = isRecord(build) ? build.render : undefined;
   return (
-    member(frontmatter, 'draft') === true ||
-    member(frontmatter, 'headless') === true ||
+    isDraft(frontmatter) ||
+    (page.isLeaf && member(frontmatter, 'headless') === true) ||
     render === false ||
     render === 'never' ||
     render === 'link'
   );
 }
 
-function isDue({ frontmatter }: PageFile, now: Date): boolean {
+function isDue(frontmatter: Frontmatter, now: Date): boolean {
   const moment = (name: string) => {
     const date = readDate(member(frontmatter, name));
     return date && momentOf(date);
@@ -249,7 +176,7 @@ function dateOf(page: HugoPage, frontmatter: Frontmatter, { datesInNames }: Hugo
 
 function addressOf(page: HugoPage, frontmatter: Frontmatter, hugo: HugoSettings, content: HugoContent): string {
   const first = page.language === hugo.defaultLanguage && !hugo.defaultInSubdirectory;
-  const language = first || (hugo.languages.length < 2 && !hugo.defaultInSubdirectory) ? '' : page.language;
+  const language = first || (hugo.languages.size < 2 && !hugo.defaultInSubdirectory) ? '' : page.language;
   const clean = (text: string) => sanitize(text, hugo.lower);
   const nameSlug = hugo.datesInNames ? dated.exec(page.name)?.[2] : undefined;
   const slug = textMember(frontmatter, 'slug') ?? (nameSlug || undefined);
@@ -272,7 +199,7 @@ function addressOf(page: HugoPage, frontmatter: Frontmatter, hugo: HugoSettings,
   }
   if (page.kind === 'home') return ended(urlPath(language));
   const section = page.directory.split('/')[0] ?? '';
-  const pattern = permalinkFor(page, section, hugo);
+  const pattern = permalinkFor(page, section, hugo.permalinks(page.language));
   // Hugo reads the expanded pattern as if it were encoded, where a plus is a space.
   const path =
     pattern === undefined
@@ -286,7 +213,7 @@ function addressOf(page: HugoPage, frontmatter: Frontmatter, hugo: HugoSettings,
 /** A path without an extension ends in a slash. */
 const ended = (path: string) => (/\.html?$/i.test(path) || path.endsWith('/') ? path : `${path}/`);
 
-function permalinkFor(page: HugoPage, section: string, { permalinks }: HugoSettings): string | undefined {
+function permalinkFor(page: HugoPage, section: string, permalinks: readonly Permalink[]): string | undefined {
   return permalinks.find((one) => {
     if (one.kind !== page.kind) return false;
     if (one.path === null) return one.section === section || (one.section === '/' && section === '');

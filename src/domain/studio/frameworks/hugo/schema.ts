@@ -119,14 +119,18 @@ export const hugoReader: SchemaReader = {
     reading.layout.locales ??= site.locales;
     const archetypes = await readArchetypes(reading, site.archetypes);
     const drafts: Draft[] = [];
-    for (const { directory, language } of site.contents) {
-      const base = joinPath(reading.layout.root, directory);
+    for (const { source, target, language } of site.contents) {
       const plain = language === null || language === site.contents[0]?.language;
-      for (const section of await sectionsOf(base, site, reading)) {
-        const name = collectionName(section === '' ? 'pages' : section);
+      // What is mounted below the top is of one section altogether.
+      const [section] = target.split('/');
+      const sections = section ? [''] : await sectionsOf(source, site, reading);
+      for (const directory of sections) {
+        const name = collectionName(section || directory || 'pages');
         const full = plain ? name : `${name}.${collectionName(language)}`;
-        if (drafts.length < MAX_SECTIONS)
-          drafts.push(await readSection(full, base, section, site, archetypes, reading));
+        const depth = section || directory !== '' ? {} : { depth: 1 };
+        const place = { base: joinPath(source, directory), section: section || directory, ...depth };
+        if (drafts.length < MAX_SECTIONS && !reading.present.has(source))
+          drafts.push(await readSection(full, place, site, archetypes, reading));
       }
     }
     return drafts;
@@ -134,8 +138,8 @@ export const hugoReader: SchemaReader = {
 };
 
 /** Directories directly below the content, and `''` for the pages beside them; content directories of other languages are not sections. */
-async function sectionsOf(base: string, site: HugoSite, { paths, layout }: SiteReading): Promise<string[]> {
-  const languages = new Set(site.contents.map((one) => joinPath(layout.root, one.directory)));
+async function sectionsOf(base: string, site: HugoSite, { paths }: SiteReading): Promise<string[]> {
+  const languages = new Set(site.contents.map(({ source }) => source));
   const found = new Set<string>();
   await forEachYielding(paths, (path) => {
     const rest = below(base, path);
@@ -150,18 +154,14 @@ async function sectionsOf(base: string, site: HugoSite, { paths, layout }: SiteR
 
 async function readSection(
   name: string,
-  base: string,
-  section: string,
+  { base, section, ...rules }: { base: string; section: string; depth?: number },
   site: HugoSite,
   archetypes: ReadonlyMap<string, Archetype>,
   reading: SiteReading,
 ): Promise<Draft> {
-  const located = folderFiles('', joinPath(base, section), {
-    extensions: [...markdownExtensions],
-    ...(section === '' ? { depth: 1 } : {}),
-  });
+  const located = folderFiles('', base, { extensions: [...markdownExtensions], ...rules });
   const files = 'unknown' in located ? filesOf({ base, area: base, single: false, paths: noPaths }) : located;
-  const own = await sectionCascade(joinPath(base, section, '_index.md'), reading);
+  const own = await sectionCascade(joinPath(base, '_index.md'), reading);
   const defaults = new Map([...cascadeValues(site.cascade), ...own]);
   const fields = new Map(hugoPage.map((one) => [one.name, one]));
   const words = listOf(field('string', { coerce: true })) ?? field('any', { list: true });

@@ -1,13 +1,11 @@
-import { readDataConfig } from '../../schema/config/config-file.ts';
 import type { SiteReading } from '../../schema/reader.ts';
-import { joinPath } from '../../schema/site-layout.ts';
 import { at, entriesOf, isTrue, textOf, textsOf, type Value } from '../../schema/static/values.ts';
 import type { LocaleRules } from '../../slug.ts';
 import { basePath } from '../routing/paths.ts';
 import type { RouteContext } from '../routing/route-rule.ts';
 import { Settings } from '../routing/settings.ts';
-
-const extensions = ['toml', 'yaml', 'yml', 'json'];
+import { pick, readHugoConfig } from './config.ts';
+import { type ContentMount, contentDirectory, contentMounts } from './mounts.ts';
 
 export interface HugoSite {
   /** The file that stands for the configuration. */
@@ -15,69 +13,80 @@ export interface HugoSite {
   archetypes: string;
   /** Plural names of the taxonomies. */
   taxonomies: string[];
-  /** Content directories, by language when each has its own. */
-  contents: { directory: string; language: string | null }[];
+  /** Where the content lies, by language when each has its own. */
+  contents: ContentMount[];
   locales: LocaleRules | null;
   cascade: Value | undefined;
   permalinks: Value | undefined;
   /** Languages that are not disabled, with their settings. */
   languages: [string, Value][];
-  /** The main file; null when it cannot be read. */
+  /** Codes of the others: their files are no pages of any language. */
+  disabledLanguages: string[];
+  /** The whole configuration; null when it cannot be read. */
   main: Value | null;
 }
 
-/** The first file of a name, in the root or in `config/_default`. */
-function fileOf({ layout, present }: SiteReading, names: readonly string[]): string | undefined {
-  const candidates = names.flatMap((name) => extensions.map((end) => joinPath(layout.root, `${name}.${end}`)));
-  return candidates.find((path) => present.has(path));
-}
-
-/** Hugo's keys are written in any case. */
-const pick = (value: Value | null | undefined, name: string): Value | undefined =>
-  entriesOf(value ?? undefined).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
 const textPick = (value: Value | null | undefined, name: string) => textOf(pick(value, name));
 
-/** Reads `hugo.*`, `config.*` and the files of `config/_default`; other environments only change how a site is built. */
-export async function readHugoSite(reading: SiteReading): Promise<HugoSite | null> {
-  const path = fileOf(reading, ['hugo', 'config', 'config/_default/hugo', 'config/_default/config']);
-  if (path === undefined) return null;
-  const main = await readDataConfig(path, reading);
-  const part = async (name: string) => {
-    const file = fileOf(reading, [`config/_default/${name}`]);
-    return pick(main, name) ?? (file === undefined ? undefined : ((await readDataConfig(file, reading)) ?? undefined));
-  };
-  const taxonomies = await part('taxonomies');
-  const languages = entriesOf(await part('languages')).filter(([, value]) => !isTrue(at(value, 'disabled')));
-  const content = textPick(main, 'contentDir') ?? 'content';
+/**
+ * Reads the configuration for builds, of which `hugo.*` or `config.*` is the main file.
+ * @param onUnknown called with each setting that cannot be told
+ */
+export async function readHugoSite(
+  reading: SiteReading,
+  onUnknown: (name: string, value: Value) => void = () => {},
+): Promise<HugoSite | null> {
+  const config = await readHugoConfig(reading);
+  if (config === null) return null;
+  const { path, value: main } = config;
+  const taxonomies = pick(main, 'taxonomies');
+  const allLanguages = entriesOf(pick(main, 'languages'));
+  const disabled = new Set(textsOf(pick(main, 'disableLanguages')).map((code) => code.toLowerCase()));
+  const languages = allLanguages.filter(
+    ([code, value]) => !isTrue(pick(value, 'disabled')) && !disabled.has(code.toLowerCase()),
+  );
   const fallback = textPick(main, 'defaultContentLanguage') ?? 'en';
-  const own = languages.flatMap(([language, value]) => {
-    const directory = textPick(value, 'contentDir');
-    return directory === undefined ? [] : [{ directory: clean(directory), language }];
-  });
   const codes = languages.map(([code]) => code);
+  const mounts = contentMounts(main, reading.layout.root, onUnknown);
+  const contents = mounts.length > 0 ? mounts : directoriesOf(main, languages, fallback, reading.layout.root);
   const locales: LocaleRules | null =
-    codes.length > 1 && own.length === 0
+    codes.length > 1 && contents.every(({ language }) => language === null)
       ? { codes, default: fallback, placement: 'suffix', default_unmarked: true }
       : null;
-  const rest =
-    own.some(({ directory }) => directory === clean(content)) || (own.length > 0 && own.length === languages.length);
   return {
     path,
     archetypes: clean(textPick(main, 'archetypeDir') ?? 'archetypes'),
     taxonomies: taxonomies ? entriesOf(taxonomies).map(([key, value]) => textOf(value) ?? key) : ['tags', 'categories'],
-    contents: [...(rest ? [] : [{ directory: clean(content), language: null }]), ...sorted(own, fallback)],
+    contents,
     locales,
-    cascade: await part('cascade'),
-    permalinks: await part('permalinks'),
+    cascade: pick(main, 'cascade'),
+    permalinks: pick(main, 'permalinks'),
     languages,
+    disabledLanguages: allLanguages.map(([code]) => code).filter((code) => !codes.includes(code)),
     main,
   };
 }
 
 const clean = (path: string) => path.replace(/^\.?\/+|\/+$/g, '');
-/** The default language first: its collections have the plain names. */
-const sorted = <T extends { language: string }>(own: readonly T[], fallback: string) =>
-  own.toSorted((a, b) => Number(b.language === fallback) - Number(a.language === fallback));
+
+/** `contentDir` of the site and of its languages; the default language first: its collections have the plain names. */
+function directoriesOf(
+  main: Value | null,
+  languages: readonly [string, Value][],
+  fallback: string,
+  root: string,
+): ContentMount[] {
+  const content = contentDirectory(root, textPick(main, 'contentDir') ?? 'content', null);
+  const own = languages
+    .flatMap(([language, value]) => {
+      const directory = textPick(value, 'contentDir');
+      return directory === undefined ? [] : [contentDirectory(root, directory, language)];
+    })
+    .sort((a, b) => Number(b.language === fallback) - Number(a.language === fallback));
+  const replaced =
+    own.some(({ source }) => source === content.source) || (own.length > 0 && own.length === languages.length);
+  return replaced ? own : [content, ...own];
+}
 
 /** Values that a `cascade` gives to all pages below; one with a target is for some of them only. */
 export function cascadeValues(cascade: Value | undefined): [string, Value][] {
@@ -90,7 +99,7 @@ export function cascadeValues(cascade: Value | undefined): [string, Value][] {
 }
 
 /** One rule of `permalinks`; the first that fits a page decides. */
-interface Permalink {
+export interface Permalink {
   kind: 'page' | 'section';
   /** Top section; null: a rule of paths below. */
   section: string | null;
@@ -103,31 +112,47 @@ interface Permalink {
 export interface HugoSettings {
   settings: Settings;
   base: string;
-  contents: { directory: string; language: string | null }[];
-  languages: string[];
+  contents: ContentMount[];
+  languages: ReadonlySet<string>;
+  disabledLanguages: ReadonlySet<string>;
+  /** Languages on a host of their own: their addresses are not below the site's. */
+  elsewhere: ReadonlySet<string>;
   defaultLanguage: string;
   defaultInSubdirectory: boolean;
   lower: boolean;
   /** `all`, or the sections whose addresses end in `.html`. */
   ugly: 'all' | ReadonlySet<string>;
-  permalinks: Permalink[];
+  /** Those of a language stand in the place of the site's. */
+  permalinks(language: string): readonly Permalink[];
+  cascade: Value | undefined;
   datesInNames: boolean;
 }
 
 /** Reads them all; a site without a configuration has the defaults. */
 export async function readHugoSettings(reading: RouteContext): Promise<HugoSettings> {
-  const site = await readHugoSite(reading);
+  const unknown: [string, Value][] = [];
+  const site = await readHugoSite(reading, (...one) => unknown.push(one));
   const settings = new Settings(site?.main, site?.path ?? reading.layout.root, reading, true);
+  for (const [name, value] of unknown) settings.warn(name, value);
   const codes = site?.languages.map(([code]) => code) ?? [];
-  const defaultLanguage = settings.text('defaultContentLanguage') ?? 'en';
+  const defaultLanguage = (settings.text('defaultContentLanguage') ?? 'en').toLowerCase();
   const ugly = settings.at('uglyURLs');
   const sections = ugly?.kind === 'record' ? settings.entries('uglyURLs') : [];
   const dates = textsOf(pick(settings.at('frontmatter'), 'date'));
+  const shared = permalinksOf(site?.permalinks);
+  const byLanguage = new Map(
+    (site?.languages ?? []).flatMap(([code, value]) => {
+      const own = pick(value, 'permalinks');
+      return own === undefined ? [] : [[code.toLowerCase(), permalinksOf(own)] as const];
+    }),
+  );
   return {
     settings,
     base: basePath(settings.text('baseURL')),
-    contents: site?.contents ?? [{ directory: 'content', language: null }],
-    languages: codes.length > 0 ? codes : [defaultLanguage],
+    contents: site?.contents ?? [contentDirectory(reading.layout.root, 'content', null)],
+    languages: new Set(codes.length > 0 ? codes.map((code) => code.toLowerCase()) : [defaultLanguage]),
+    disabledLanguages: new Set(site?.disabledLanguages.map((code) => code.toLowerCase())),
+    elsewhere: ownHosts(site?.languages ?? [], defaultLanguage, settings),
     defaultLanguage,
     defaultInSubdirectory: settings.flag('defaultContentLanguageInSubdir') ?? false,
     lower: !(settings.flag('disablePathToLower') ?? false),
@@ -135,9 +160,22 @@ export async function readHugoSettings(reading: RouteContext): Promise<HugoSetti
       ugly?.kind === 'scalar' && ugly.value === true
         ? 'all'
         : new Set(sections.filter(([, on]) => on.kind === 'scalar' && on.value === true).map(([name]) => name)),
-    permalinks: permalinksOf(site?.permalinks),
+    permalinks: (language) => byLanguage.get(language) ?? shared,
+    cascade: site?.cascade,
     datesInNames: dates.some((name) => name.toLowerCase() === ':filename'),
   };
+}
+
+/** Languages with a `baseURL` of their own, but for the default one, whose host is taken for the site's. */
+function ownHosts(languages: readonly [string, Value][], fallback: string, settings: Settings): Set<string> {
+  const found = new Set<string>();
+  for (const [code, value] of languages) {
+    const base = pick(value, 'baseURL');
+    if (base === undefined || code.toLowerCase() === fallback) continue;
+    settings.warn(`languages.${code}.baseURL`, base);
+    found.add(code.toLowerCase());
+  }
+  return found;
 }
 
 /** The three forms: sections, kinds with sections, and a list of targets. */

@@ -9,6 +9,7 @@ export default {
   copy: 'Kopieren',
   copied: 'Kopiert',
   back: 'Zurück',
+  done: 'Fertig',
   loading: 'Wird geladen …',
   undo: 'Rückgängig',
   optional: 'freiwillig',

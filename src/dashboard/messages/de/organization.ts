@@ -5,7 +5,6 @@ export default {
   tokens: 'Tokens',
   audit: 'Protokoll',
   settings: 'Einstellungen',
-  done: 'Fertig',
 
   projects_lead: 'Jedes Projekt ist eine Website; ihre Inhalte liegen in einem eigenen Git-Repository.',
   new_project: 'Neues Projekt',

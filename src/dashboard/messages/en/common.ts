@@ -9,6 +9,7 @@ export default {
   copy: 'Copy',
   copied: 'Copied',
   back: 'Back',
+  done: 'Done',
   loading: 'Loading …',
   undo: 'Undo',
   optional: 'optional',

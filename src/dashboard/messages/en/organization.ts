@@ -5,7 +5,6 @@ export default {
   tokens: 'Tokens',
   audit: 'Audit log',
   settings: 'Settings',
-  done: 'Done',
 
   projects_lead: 'Each project is a site, with its content in a git repository of its own.',
   new_project: 'New project',

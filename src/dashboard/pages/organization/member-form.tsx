@@ -9,7 +9,7 @@ import { Disclosure } from '../../parts/disclosure.tsx';
 import type { Member } from './organization-query.ts';
 import { isOfRole, roles } from './rights.ts';
 import { PermissionTable, type ProjectChoices, ProjectsField } from './rights-fields.tsx';
-import type { Shown } from './shown-once.tsx';
+import type { Access } from './shown-access.tsx';
 
 interface MemberFormProps {
   organization: string;
@@ -17,7 +17,7 @@ interface MemberFormProps {
   member: Member | null;
   projects: ProjectChoices;
   onClose: () => void;
-  onInvited: (shown: Shown) => void;
+  onInvited: (shown: Access) => void;
 }
 
 /** Who is invited, or what a member may do. */

@@ -16,7 +16,7 @@ import { Failure, Waiting } from '../../shell/states.tsx';
 import { MemberForm } from './member-form.tsx';
 import classes from './organization.module.css';
 import { type Member, type TabProps, tabQueries } from './organization-query.ts';
-import { type Shown, ShownOnce } from './shown-once.tsx';
+import { type Access, ShownAccess } from './shown-access.tsx';
 
 /** What is open over the list. */
 type Open = { kind: 'invite' } | { kind: 'change' | 'remove'; member: Member } | null;
@@ -53,7 +53,7 @@ export function MembersTab({ organization, search, onSearch }: TabProps) {
   const can = useCan(organization);
   const { me } = useViewer();
   const [open, setOpen] = useState<Open>(null);
-  const [shown, setShown] = useState<Shown | null>(null);
+  const [shown, setShown] = useState<Access | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
   const invite = useCommand(InviteMember);
   const reset = useCommand(CreateResetLink);
@@ -155,7 +155,7 @@ export function MembersTab({ organization, search, onSearch }: TabProps) {
       {open?.kind === 'remove' && (
         <Removal organization={organization} member={open.member} onClose={() => setOpen(null)} />
       )}
-      {shown && <ShownOnce shown={shown} onClose={() => setShown(null)} />}
+      {shown && <ShownAccess shown={shown} onClose={() => setShown(null)} />}
     </>
   );
 }

@@ -5,7 +5,7 @@ import { CreateToken, type Permission, type Role } from '../../documents.ts';
 import { useCommand } from '../../lib/command.ts';
 import { CommandForm } from '../../parts/command-form.tsx';
 import { PermissionTable, type ProjectChoices, ProjectsField } from './rights-fields.tsx';
-import type { Shown } from './shown-once.tsx';
+import type { Access } from './shown-access.tsx';
 
 const presets = ['readonly', 'editor', 'admin', 'custom'] as const;
 const lives = ['30d', '90d', '365d', 'never'] as const;
@@ -14,7 +14,7 @@ interface NewTokenProps {
   organization: string;
   projects: ProjectChoices;
   onClose: () => void;
-  onMade: (shown: Shown) => void;
+  onMade: (shown: Access) => void;
 }
 
 /** What a token may do, where, and how long. */

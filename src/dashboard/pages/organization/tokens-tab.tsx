@@ -13,7 +13,7 @@ import { Failure, Notice, Waiting } from '../../shell/states.tsx';
 import { NewToken } from './new-token.tsx';
 import classes from './organization.module.css';
 import { type TabProps, tabQueries } from './organization-query.ts';
-import { type Shown, ShownOnce } from './shown-once.tsx';
+import { type Access, ShownAccess } from './shown-access.tsx';
 
 type Token = NonNullable<NonNullable<NonNullable<OrganizationTokensQuery['organization']>['tokens']>['nodes'][number]>;
 
@@ -49,7 +49,7 @@ export function TokensTab({ organization, search, onSearch }: TabProps) {
   const { t } = useTranslation('organization');
   const { ago, date } = useFormats();
   const [isNew, setNew] = useState(false);
-  const [shown, setShown] = useState<Shown | null>(null);
+  const [shown, setShown] = useState<Access | null>(null);
   const [revoked, setRevoked] = useState<Token | null>(null);
   const { data, fault, refresh } = usePageQuery(tabQueries.tokens(organization, search));
   const tokens = data?.organization?.tokens;
@@ -115,7 +115,7 @@ export function TokensTab({ organization, search, onSearch }: TabProps) {
           }}
         />
       )}
-      {shown && <ShownOnce shown={shown} onClose={() => setShown(null)} />}
+      {shown && <ShownAccess shown={shown} onClose={() => setShown(null)} />}
       {revoked && (
         <Revocation
           organization={organization}

@@ -6,7 +6,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import type { FunctionComponent } from 'react';
 import { z } from 'zod/mini';
 import { prefetch } from './lib/client.ts';
-import { loadInsideTexts } from './lib/i18n.ts';
+import { loadTexts } from './lib/i18n.ts';
 import { accountQuery } from './pages/account/account-query.ts';
 import { knownColumns } from './pages/content/columns.ts';
 import { collectionQuery, contentQuery, contentSearchQuery } from './pages/content/content-query.ts';
@@ -33,10 +33,14 @@ import { Root } from './shell/root.tsx';
 import { NotFound } from './shell/states.tsx';
 
 /**
- * A component that is loaded when it is wanted. Its module's type is left out of account: pages use the type of this table.
+ * A component that is loaded when it is wanted, with the texts it needs beside those of what is around it. Its module's type is left out of account:
+ * pages use the type of this table.
  */
-const part = (load: () => Promise<unknown>, name: string): FunctionComponent =>
-  lazyRouteComponent(load as () => Promise<Record<string, FunctionComponent>>, name) as FunctionComponent;
+const part = (load: () => Promise<unknown>, name: string, texts?: Parameters<typeof loadTexts>[0]): FunctionComponent =>
+  lazyRouteComponent(async () => {
+    const [module] = await Promise.all([load(), texts && loadTexts(texts)]);
+    return module as Record<string, FunctionComponent>;
+  }, name) as FunctionComponent;
 
 /** A parameter that a person may have changed by hand: what is not of its kind counts as absent. */
 const text = z.catch(z.optional(z.string()), undefined);
@@ -84,7 +88,7 @@ const reset = createRoute({
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
-  component: part(async () => (await Promise.all([import('./shell/inside.tsx'), loadInsideTexts()]))[0], 'Inside'),
+  component: part(() => import('./shell/inside.tsx'), 'Inside', 'inside'),
 });
 const start = createRoute({
   getParentRoute: () => inside,
@@ -157,7 +161,7 @@ const entry = createRoute({
   loaderDeps: ({ search: { draft } }) => ({ draft }),
   loader: ({ params: { organization, project, collection, _splat }, deps: { draft } }) =>
     prefetch(entryQuery({ organization, project, draft }, collection, _splat ?? '')),
-  component: part(() => import('./pages/entry/entry-page.tsx'), 'EntryPage'),
+  component: part(() => import('./pages/entry/entry-page.tsx'), 'EntryPage', 'entry'),
 });
 const newEntry = createRoute({
   getParentRoute: () => project,
@@ -167,7 +171,7 @@ const newEntry = createRoute({
   loaderDeps: ({ search: { draft } }) => ({ draft }),
   loader: ({ params: { collection, ...where }, deps: { draft } }) =>
     prefetch(entryQuery({ ...where, draft }, collection, undefined)),
-  component: part(() => import('./pages/entry/new-entry-page.tsx'), 'NewEntryPage'),
+  component: part(() => import('./pages/entry/new-entry-page.tsx'), 'NewEntryPage', 'entry'),
 });
 const media = createRoute({
   getParentRoute: () => project,
@@ -249,12 +253,12 @@ const workflows = createRoute({
   validateSearch: z.object({ q: text, after: text }),
   loaderDeps: ({ search: { q, after } }) => ({ q, after }),
   loader: ({ params, deps }) => prefetch(workflowsQuery(params, deps)),
-  component: part(() => import('./pages/workflows/workflows-page.tsx'), 'WorkflowsPage'),
+  component: part(() => import('./pages/workflows/workflows-page.tsx'), 'WorkflowsPage', 'workflows'),
 });
 const newWorkflow = createRoute({
   getParentRoute: () => project,
   path: '/workflows/new',
-  component: part(() => import('./pages/workflows/new-workflow-page.tsx'), 'NewWorkflowPage'),
+  component: part(() => import('./pages/workflows/new-workflow-page.tsx'), 'NewWorkflowPage', 'workflows'),
 });
 const workflow = createRoute({
   getParentRoute: () => project,
@@ -262,7 +266,7 @@ const workflow = createRoute({
   validateSearch: z.object({ tab: z.catch(z.optional(z.enum(workflowTabs)), undefined), after: text }),
   loaderDeps: ({ search: { tab, after } }) => ({ tab, after }),
   loader: ({ params, deps }) => prefetch(workflowQuery(params, deps)),
-  component: part(() => import('./pages/workflows/workflow-page.tsx'), 'WorkflowPage'),
+  component: part(() => import('./pages/workflows/workflow-page.tsx'), 'WorkflowPage', 'workflows'),
 });
 const trigger = createRoute({
   getParentRoute: () => project,
@@ -273,7 +277,7 @@ const trigger = createRoute({
     prefetch(triggerQuery(params));
     prefetch(deliveriesQuery(params, deps));
   },
-  component: part(() => import('./pages/workflows/trigger-page.tsx'), 'TriggerPage'),
+  component: part(() => import('./pages/workflows/trigger-page.tsx'), 'TriggerPage', 'workflows'),
 });
 const settings = createRoute({
   getParentRoute: () => project,

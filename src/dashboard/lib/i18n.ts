@@ -1,16 +1,16 @@
 /**
  * Texts of the dashboard, which are all in `messages/`. Those of the sign-in are loaded with the program in English; others when they are wanted:
- * a language when it is chosen, and the pages' texts when somebody has signed in.
+ * a language when it is chosen, and the texts of pages with the pages.
  */
 import { createInstance } from 'i18next';
 import { initReactI18next } from 'react-i18next';
-import type { InsideTexts, OutsideTexts } from '../messages/en/inside.ts';
+import type { Messages } from '../messages/en/inside.ts';
 import { outside } from '../messages/en/outside.ts';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
     defaultNS: 'common';
-    resources: OutsideTexts & InsideTexts;
+    resources: Messages['outside'] & Messages['inside'] & Messages['entry'] & Messages['workflows'];
   }
 }
 
@@ -18,15 +18,19 @@ declare module 'i18next' {
 export const languages = { en: 'English', de: 'Deutsch' } as const;
 export type Language = keyof typeof languages;
 
-/** Loads the texts of a language: before somebody has signed in, and after. */
-const loaders: Record<Language, { outside: () => Promise<OutsideTexts>; inside: () => Promise<InsideTexts> }> = {
+type Loaders = { [Part in keyof Messages]: () => Promise<Messages[Part]> };
+const loaders: Record<Language, Loaders> = {
   en: {
     outside: async () => outside,
     inside: async () => (await import('../messages/en/inside.ts')).inside,
+    entry: async () => ({ entry: (await import('../messages/en/entry.ts')).default }),
+    workflows: async () => ({ workflows: (await import('../messages/en/workflows.ts')).default }),
   },
   de: {
     outside: async () => (await import('../messages/de/outside.ts')).outside,
     inside: async () => (await import('../messages/de/inside.ts')).inside,
+    entry: async () => ({ entry: (await import('../messages/de/entry.ts')).default }),
+    workflows: async () => ({ workflows: (await import('../messages/de/workflows.ts')).default }),
   },
 };
 
@@ -51,25 +55,25 @@ export function firstLanguage(): Language {
   return [kept, ...navigator.languages.map((code) => code.slice(0, 2))].find(isLanguage) ?? 'en';
 }
 
-/** Whether a page was opened that needs more texts than the sign-in. */
-let isInside = false;
+/** Parts that pages which were opened needed, and will need in another language. */
+const parts = new Set<keyof Messages>(['outside']);
 
-async function load(language: Language, part: 'outside' | 'inside'): Promise<void> {
+async function load(language: Language, part: keyof Messages): Promise<void> {
   const texts = await loaders[language][part]();
   for (const [namespace, resources] of Object.entries(texts)) i18n.addResourceBundle(language, namespace, resources);
 }
 
-/** Loads what the pages for people who are signed in say, in the language of now and of later. */
-export async function loadInsideTexts(): Promise<void> {
-  isInside = true;
-  await load(isLanguage(i18n.language) ? i18n.language : 'en', 'inside');
+/** Loads a part of the texts, in the language of now and in each that is set later. */
+export async function loadTexts(part: keyof Messages): Promise<void> {
+  parts.add(part);
+  await load(isLanguage(i18n.language) ? i18n.language : 'en', part);
 }
 
 /** Shows all texts in another language. One there are no texts for, which only the API sets, changes nothing. */
 export async function setLanguage(code: string): Promise<void> {
   if (!isLanguage(code)) return;
   localStorage.setItem(storageKey, code);
-  await Promise.all([load(code, 'outside'), isInside && load(code, 'inside')]);
+  await Promise.all([...parts].map((part) => load(code, part)));
   document.documentElement.lang = code;
   await i18n.changeLanguage(code);
 }

@@ -1,8 +1,7 @@
-import type { InsideTexts } from '../en/inside.ts';
+import type { Messages } from '../en/inside.ts';
 import account from './account.ts';
 import content from './content.ts';
 import drafts from './drafts.ts';
-import entry from './entry.ts';
 import files from './files.ts';
 import frame from './frame.ts';
 import home from './home.ts';
@@ -12,13 +11,11 @@ import publish from './publish.ts';
 import settings from './settings.ts';
 import site from './site.ts';
 import start from './start.ts';
-import workflows from './workflows.ts';
 
-export const inside: InsideTexts = {
+export const inside: Messages['inside'] = {
   account,
   content,
   drafts,
-  entry,
   files,
   frame,
   home,
@@ -28,5 +25,4 @@ export const inside: InsideTexts = {
   settings,
   site,
   start,
-  workflows,
 };

@@ -1,7 +1,7 @@
 import account from './account.ts';
 import content from './content.ts';
 import drafts from './drafts.ts';
-import entry from './entry.ts';
+import type entry from './entry.ts';
 import files from './files.ts';
 import frame from './frame.ts';
 import home from './home.ts';
@@ -12,14 +12,13 @@ import publish from './publish.ts';
 import settings from './settings.ts';
 import site from './site.ts';
 import start from './start.ts';
-import workflows from './workflows.ts';
+import type workflows from './workflows.ts';
 
-/** Texts of the pages for people who are signed in, a file for each page; German has the same ones. */
+/** Texts that the pages for people who are signed in share, and of small pages. */
 export const inside = {
   account,
   content,
   drafts,
-  entry,
   files,
   frame,
   home,
@@ -29,9 +28,13 @@ export const inside = {
   settings,
   site,
   start,
-  workflows,
 };
 
 type Texts<Catalogue> = { [Namespace in keyof Catalogue]: { [Key in keyof Catalogue[Namespace]]: string } };
-export type OutsideTexts = Texts<typeof outside>;
-export type InsideTexts = Texts<typeof inside>;
+/** Texts in the parts they are loaded in, which each language has to have. */
+export interface Messages {
+  outside: Texts<typeof outside>;
+  inside: Texts<typeof inside>;
+  entry: Texts<{ entry: typeof entry }>;
+  workflows: Texts<{ workflows: typeof workflows }>;
+}

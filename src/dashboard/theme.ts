@@ -8,6 +8,7 @@ import {
   defaultVariantColorsResolver,
   type MantineColorsTuple,
 } from '@mantine/core';
+import { i18n } from './lib/i18n.ts';
 
 const teal: MantineColorsTuple = [
   '#eef6f4',
@@ -114,6 +115,9 @@ const mono =
 /** Names of Mantine's colours → names of the tones that alerts have here. */
 const tones: Readonly<Record<string, string>> = { red: 'bad', yellow: 'warn', green: 'good' };
 
+/** Of dialogs and messages, in the language of now. */
+const closing = () => ({ closeButtonProps: { 'aria-label': i18n.t('common:close') } });
+
 /** The smallest size of the scale; Mantine's is smaller. */
 const hints = { description: { fontSize: '0.75rem' }, error: { fontSize: '0.75rem' } };
 const noMotion = { transitionProps: { duration: 0 } };
@@ -160,23 +164,25 @@ export const theme = createTheme({
     Switch: { styles: hints },
     SegmentedControl: { defaultProps: { transitionDuration: 0 } },
     InputWrapper: { styles: hints },
-    Tabs: { styles: { list: { flexWrap: 'nowrap', overflow: 'auto hidden' }, tab: { flex: 'none' } } },
+    Tabs: {
+      defaultProps: { color: 'var(--p-accent)' },
+      styles: {
+        root: { '--tab-border-color': 'var(--p-line)' },
+        list: { flexWrap: 'nowrap', overflow: 'auto hidden' },
+        tab: { flex: 'none' },
+      },
+    },
     TextInput: { defaultProps: { size: 'sm' } },
     Modal: {
-      defaultProps: {
-        centered: true,
-        ...quick,
-        overlayProps: { backgroundOpacity: 0.4 },
-        closeButtonProps: { 'aria-label': '×' },
-      },
+      defaultProps: () => ({ centered: true, ...quick, overlayProps: { backgroundOpacity: 0.4 }, ...closing() }),
       styles: { title: { fontFamily: serif, fontSize: '1.25rem', fontWeight: 600 } },
     },
     // A header of the page it is not.
     ModalHeader: { defaultProps: { role: 'presentation' } },
     DrawerHeader: { defaultProps: { role: 'presentation' } },
-    Drawer: { defaultProps: { ...quick, overlayProps: { backgroundOpacity: 0.4 } } },
+    Drawer: { defaultProps: () => ({ ...quick, overlayProps: { backgroundOpacity: 0.4 }, ...closing() }) },
     Menu: { defaultProps: { ...noMotion, shadow: 'none' } },
-    Notification: { defaultProps: { closeButtonProps: { 'aria-label': '×' } } },
+    Notification: { defaultProps: closing },
     Popover: { defaultProps: noMotion },
     Tooltip: { defaultProps: { openDelay: 400, ...noMotion } },
     Select: { defaultProps: { comboboxProps: noMotion, size: 'sm', allowDeselect: false } },

@@ -166,7 +166,7 @@ export function ProjectFrame(): ReactNode {
     <Frame
       bar={bar}
       navigation={<Navigation place={place} studio={studio} />}
-      strip={studio ? <Strip place={place} studio={studio} /> : <div className={classes.strip} />}
+      strip={studio ? <Strip place={place} studio={studio} /> : !fault && <div className={classes.strip} />}
     >
       {isGone && <DraftGone place={place} />}
       {fault && !project ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Outlet />}

@@ -243,7 +243,6 @@ export function PublishSheet({ branch, onClose }: PublishSheetProps) {
           {t('publish')}: <MarkedText text={branch ?? ''} />
         </>
       }
-      closeButtonProps={{ 'aria-label': t('common:close') }}
     >
       {branch !== null && <Loaded branch={branch} onDone={onClose} />}
     </Drawer>

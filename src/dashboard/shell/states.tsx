@@ -1,5 +1,6 @@
 /** What a page shows instead of its content: nothing there, nothing yet, not allowed, broken. */
 import { Button, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Fault } from '../lib/faults.ts';
@@ -35,7 +36,7 @@ export function Notice({ title, children, action, role, order = 2 }: NoticeProps
 function Missing({ order }: { order: 1 | 2 }) {
   const { t } = useTranslation();
   return (
-    <Notice title={t('not_found')} order={order}>
+    <Notice title={t('not_found')} order={order} action={<Link to="/">{t('to_start')}</Link>}>
       {t('not_found_lead')}
     </Notice>
   );

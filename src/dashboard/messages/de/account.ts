@@ -1,7 +1,7 @@
 export default {
   title: 'Konto',
   person: 'Person',
-  name_hint: 'So sehen ihn andere, auch bei den Fassungen, die Sie schreiben.',
+  name_hint: 'So sehen ihn andere, auch bei den Versionen, die Sie schreiben.',
   preferences: 'Sprache und Aussehen',
   preferences_lead: 'Gilt für Ihr Konto, in allen Browsern.',
   language: 'Sprache',

@@ -137,7 +137,7 @@ export default {
   files_shown: 'Dateien',
   no_files: 'Er zeigt keine Dateien.',
   reference_broken: '{{field}}: diesen Eintrag gibt es nicht',
-  seo: 'Suche',
+  seo: 'Suchvorschau',
   seo_title: 'Titel',
   seo_description: 'Beschreibung',
   seo_missing: 'Fehlt',

@@ -23,7 +23,7 @@ export default {
   nothing_lead:
     'Dieser Entwurf enthält nichts, was der veröffentlichten Fassung fehlt. Ändern Sie in ihm zuerst einen Eintrag oder eine Datei.',
   title_of: 'Was veröffentlicht wird',
-  title_hint: 'Eine Zeile, die es anderen sagt; sie steht in der Liste der Fassungen.',
+  title_hint: 'Eine Zeile, die es anderen sagt; sie steht in der Liste der Versionen.',
   open_review: 'Prüfung {{number}} ist offen:',
   what_changes_one: 'Was sich ändert: {{count}} Datei',
   what_changes_other: 'Was sich ändert: {{count}} Dateien',

@@ -133,7 +133,7 @@ export default {
   files_shown: 'Files',
   no_files: 'It shows no files.',
   reference_broken: '{{field}}: there is no such entry',
-  seo: 'Search',
+  seo: 'Search preview',
   seo_title: 'Title',
   seo_description: 'Description',
   seo_missing: 'Missing',

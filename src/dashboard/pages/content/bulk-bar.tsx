@@ -69,7 +69,6 @@ export function BulkBar({ place, collection, fields, selection, onClear }: BulkB
           </Button>
         </>
       ),
-      closeButtonProps: { 'aria-label': t('common:close') },
     });
     const { begun } = committed;
     if (begun !== null) navigate({ to: '.', search: (before) => ({ ...before, draft: begun }) });

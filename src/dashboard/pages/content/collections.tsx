@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useFormats } from '../../lib/format.ts';
@@ -20,9 +21,9 @@ export function Collections({ place }: { place: Place }) {
       <Notice
         title={t('no_collections')}
         action={
-          <Link to="/p/$organization/$project/settings" params={place}>
+          <Button renderRoot={(props) => <Link to="/p/$organization/$project/settings" params={place} {...props} />}>
             {t('to_settings')}
-          </Link>
+          </Button>
         }
       >
         {t('no_collections_lead')}
@@ -42,7 +43,7 @@ export function Collections({ place }: { place: Place }) {
             <th scope="col" {...cells.header} className={classes.wide}>
               {t('faults')}
             </th>
-            <th scope="col" {...cells.header} className={classes.wide}>
+            <th scope="col" {...cells.header}>
               {t('folder')}
             </th>
           </tr>
@@ -66,7 +67,8 @@ export function Collections({ place }: { place: Place }) {
                   <span className={classes.narrowOnly}>{t('entries')} </span>
                   {number(entries_count)}
                 </td>
-                <td {...cells.cell}>
+                <td {...cells.cell} className={classes.fact}>
+                  <span className={classes.narrowOnly}>{t('faults')} </span>
                   {invalid_count > 0 ? (
                     <Link
                       to="/p/$organization/$project/content/$collection"

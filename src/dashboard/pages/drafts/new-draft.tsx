@@ -36,12 +36,7 @@ export function NewDraft({ isOpen, onClose }: { isOpen: boolean; onClose: () => 
   };
   const ofField = fault?.fields.get('/name');
   return (
-    <Modal
-      opened={isOpen}
-      onClose={close}
-      title={t('new_draft')}
-      closeButtonProps={{ 'aria-label': t('common:close') }}
-    >
+    <Modal opened={isOpen} onClose={close} title={t('new_draft')}>
       <form onSubmit={submit}>
         <Stack>
           {!ofField && <FaultAlert fault={fault} />}

@@ -84,14 +84,11 @@ export function Code({ text, name }: { text: string; name: string }) {
   }, [text, name]);
   return (
     <>
-      <Button
-        variant="default"
-        size="xs"
-        className={classes.find}
-        onClick={() => view.current && openSearchPanel(view.current)}
-      >
-        {t('find')}
-      </Button>
+      <div className={classes.find}>
+        <Button size="compact-sm" variant="subtle" onClick={() => view.current && openSearchPanel(view.current)}>
+          {t('find')}
+        </Button>
+      </div>
       <div ref={place} className={classes.code} />
     </>
   );

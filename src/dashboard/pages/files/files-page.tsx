@@ -35,14 +35,11 @@ export function FilesPage() {
         </p>
       )}
       {!items && (fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting />)}
-      {items && (
+      {items?.length === 0 && file === undefined && <Notice title={t('empty')}>{t('empty_lead')}</Notice>}
+      {items && (items.length > 0 || file !== undefined) && (
         <div className={classes.columns} data-file={file !== undefined || undefined}>
           <div className={classes.directory}>
-            {items.length === 0 ? (
-              <Notice title={t('empty')}>{t('empty_lead')}</Notice>
-            ) : (
-              <Directory key={directory} directory={directory} items={items} open={file} />
-            )}
+            <Directory key={directory} directory={directory} items={items} open={file} />
             {studio.filetree?.truncated && <p className={classes.last}>{t('truncated')}</p>}
           </div>
           {file !== undefined && (

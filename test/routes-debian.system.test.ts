@@ -6,6 +6,7 @@ import { build, compare, writeSite } from './support/routes/real-build.ts';
 import { hugoMade, hugoSite } from './support/routes/sites/hugo.ts';
 import { hugoLayers, hugoLayersMade } from './support/routes/sites/hugo-layers.ts';
 import { jekyllMade, jekyllSite } from './support/routes/sites/jekyll.ts';
+import { mkdocsSite } from './support/routes/sites/mkdocs.ts';
 
 let home: string;
 beforeAll(async () => {
@@ -60,4 +61,15 @@ describe('Jekyll writes the pages that were predicted', () => {
       expect(found.predicted).toBeGreaterThan(25);
     },
   );
+});
+
+describe('MkDocs writes the pages that were predicted', () => {
+  it.each([true, false])('with a directory for each page: %s', async (directories) => {
+    const config = `use_directory_urls: ${directories}\n${mkdocsSite['mkdocs.yml']}`;
+    const directory = await site(`mkdocs-${directories}`, { ...mkdocsSite, 'mkdocs.yml': config });
+    await build(directory, 'mkdocs', 'build', '--quiet');
+    const found = await compare(directory, 'site', /^404\.html$/);
+    expect(found).toMatchObject({ framework: 'mkdocs', missing: [], unpredicted: [] });
+    expect(found.predicted).toBeGreaterThan(14);
+  });
 });

@@ -46,7 +46,7 @@ export async function siteIn(directory: string, output: string): Promise<SiteFil
   return { paths: paths.map((path) => ({ path, oid: path })), read };
 }
 
-const isPage = /\.(md|mdx|markdown|html|njk|liquid|astro|11ty\.js)$/;
+const isPage = /\.(md|mdx|markdown|mkd|mkdn|mdown|html|njk|liquid|astro|11ty\.js)$/;
 
 /** Files of the output that a URL may be; the site's base is not part of what is written. */
 function candidates(url: string, base: string): string[] {

@@ -103,3 +103,52 @@ describe('Hugo', () => {
     expect([...routes.dependencies]).toContain('content/s/_index.md');
   });
 });
+
+describe('MkDocs', () => {
+  const pages = {
+    'docs/index.md': page(),
+    'docs/index.fr.md': page(),
+    'docs/blog/index.md': page(),
+    'docs/blog/posts/a.md': page('date: 2024-01-02'),
+    'docs/drafts/b.md': page(),
+    'docs/drafts/kept.md': page(),
+  };
+
+  it('gives no address to posts of a blog, whose dates and titles make it, and says so', async () => {
+    const config = 'plugins:\n  - search\n  - material/blog:\n      blog_dir: blog\n';
+    const { urls, routes } = await predict({ ...pages, 'mkdocs.yml': config });
+    expect(urls).toMatchObject({ 'docs/blog/index.md': '/blog/', 'docs/drafts/b.md': '/drafts/b/' });
+    expect(urls['docs/blog/posts/a.md']).toBeUndefined();
+    expect(routes.warnings).toMatchObject([{ path: 'mkdocs.yml', line: 4 }]);
+    expect(routes.warnings[0]?.message).toContain('plugins.blog');
+  });
+
+  it('gives no address where languages decide, also when plug-ins are written as a table', async () => {
+    const { urls, routes } = await predict({ ...pages, 'mkdocs.yml': 'plugins:\n  i18n:\n    languages: []\n' });
+    expect(urls).toEqual({});
+    expect(routes.warnings[0]?.message).toContain('plugins.i18n');
+  });
+
+  it('leaves out what is excluded, by patterns as Git has them, and names those it does not understand', async () => {
+    const config = 'exclude_docs: |\n  # not yet\n  /drafts/\n  !kept.md\n  *.fr.md\n';
+    const { urls } = await predict({ ...pages, 'mkdocs.yml': config });
+    expect(Object.keys(urls)).toEqual([
+      'docs/index.md',
+      'docs/blog/index.md',
+      'docs/blog/posts/a.md',
+      'docs/drafts/kept.md',
+    ]);
+    const { routes } = await predict({ ...pages, 'mkdocs.yml': 'draft_docs: "[a"\n' });
+    expect(routes.warnings[0]?.message).toContain('draft_docs');
+  });
+
+  it('reads a configuration that another one inherits from, once around', async () => {
+    const { urls, routes } = await predict({
+      'mkdocs.yml': 'INHERIT: shared/base.yml\n',
+      'shared/base.yml': 'INHERIT: ../mkdocs.yml\nuse_directory_urls: false\nsite_url: https://x.org/b/\n',
+      'docs/a.md': page(),
+    });
+    expect(urls).toEqual({ 'docs/a.md': '/b/a.html' });
+    expect([...routes.dependencies]).toContain('shared/base.yml');
+  });
+});

@@ -9,6 +9,8 @@ export const tally = {
   parse: channel('portico.parse'),
   /** All files of a tree, or all entries of a collection, are gone through. Message: how many. */
   pass: channel('portico.pass'),
+  /** A path is compared with the files of one collection. Message: the path. */
+  compare: channel('portico.compare'),
   /** A statement is sent to the database. Message: its text, or an object with it as `text`. */
   statement: channel('portico.statement'),
   /** A request to a git process that stays between uses. Message: what it does. */

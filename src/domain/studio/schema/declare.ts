@@ -1,5 +1,6 @@
 import { filterYielding, setYielding } from '../../../lib/concurrency.ts';
 import type { LocaleRules } from '../slug.ts';
+import type { CollectionSchema } from './collection-schema.ts';
 import type { EntryTemplate } from './entry-template.ts';
 import { formatOf, humanize } from './infer-fields.ts';
 import { byUse, collectionName } from './inferred-groups.ts';
@@ -54,18 +55,6 @@ async function extensionsOf(files: Files, paths: readonly string[]): Promise<str
 
 const identifiers = ['title', 'name', 'label'];
 
-/**
- * Gives a draft whose configuration names no extensions those of its files. A configuration may declare hundreds of collections of 200,000 files,
- * so this is done in steps.
- */
-export async function settleExtensions({ schema, open }: Draft, paths: readonly string[]): Promise<void> {
-  if (!open) return;
-  const extensions = await extensionsOf(open.files, paths);
-  schema.extensions = extensions;
-  schema.slugs = { ...schema.slugs, extensions };
-  if (!open.hasFormat) schema.format = formatOf(extensions[0]);
-}
-
 /** Makes a draft of a declaration. */
 export function declare(declaration: Declaration, { layout }: SiteReading): Draft {
   const { name, files, fields, source, warnings, infer = false } = declaration;
@@ -75,33 +64,35 @@ export function declare(declaration: Declaration, { layout }: SiteReading): Draf
   const named = fields.find((field) => field.name === declaration.identifier) ?? null;
   const identifier =
     named?.name ?? identifiers.find((key) => fields.some((field) => field.name === key && !field.list));
-  return {
-    infer,
-    rejects: declaration.rejects ?? noPaths,
-    ...(isOpen && { open: { files, hasFormat: declaration.format !== undefined } }),
-    schema: {
-      collection,
-      label: declaration.label ?? humanize(collection),
-      path: files.base,
-      format: declaration.format ?? formatOf(extensions[0]),
+  const schema: CollectionSchema = {
+    collection,
+    label: declaration.label ?? humanize(collection),
+    path: files.base,
+    format: declaration.format ?? formatOf(extensions[0]),
+    extensions,
+    source,
+    inferred: infer || (declaration.lenient ?? false),
+    fields: [...fields],
+    warnings,
+    ...(identifier === undefined ? {} : { identifier_field: identifier }),
+    ...(declaration.mediaPath === undefined ? {} : { media_path: declaration.mediaPath }),
+    ...(declaration.urlPattern === undefined ? {} : { url_pattern: declaration.urlPattern }),
+    strict: declaration.strict ?? false,
+    items_in_file: declaration.itemsInFile ?? false,
+    ...(declaration.template === undefined ? {} : { template: declaration.template }),
+    slugs: {
       extensions,
-      source,
-      inferred: infer || (declaration.lenient ?? false),
-      fields: [...fields],
-      warnings,
-      ...(identifier === undefined ? {} : { identifier_field: identifier }),
-      ...(declaration.mediaPath === undefined ? {} : { media_path: declaration.mediaPath }),
-      ...(declaration.urlPattern === undefined ? {} : { url_pattern: declaration.urlPattern }),
-      strict: declaration.strict ?? false,
-      items_in_file: declaration.itemsInFile ?? false,
-      ...(declaration.template === undefined ? {} : { template: declaration.template }),
-      slugs: {
-        extensions,
-        index_names: declaration.indexNames ?? indexNames(layout.framework),
-        locales: declaration.locales === undefined ? layout.locales : declaration.locales,
-      },
-      paths: files.paths,
-      matches: files.matches,
+      index_names: declaration.indexNames ?? indexNames(layout.framework),
+      locales: declaration.locales === undefined ? layout.locales : declaration.locales,
     },
+    paths: files.paths,
+    matches: files.matches,
   };
+  /** A configuration that names no extensions means those of its files. */
+  const settle = async (paths: readonly string[]) => {
+    schema.extensions = await extensionsOf(files, paths);
+    schema.slugs = { ...schema.slugs, extensions: schema.extensions };
+    if (declaration.format === undefined) schema.format = formatOf(schema.extensions[0]);
+  };
+  return { infer, rejects: declaration.rejects ?? noPaths, schema, ...(isOpen && { settle }) };
 }

@@ -1,10 +1,8 @@
 import {
   filterYielding,
-  findYielding,
   finishYielding,
   forEachYielding,
   mapYielding,
-  Pace,
   setYielding,
   yieldLoop,
 } from '../../../lib/concurrency.ts';
@@ -30,10 +28,9 @@ import type {
 } from './collection-schema.ts';
 import { codeExtensions, findConfig, readCodeConfig } from './config/config-file.ts';
 import { studioConfigReader } from './config/studio-config.ts';
-import { settleExtensions } from './declare.ts';
 import { inferFields, schemaOfGroup } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
-import { type Membership, membership, union } from './path-set.ts';
+import { membership, noPaths, placing, union } from './path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from './reader.ts';
 import type { SchemaField, SchemaSourceKind, Warning } from './schema.schema.ts';
 import { findSite, joinPath, mediaRootsOf } from './site-layout.ts';
@@ -48,13 +45,17 @@ export function withMatches(
   collections: readonly CollectionDescription[],
   precedence: readonly string[],
 ): CollectionSchema[] {
-  const sets = new Map(collections.map(({ collection, paths }) => [collection, membership(paths)]));
-  const order = precedence.map((name): Membership => sets.get(name) ?? (() => false));
+  const paths = new Map(collections.map((description) => [description.collection, description.paths]));
+  const setsOf = placing(precedence.map((name) => paths.get(name) ?? noPaths));
+  let last = { path: '', owner: setsOf('', 1)[0] };
+  const ownerOf = (path: string) => {
+    // Mostly all collections are compared with one path after the other.
+    if (last.path !== path) last = { path, owner: setsOf(path, 1)[0] };
+    return last.owner;
+  };
   return collections.map((description) => {
     const at = precedence.indexOf(description.collection);
-    const own = order[at] ?? (() => false);
-    const earlier = order.slice(0, at);
-    return { ...description, matches: (path) => own(path) && !earlier.some((other) => other(path)) };
+    return { ...description, matches: (path) => at !== -1 && ownerOf(path) === at };
   });
 }
 
@@ -143,14 +144,16 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
   }
   const present = await setYielding(site.paths, ({ path }) => path);
   const reading: SiteReading = { site, paths, present, layout, warnings, dependencies: new Set() };
-  const drafts: Draft[] = [];
+  const described = new Map<string, Draft>();
   for (const reader of readers) {
     await yieldLoop();
-    for (const draft of await reader.read(reading)) addDraft(drafts, draft, warnings);
+    for (const draft of await reader.read(reading)) addDraft(described, draft, warnings);
   }
-  for (const draft of drafts) await settleExtensions(draft, paths);
-  const owned = await claim(drafts, paths, warnings);
-  const covered = await dropCovered(drafts, owned, paths, warnings);
+  const drafts = [...described.values()];
+  let hidden = bound(drafts);
+  for (const draft of drafts) await draft.settle?.(paths);
+  const { owned, firsts } = await assign(drafts, paths, warnings);
+  const covered = dropCovered(drafts, owned, firsts, warnings);
   const claimed = new Set<string>();
   for (const own of owned.values()) await forEachYielding(own, (path) => claimed.add(path));
   const rejected = membership(union(...drafts.map((draft) => draft.rejects)));
@@ -162,11 +165,15 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
     drafts.push(draft);
     owned.set(draft, group.paths);
   }
-  bound(drafts, warnings);
+  hidden += bound(drafts);
+  if (hidden > 0) {
+    const message = `The site has ${drafts.length + hidden} collections; the first ${MAX_COLLECTIONS} by name are shown`;
+    warnings.push({ code: 'too_many_collections', message });
+  }
   await inferMissing(drafts, owned, options.sampleEntries);
   const precedence = drafts.map(({ schema }) => schema.collection);
-  const described = drafts.map(({ schema }) => schema).sort((a, b) => (a.collection < b.collection ? -1 : 1));
-  const schemas = withMatches(described, precedence);
+  const byName = drafts.map(({ schema }) => schema).sort((a, b) => (a.collection < b.collection ? -1 : 1));
+  const schemas = withMatches(byName, precedence);
   const inferred = drafts.some(({ infer }) => infer);
   const byTree = inferred || covered > 0 || reading.readsListing || warnings.some(({ code }) => ofTree.has(code));
   return {
@@ -181,49 +188,46 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
   };
 }
 
-function addDraft(drafts: Draft[], draft: Draft, warnings: Warning[]): void {
-  const rival = drafts.find(({ schema }) => schema.collection === draft.schema.collection);
-  if (rival === undefined) drafts.push(draft);
+function addDraft(drafts: Map<string, Draft>, draft: Draft, warnings: Warning[]): void {
+  const { collection, source } = draft.schema;
+  const rival = drafts.get(collection);
+  if (rival === undefined) drafts.set(collection, draft);
   else {
-    const { collection, source } = draft.schema;
     const message = `Collection "${collection}" is also described here; ${rival.schema.source.path} is used`;
     warnings.push({ code: 'described_twice', message, path: source.path, collection });
   }
 }
 
-/** Gives each file to the first collection that matches it. */
-async function claim(
-  drafts: readonly Draft[],
-  paths: readonly string[],
-  warnings: Warning[],
-): Promise<Map<Draft, string[]>> {
+/** Gives each file to the first collection that matches it. @returns the files of each, and the first of those it shares */
+async function assign(drafts: readonly Draft[], paths: readonly string[], warnings: Warning[]) {
   const owned = new Map<Draft, string[]>(drafts.map((draft) => [draft, []]));
+  const firsts = new Map<Draft, { path: string; owner: Draft }>();
   const overlaps = new Set<string>();
+  const setsOf = placing(drafts.map(({ schema }) => schema.paths));
   await forEachYielding(paths, (path) => {
-    const [first, second] = drafts.filter((draft) => draft.schema.matches(path));
-    if (first) owned.get(first)?.push(path);
-    if (first && second) overlaps.add(`${first.schema.collection}" and "${second.schema.collection}`);
+    const [owner, ...others] = setsOf(path).flatMap((at) => drafts[at] ?? []);
+    if (owner === undefined) return;
+    owned.get(owner)?.push(path);
+    for (const other of others) if (!firsts.has(other)) firsts.set(other, { path, owner });
+    if (others[0]) overlaps.add(`${owner.schema.collection}" and "${others[0].schema.collection}`);
   });
   for (const pair of overlaps) {
     warnings.push({ code: 'overlap', message: `Collections "${pair}" share files; they belong to the first` });
   }
-  return owned;
+  return { owned, firsts };
 }
 
 /** A framework's collection under another name than the CMS gave the same files is that collection once more. @returns how many there were */
-async function dropCovered(
+function dropCovered(
   drafts: Draft[],
   owned: ReadonlyMap<Draft, string[]>,
-  paths: readonly string[],
+  firsts: ReadonlyMap<Draft, { owner: Draft }>,
   warnings: Warning[],
-): Promise<number> {
+): number {
   const count = drafts.length;
-  const pace = new Pace();
   for (const draft of drafts.filter((one) => owned.get(one)?.length === 0)) {
-    if (pace.isDue) await pace.yield();
-    const { collection, source, matches } = draft.schema;
-    const path = await findYielding(paths, matches);
-    const owner = path === undefined ? undefined : drafts.find((other) => other.schema.matches(path))?.schema;
+    const { collection, source } = draft.schema;
+    const owner = firsts.get(draft)?.owner.schema;
     if (owner === undefined || owner.source.kind === source.kind) continue;
     drafts.splice(drafts.indexOf(draft), 1);
     const message = `The files of collection "${collection}" are described in ${owner.source.path} as "${owner.collection}"`;
@@ -232,12 +236,14 @@ async function dropCovered(
   return count - drafts.length;
 }
 
-function bound(drafts: Draft[], warnings: Warning[]): void {
-  if (drafts.length <= MAX_COLLECTIONS) return;
-  drafts.sort((a, b) => (a.schema.collection < b.schema.collection ? -1 : 1));
-  const message = `The site has ${drafts.length} collections; the first ${MAX_COLLECTIONS} by name are shown`;
-  warnings.push({ code: 'too_many_collections', message });
-  drafts.length = MAX_COLLECTIONS;
+/** Keeps the first collections by name, in the order they have. @returns how many are left out */
+function bound(drafts: Draft[]): number {
+  const hidden = drafts.length - MAX_COLLECTIONS;
+  if (hidden <= 0) return 0;
+  const names = drafts.map(({ schema }) => schema.collection).sort();
+  const shown = new Set(names.slice(0, MAX_COLLECTIONS));
+  drafts.splice(0, drafts.length, ...drafts.filter(({ schema }) => shown.has(schema.collection)));
+  return hidden;
 }
 
 /** Up to `count` of the paths, evenly spread. */

@@ -87,8 +87,11 @@ export interface Draft {
   infer: boolean;
   /** Files this collection's configuration leaves out on purpose, so that no other collection picks them up. */
   rejects: PathSet;
-  /** Its extensions are those of its files, which have not been looked at yet. */
-  open?: { files: Files; hasFormat: boolean };
+  /**
+   * Completes the schema by the files there are. A configuration may declare thousands of collections, a site may have 200,000 files: it is done in
+   * steps, and only for the collections that are shown.
+   */
+  settle?(paths: readonly string[]): Promise<void>;
 }
 
 /** Reads the collections one CMS or framework declares. Never throws for what a repository may contain. */

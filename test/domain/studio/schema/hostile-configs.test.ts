@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { buildSite } from '../../../../src/domain/studio/content/site-index.ts';
+import { discoverSchemas } from '../../../../src/domain/studio/schema/discover.ts';
 import type { SchemaField } from '../../../../src/domain/studio/schema/schema.schema.ts';
+import { tally } from '../../../../src/lib/tally.ts';
 import { hostileConfigs } from './hostile-texts.ts';
-import { discover } from './sites.ts';
+import { discover, siteOf } from './sites.ts';
 
 const data = [
   '.pages.yml',
@@ -99,5 +102,55 @@ describe('time', () => {
     expect(found.schemas.length).toBeGreaterThan(49);
     // About a second; what grew with their square would take hours.
     expect(spent).toBeLessThan(60_000);
+  });
+});
+
+describe('a configuration of more collections than are shown', () => {
+  const count = 2_000;
+  const pages = Array.from({ length: 500 }, (_, at) => [`content/c${at}/p.md`, '{"title":"A"}'] as const);
+
+  /** Discovers the site of a Decap configuration. @returns it, and how often a path was compared with a collection */
+  async function compared(collection: (at: number) => string) {
+    const list = Array.from(
+      { length: count },
+      (_, at) => `{ name: c${String(at).padStart(4, '0')}, ${collection(at)}, fields: [{ name: t }] }`,
+    );
+    const files = Object.fromEntries([['static/admin/config.yml', `collections: [${list.join(', ')}]`], ...pages]);
+    let comparisons = 0;
+    const onComparison = () => void comparisons++;
+    tally.compare.subscribe(onComparison);
+    const found = await discoverSchemas(siteOf(files), { sampleEntries: async () => [] }).finally(() =>
+      tally.compare.unsubscribe(onComparison),
+    );
+    return { found, comparisons };
+  }
+
+  it('is compared with the files of those that are shown', async () => {
+    // Its `index` files, and others that are there already, have to be looked for.
+    const { found, comparisons } = await compared(() => 'folder: content, path: "{{slug}}/index"');
+    expect(found.schemas).toHaveLength(500);
+    expect(found.warnings.filter(({ code }) => code === 'too_many_collections')).toHaveLength(1);
+    expect(comparisons).toBeGreaterThanOrEqual(500 * 501);
+    expect(comparisons).toBeLessThan(4 * 500 * 501);
+  });
+
+  it('compares a file with the collections of its directories', async () => {
+    const { found, comparisons } = await compared((at) => `folder: content/c${at}`);
+    expect(found.schemas).toHaveLength(500);
+    expect(comparisons).toBeGreaterThan(0);
+    expect(comparisons).toBeLessThan(2 * 501);
+    let again = 0;
+    const onComparison = () => void again++;
+    tally.compare.subscribe(onComparison);
+    const tree = pages.map(([path], at) => ({ path, mode: '100644', oid: String(at).padStart(40, '0'), size: 1 }));
+    const site = await buildSite(found, 'key', tree).finally(() => tally.compare.unsubscribe(onComparison));
+    expect([...site.collections.values()].reduce((sum, { size }) => sum + size, 0)).toBe(500);
+    expect(again).toBeLessThanOrEqual(500);
+  });
+
+  it('compares a file with collections of its extension', async () => {
+    const { found, comparisons } = await compared((at) => `folder: content, extension: x${at}`);
+    expect(found.schemas).toHaveLength(500);
+    expect(comparisons).toBeLessThan(2 * 501);
   });
 });

@@ -6,7 +6,7 @@ import type { ContentCache, SchemaRow } from '../../../../ports/content-cache.ts
 import type { CollectionDescription, Discovery, SiteFiles } from '../../schema/collection-schema.ts';
 import { withMatches } from '../../schema/discover.ts';
 import { byUse } from '../../schema/inferred-groups.ts';
-import { membership } from '../../schema/path-set.ts';
+import { placing } from '../../schema/path-set.ts';
 import {
   configurationFiles,
   dataExtensions,
@@ -21,7 +21,7 @@ import { readerVersion } from '../entry-facts.ts';
  * Counts up when a site would be read otherwise than before, or what is found would be written otherwise. What an older version stored is then not
  * found any more.
  */
-export const discoveryVersion = 2;
+export const discoveryVersion = 3;
 
 /** Writes a discovery as JSON text. */
 export function discoveryText(discovery: Discovery): string {
@@ -61,12 +61,12 @@ export async function listingDigest(
 /** Which paths each collection could have, which relevant paths none could, and whether some have several. */
 async function share(paths: readonly string[], schemas: readonly CollectionDescription[]) {
   const owned = new Map<string, string[]>(schemas.map(({ collection }) => [collection, []]));
-  const sets = schemas.map((schema) => ({ name: schema.collection, holds: membership(schema.paths) }));
+  const setsOf = placing(schemas.map((schema) => schema.paths));
   const free: string[] = [];
   let shared = false;
   await forEachYielding(paths, (path) => {
-    const owners = sets.filter(({ holds }) => holds(path));
-    for (const { name } of owners) owned.get(name)?.push(path);
+    const owners = setsOf(path).map((at) => schemas[at]?.collection ?? '');
+    for (const name of owners) owned.get(name)?.push(path);
     if (owners.length > 1) shared = true;
     if (owners.length === 0 && telling.has(extensionOf(path))) free.push(path);
   });

@@ -1,4 +1,5 @@
-import { filterYielding } from '../../../../lib/concurrency.ts';
+import { Pace } from '../../../../lib/concurrency.ts';
+import { tally } from '../../../../lib/tally.ts';
 import { findDataConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { type Declaration, declare } from '../../schema/declare.ts';
 import { type EntryTemplate, nowAs } from '../../schema/entry-template.ts';
@@ -106,33 +107,35 @@ function indexNamesOf(value: Value, { layout }: SiteReading): string[] {
  */
 const mostListed = 1_000;
 
-/** The files of a folder collection. */
-async function locate(
-  folder: string,
-  value: Value,
-  extension: string,
-  languages: Languages | null,
-  reading: SiteReading,
-): Promise<Located> {
+/** The files of a folder collection, whatever the template of its paths. */
+function locate(folder: string, value: Value, extension: string, languages: Languages | null): Located {
   const deep = (textAt(value, 'path') ?? '').split('/').length;
   const nested = countOf(at(value, 'nested', 'depth')) ?? 0;
   const inFolders = languages?.structure === 'multiple_folders';
   const depth = Math.max(deep, nested) + (inFolders ? 1 : 0);
   const codes = new Set(languages?.rules.codes);
   if (languages?.structure === 'multiple_root_folders') return rootFolders(folder, extension, depth, codes);
-  const leaf = leafOf(value);
-  const base = trimmed(folder);
-  if (leaf === null) return folderFiles('', base, { extensions: [extension], depth });
-  // Files from before the template was set are entries too, but no new file takes another form than the template's.
-  const all = folderFiles('', base, { extensions: [extension], depth });
-  if ('unknown' in all) return all;
+  return folderFiles('', trimmed(folder), { extensions: [extension], depth });
+}
+
+/**
+ * Keeps the files whose name is the one the template gives to all. Files from before the template was set are entries too, but no new file takes
+ * another form than the template's.
+ */
+async function settleLeaf({ schema }: Draft, leaf: string, paths: readonly string[]): Promise<void> {
   const stem: PathSet = { kind: 'stem', stem: leaf };
-  const isStem = membership(stem);
-  const paths = await filterYielding(reading.paths, (path) => all.matches(path) && !isStem(path));
-  reading.readsListing = true;
-  if (paths.length > mostListed) return all;
-  const only = () => (paths.length === 0 ? stem : union(stem, { kind: 'listed', paths }));
-  return folderFiles('', base, { extensions: [extension], depth, only });
+  const [isStem, { matches }] = [membership(stem), schema];
+  const others: string[] = [];
+  const pace = new Pace();
+  for (const path of paths) {
+    tally.compare.publish(path);
+    if (matches(path) && !isStem(path)) others.push(path);
+    if (others.length > mostListed) return;
+    if (pace.isDue) await pace.yield();
+  }
+  const only = others.length === 0 ? stem : union(stem, { kind: 'listed', paths: others });
+  schema.paths = { kind: 'intersection', of: [schema.paths, only] };
+  schema.matches = membership(schema.paths);
 }
 
 /** `<locale>/<folder>/…`: the collection begins above the languages. */
@@ -287,9 +290,7 @@ export const decapReader: SchemaReader = {
     // Many things are configured in an `admin` directory: this is the CMS when it says where content is.
     if (path === undefined || config === null || !(at(config, 'collections') || at(config, 'singletons'))) return [];
     readMedia(config, reading);
-    const drafts: Draft[] = [];
-    for (const value of itemsOf(at(config, 'collections')))
-      drafts.push(...(await readCollection(value, config, path, reading)));
+    const drafts = itemsOf(at(config, 'collections')).flatMap((value) => readCollection(value, config, path, reading));
     const singletons = itemsOf(at(config, 'singletons')).flatMap((value) =>
       readFile(value, null, config, path, reading),
     );
@@ -329,7 +330,7 @@ function withoutBody(fields: SchemaField[], extension: string): SchemaField[] {
   return isMarkdown(extension) ? fields.filter((one) => one.name !== 'body') : fields;
 }
 
-async function readCollection(value: Value, config: Value, path: string, reading: SiteReading): Promise<Draft[]> {
+function readCollection(value: Value, config: Value, path: string, reading: SiteReading): Draft[] {
   const name = textAt(value, 'name');
   if (name === undefined) return [];
   const files = at(value, 'files');
@@ -341,7 +342,7 @@ async function readCollection(value: Value, config: Value, path: string, reading
   const located: Located =
     folder === undefined
       ? { unknown: 'it has neither folder nor files' }
-      : await locate(folder, value, form.extension, languages, reading);
+      : locate(folder, value, form.extension, languages);
   if ('unknown' in located) return skipCollection(name, located.unknown, { path, line }, reading);
   const warnings: Warning[] = [];
   const warn = warnTo(warnings, path, name);
@@ -354,21 +355,24 @@ async function readCollection(value: Value, config: Value, path: string, reading
   }
   const fields = withoutBody(decapFields(itemsOf(at(value, 'fields')), warn), form.extension);
   const single = languages?.structure === 'single_file';
-  return [
-    declare(
-      {
-        ...common(name, value, { path, line }, located, warnings),
-        fields: single ? perLanguage(fields, languages) : fields,
-        lenient: filtered,
-        format: form.format,
-        extensions: [form.extension],
-        indexNames: indexNamesOf(value, reading),
-        template: templateOf(value, config, single),
-        locales: single ? null : (languages?.rules ?? reading.layout.locales),
-      },
-      reading,
-    ),
-  ];
+  const draft = declare(
+    {
+      ...common(name, value, { path, line }, located, warnings),
+      fields: single ? perLanguage(fields, languages) : fields,
+      lenient: filtered,
+      format: form.format,
+      extensions: [form.extension],
+      indexNames: indexNamesOf(value, reading),
+      template: templateOf(value, config, single),
+      locales: single ? null : (languages?.rules ?? reading.layout.locales),
+    },
+    reading,
+  );
+  const leaf = leafOf(value);
+  if (leaf === null || languages?.structure === 'multiple_root_folders') return [draft];
+  reading.readsListing = true;
+  draft.settle = (paths) => settleLeaf(draft, leaf, paths);
+  return [draft];
 }
 
 function common(name: string, value: Value, at: { path: string; line: number }, files: Files, warnings: Warning[]) {

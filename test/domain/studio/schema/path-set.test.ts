@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import { membership, type PathSet, placing } from '../../../../src/domain/studio/schema/path-set.ts';
+import fc from '../../../support/properties.ts';
+
+const directory = fc.constantFrom('', 'a', 'a/b', 'a/b/a', 'b');
+const extension = fc.constantFrom('md', 'json', '');
+const path = fc
+  .tuple(
+    fc.array(fc.constantFrom('a', 'b', '_c', 'node_modules'), { maxLength: 4 }),
+    fc.constantFrom('index', 'a', '2020-01-01-a'),
+    extension,
+  )
+  .map(([parts, stem, end]) => [...parts, end === '' ? stem : `${stem}.${end}`].join('/'));
+const pattern = fc.constantFrom(
+  '*',
+  '**/*.md',
+  'a/*.md',
+  './a/./b/**',
+  '{a,b}/*.json',
+  'a/b/index.md',
+  '[',
+  '../a/*',
+  'b//a/*',
+);
+const depth = fc.integer({ min: 1, max: 4 });
+
+const simple: fc.Arbitrary<PathSet> = fc.oneof(
+  fc.record({ kind: fc.constant('listed' as const), paths: fc.array(path, { maxLength: 3 }) }),
+  fc.record(
+    { kind: fc.constant('folder' as const), base: directory, extensions: fc.array(extension, { maxLength: 2 }), depth },
+    { requiredKeys: ['kind', 'base'] },
+  ),
+  fc.record({ kind: fc.constant('glob' as const), base: directory, patterns: fc.array(pattern, { maxLength: 3 }) }),
+  fc.record({ kind: fc.constant('marked' as const), base: directory, marks: fc.constant('_') }),
+  fc.constant<PathSet>({ kind: 'stem', stem: 'index' }),
+  fc.constant<PathSet>({ kind: 'dated' }),
+);
+const sets = (of: fc.Arbitrary<PathSet>): fc.Arbitrary<PathSet> => {
+  const many = fc.array(of, { maxLength: 3 });
+  return fc.oneof(
+    of,
+    fc.record({ kind: fc.constant('union' as const), of: many }),
+    fc.record({ kind: fc.constant('intersection' as const), of: many }),
+    fc.record({ kind: fc.constant('difference' as const), of, without: many }),
+  );
+};
+
+it('finds of many sets all that a path is in, the first one first', () => {
+  fc.assert(
+    fc.property(fc.array(sets(sets(simple)), { maxLength: 8 }), fc.array(path, { maxLength: 12 }), (all, paths) => {
+      const setsOf = placing(all);
+      const holds = all.map(membership);
+      for (const one of paths) {
+        const expected = holds.flatMap((isIn, at) => (isIn(one) ? [at] : []));
+        expect(setsOf(one)).toEqual(expected);
+        expect(setsOf(one, 1)).toEqual(expected.slice(0, 1));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});

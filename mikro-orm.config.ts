@@ -31,6 +31,7 @@ import { Draft } from './src/domain/studio/drafts/draft.entity.ts';
 import { Environment } from './src/domain/studio/environments/environment.entity.ts';
 import { Pull } from './src/domain/studio/pulls/pull.entity.ts';
 import { Upstream, UpstreamBranch } from './src/domain/studio/upstream/upstream.entity.ts';
+import { SavedView } from './src/domain/studio/views/saved-view.entity.ts';
 import { OneTimeLink } from './src/domain/users/one-time-link.ts';
 import { UserSession } from './src/domain/users/sessions.ts';
 import { SignInThrottle } from './src/domain/users/throttle.ts';
@@ -59,6 +60,7 @@ export const entities = [
   Setting,
   Pull,
   Draft,
+  SavedView,
   Upstream,
   UpstreamBranch,
   Environment,

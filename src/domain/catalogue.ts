@@ -51,6 +51,7 @@ import * as gitAccess from './studio/repository/git-access.operations.ts';
 import * as repository from './studio/repository/repository.operations.ts';
 import * as routePatterns from './studio/routes/route-patterns.operations.ts';
 import * as upstream from './studio/upstream/upstream.operations.ts';
+import * as views from './studio/views/views.operations.ts';
 import * as readChanges from './studio/watch/read-changes.operations.ts';
 import * as account from './users/account.operations.ts';
 import * as openid from './users/openid.operations.ts';
@@ -112,6 +113,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   environments,
   media,
   deletedMedia,
+  views,
   uploadMedia,
   mergeBranches,
   previewLink,

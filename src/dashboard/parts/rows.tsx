@@ -11,6 +11,8 @@ export function Rows({ label, children }: { label: string; children: ReactNode }
 }
 
 interface RowProps {
+  /** A picture in front of it. */
+  lead?: ReactNode;
   title: ReactNode;
   /** Short facts behind the title. */
   marks?: ReactNode;
@@ -19,9 +21,10 @@ interface RowProps {
   actions?: ReactNode;
 }
 
-export function Row({ title, marks, detail, actions }: RowProps) {
+export function Row({ lead, title, marks, detail, actions }: RowProps) {
   return (
     <li className={classes.row}>
+      {lead}
       <div className={classes.text}>
         <div className={classes.head}>
           <span className={classes.title} dir="auto">

@@ -29,6 +29,7 @@ import { People } from './20261222-people.ts';
 import { WatchedChanges } from './20261223-watched-changes.ts';
 import { Drafts } from './20261224-drafts.ts';
 import { DeletedOrganizations } from './20261225-deleted-organizations.ts';
+import { SavedViews } from './20261226-saved-views.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -63,4 +64,5 @@ export const migrations = [
   { name: '20261223-watched-changes', class: WatchedChanges },
   { name: '20261224-drafts', class: Drafts },
   { name: '20261225-deleted-organizations', class: DeletedOrganizations },
+  { name: '20261226-saved-views', class: SavedViews },
 ];

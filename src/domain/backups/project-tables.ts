@@ -12,7 +12,14 @@ import { newTriggerSecret, sealSecret } from '../workflows/triggers/sealed-secre
 import { authModes, WorkflowTrigger, webhookMethods } from '../workflows/triggers/trigger.entity.ts';
 import { Workflow, WorkflowVersion } from '../workflows/workflow.entity.ts';
 import { type BackedUpTable, backedUp, live } from './backed-up-table.ts';
-import { draftTable, environmentTable, pullTable, upstreamBranchTable, upstreamTable } from './studio-tables.ts';
+import {
+  draftTable,
+  environmentTable,
+  pullTable,
+  upstreamBranchTable,
+  upstreamTable,
+  viewTable,
+} from './studio-tables.ts';
 
 const number = z.int32().min(1);
 
@@ -184,6 +191,7 @@ export const projectRow = {
 export const projectTables: readonly BackedUpTable[] = [
   pullTable,
   draftTable,
+  viewTable,
   upstreamTable,
   upstreamBranchTable,
   environmentTable,

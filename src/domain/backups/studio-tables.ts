@@ -12,6 +12,7 @@ import {
 import { Pull, pullStates } from '../studio/pulls/pull.entity.ts';
 import { sealHookSecret } from '../studio/upstream/remote.ts';
 import { pushModes, Upstream, UpstreamBranch } from '../studio/upstream/upstream.entity.ts';
+import { SavedView } from '../studio/views/saved-view.entity.ts';
 import { backedUp } from './backed-up-table.ts';
 
 const int32 = z.int32();
@@ -38,6 +39,13 @@ export const draftTable = backedUp({
   entity: Draft,
   key: ['branch'],
   left: { project_id: 'that of the project it is restored into' },
+});
+
+export const viewTable = backedUp({
+  entity: SavedView,
+  key: ['owner_id', 'collection', 'name'],
+  columns: { query: z.record(z.string(), z.unknown()) },
+  left: { id: 'given anew', project_id: 'that of the project it is restored into' },
 });
 
 const withoutCredentials = 'Backups hold no credentials: set the remote again';

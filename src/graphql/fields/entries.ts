@@ -29,6 +29,7 @@ import {
   listRoutePatterns,
 } from '../../domain/studio/routes/route-patterns.operations.ts';
 import { outputCheck } from '../../domain/studio/routes/routes.schema.ts';
+import { deleteView, listViews, saveView } from '../../domain/studio/views/views.operations.ts';
 import type { GraphqlContext } from '../context.ts';
 import { type Place, placed, placeOf } from '../place.ts';
 import type { Selects } from '../selected-fields.ts';
@@ -133,6 +134,10 @@ export const entries: readonly Row[] = [
   field('Studio', 'deleted_media', listDeletedMedia, { cost: 20 }),
   mutation('uploadMedia', uploadMedia),
   mutation('deleteMedia', deleteMedia),
+
+  field('Studio', 'views', listViews),
+  mutation('saveView', saveView),
+  mutation('deleteView', deleteView),
 
   field('Studio', 'route_patterns', listRoutePatterns),
   object('DetectedRoutes', detectRoutePatterns, {}),

@@ -90,6 +90,13 @@ function CollectionEntries({ collection }: { collection: string }) {
         </Suspense>
       ) : (
         <Toolbar
+          place={place}
+          collection={collection}
+          onShow={(look) => {
+            setSelection(new Map());
+            if (look.columns) choose(look.columns);
+            navigate({ to: '.', search: ({ draft }) => ({ draft, ...look.search }) });
+          }}
           search={search}
           onChange={change}
           fields={fields}

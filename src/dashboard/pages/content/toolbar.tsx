@@ -1,17 +1,19 @@
 import { Button, NativeSelect, Popover } from '@mantine/core';
-import { IconAlertTriangle, IconColumns3, IconFilter, IconX } from '@tabler/icons-react';
+import { IconAlertTriangle, IconBookmark, IconColumns3, IconFilter, IconX } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CollectionEntryFragment, CollectionFieldFragment } from '../../documents.ts';
 import { SearchField } from '../../parts/search-field.tsx';
 import classes from './content.module.css';
 import { fieldLabel } from './field-text.tsx';
+import type { SavedViewsProps } from './saved-views.tsx';
 import type { CollectionSearch, Filter } from './search-params.ts';
 
 const ColumnChoice = lazy(async () => ({ default: (await import('./column-choice.tsx')).ColumnChoice }));
+const SavedViews = lazy(async () => ({ default: (await import('./saved-views.tsx')).SavedViews }));
 const FilterForm = lazy(async () => ({ default: (await import('./filter-form.tsx')).FilterForm }));
 
-interface ToolbarProps {
+interface ToolbarProps extends Pick<SavedViewsProps, 'place' | 'collection' | 'onShow'> {
   search: CollectionSearch;
   onChange: (part: Partial<CollectionSearch>) => void;
   fields: readonly CollectionFieldFragment[];
@@ -32,7 +34,8 @@ function localesOf(entries: readonly CollectionEntryFragment[], chosen: string |
 }
 
 /** Which entries are shown, and what of them. */
-export function Toolbar({ search, onChange, fields, invalid, entries, columns, onColumns }: ToolbarProps) {
+export function Toolbar(props: ToolbarProps) {
+  const { place, collection, search, onChange, fields, invalid, entries, columns, onColumns, onShow } = props;
   const { t } = useTranslation('content');
   const locales = localesOf(entries, search.locale);
   const isInvalidOnly = search.invalid === true;
@@ -91,6 +94,20 @@ export function Toolbar({ search, onChange, fields, invalid, entries, columns, o
         <Dropdown label={t('columns')} icon={<IconColumns3 size={16} />}>
           {() => <ColumnChoice fields={fields} columns={columns} onColumns={onColumns} />}
         </Dropdown>
+        <Dropdown label={t('views')} icon={<IconBookmark size={16} />}>
+          {(close) => (
+            <SavedViews
+              place={place}
+              collection={collection}
+              look={{ search, columns }}
+              fields={fields}
+              onShow={(look) => {
+                onShow(look);
+                close();
+              }}
+            />
+          )}
+        </Dropdown>
       </search>
       <Conditions fields={fields} filter={search.filter} onChange={(filter) => onChange({ filter })} />
     </>
@@ -106,7 +123,16 @@ interface DropdownProps {
 function Dropdown({ label, icon, children }: DropdownProps) {
   const [isOpen, setOpen] = useState(false);
   return (
-    <Popover opened={isOpen} onChange={setOpen} position="bottom-start" trapFocus returnFocus withinPortal>
+    <Popover
+      opened={isOpen}
+      onChange={setOpen}
+      position="bottom-start"
+      // The page does not get wider by it, while it finds its place.
+      floatingStrategy="fixed"
+      trapFocus
+      returnFocus
+      withinPortal
+    >
       <Popover.Target>
         <Button variant="default" leftSection={icon} onClick={() => setOpen(!isOpen)}>
           {label}

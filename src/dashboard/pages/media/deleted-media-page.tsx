@@ -90,19 +90,18 @@ export function DeletedMediaPage() {
           {list.nodes.map((file) => (
             <Row
               key={file.path}
-              title={
-                <span className={classes.file}>
-                  <span className={classes.thumb}>
-                    {file.mime?.startsWith('image/') ? (
-                      <img src={lastAddress(place, file)} alt="" loading="lazy" />
-                    ) : (
-                      <IconFile size={20} stroke={1.2} />
-                    )}
-                  </span>
-                  <MarkedText text={file.path} />
+              lead={
+                <span className={classes.thumb}>
+                  {file.mime?.startsWith('image/') ? (
+                    <img src={lastAddress(place, file)} alt="" loading="lazy" />
+                  ) : (
+                    <IconFile size={20} stroke={1.2} />
+                  )}
                 </span>
               }
+              title={<MarkedText text={file.name} />}
               detail={[
+                directoryOf(file.path),
                 t('deleted_by', { name: file.commit.author.name, ago: formats.ago(file.commit.author.date) }),
                 file.size != null && formats.bytes(file.size),
               ]

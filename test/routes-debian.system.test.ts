@@ -61,6 +61,15 @@ describe('Jekyll writes the pages that were predicted', () => {
       expect(found.predicted).toBeGreaterThan(25);
     },
   );
+
+  it('with documents before their date, in a time zone of its own', async () => {
+    const config = `future: true\ntimezone: America/New_York\n${jekyllSite['_config.yml']}`;
+    const directory = await site('jekyll-future', { ...jekyllSite, '_config.yml': config });
+    await build(directory, 'jekyll', 'build', '--quiet');
+    const found = await compare(directory, '_site', jekyllMade);
+    expect(found).toMatchObject({ framework: 'jekyll', missing: [], unpredicted: [] });
+    expect(found.predicted).toBeGreaterThan(33);
+  });
 });
 
 describe('MkDocs writes the pages that were predicted', () => {

@@ -152,3 +152,19 @@ describe('MkDocs', () => {
     expect([...routes.dependencies]).toContain('shared/base.yml');
   });
 });
+
+describe('Jekyll', () => {
+  const path = '_posts/2024-01-02-a.md';
+  const due = async (config: string, time: string) => {
+    const { routes } = await predict({ '_config.yml': config, [path]: page() });
+    return routes.isDue({ path, frontmatter: {} }, new Date(time));
+  };
+
+  it('publishes a post when its day begins where the site is, or at once when the future is published', async () => {
+    expect(await due('timezone: America/New_York\n', '2024-01-02T04:59:59Z')).toBe(false);
+    expect(await due('timezone: America/New_York\n', '2024-01-02T05:00:00Z')).toBe(true);
+    expect(await due('title: x\n', '2024-01-01T23:59:59Z')).toBe(false);
+    expect(await due('title: x\n', '2024-01-02T00:00:00Z')).toBe(true);
+    expect(await due('future: true\n', '2000-01-01T00:00:00Z')).toBe(true);
+  });
+});

@@ -15,6 +15,14 @@ defaults:
     values: { permalink: "/special/:slug/" }
   - scope: { path: "about" }
     values: { author: someone }
+  - scope: { path: "given" }
+    values: { permalink: "/by-place/:basename/", published: false }
+  - scope: { path: "given/typed", type: pages }
+    values: { permalink: "/by-type/:basename:output_ext" }
+  - scope: { path: "given/posts-only", type: posts }
+    values: { permalink: "/never/" }
+  - scope: { path: "_recipes/withheld" }
+    values: { published: false }
 exclude: [left-out, "*.tmp.md"]
 include: [_included.md]
 `,
@@ -28,6 +36,14 @@ include: [_included.md]
   'docs/own.md': page('permalink: /elsewhere/own/'),
   'docs/file.md': page('permalink: /docs/file.htm'),
   'docs/plain.html': page(),
+  'docs/tokens.md': page('permalink: /:path/named/:basename/:title/'),
+  'given/a.md': page(),
+  'given/own.md': page('permalink: /given-own/'),
+  'given/typed/b.md': page(),
+  'given/posts-only/c.md': page(),
+  '_recipes/withheld/d.md': page(),
+  '_recipes/later.md': page('date: 2999-01-01'),
+  'dated-page.md': page('date: 2999-01-01'),
   'unpublished.md': page('published: false'),
   '_included.md': page(),
   '_left.md': page(),

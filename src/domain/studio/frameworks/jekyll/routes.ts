@@ -1,6 +1,6 @@
 import type { Frontmatter } from '../../frontmatter/values.ts';
 import { below, extensionOf } from '../../schema/site-layout.ts';
-import { dayNames, inZone, isoWeek, momentOf, monthNames, pad, readDate, yearDay } from '../routing/dates.ts';
+import { dayNames, inZone, isoWeek, momentAt, momentOf, monthNames, pad, readDate, yearDay } from '../routing/dates.ts';
 import { directoryOf, nameOf, urlPath, withoutExtension } from '../routing/paths.ts';
 import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
 import { type JekyllSettings, readJekyllSettings } from './settings.ts';
@@ -102,11 +102,11 @@ function placeholder(name: string, values: Placeholders): string | undefined {
   }
 }
 
-/** A permalink with its placeholders replaced: the longest known name wins, as in `:year:month` and `:title.html`. */
-function expandPermalink(template: string, values: Placeholders): string {
+/** A permalink with its placeholders replaced: the longest known name wins, as in `:year:month` and `:title.html`. Unknown ones stay. */
+function expandPermalink(template: string, replacement: (name: string) => string | undefined): string {
   const expanded = template.replace(/:([a-z_]+)/g, (whole, name: string) => {
     for (let end = name.length; end > 0; end--) {
-      const value = placeholder(name.slice(0, end), values);
+      const value = replacement(name.slice(0, end));
       if (value !== undefined) return value + name.slice(end);
     }
     return whole;
@@ -152,9 +152,11 @@ export async function readJekyllRule(reading: RouteContext): Promise<RouteRule> 
     }),
     isDue({ path, frontmatter }, now) {
       const relative = below(site.source, path) ?? '';
-      if (postDirectory(relative, site) === null) return true;
-      const moment = dateOf(nameOf(relative), frontmatter, undefined);
-      return moment === null || moment <= now;
+      const type = postDirectory(relative, site) === null ? collectionOf(relative, site)?.name : 'posts';
+      if (site.future || type === undefined) return true;
+      const { date } = { ...site.defaults(relative, type), ...frontmatter };
+      const clock = dateOf(withoutExtension(nameOf(relative)), { date }, site.timeZone);
+      return clock === null || momentAt(clock, site.timeZone) <= now;
     },
   };
 }
@@ -163,12 +165,17 @@ function addressOf(relative: string, own: Frontmatter, site: JekyllSettings): st
   if (own.published === false) return null;
   const above = postDirectory(relative, site);
   if (above !== null) return datedName.test(nameOf(relative)) ? postUrl(relative, above, own, site) : null;
+  const collection = collectionOf(relative, site);
+  if (collection) return documentUrl(collection.path, collection.name, relative, own, site);
+  return site.isExcluded(relative) ? null : pageUrl(relative, own, site);
+}
+
+/** The collection a file lies in, but for posts and drafts, with its path there. */
+function collectionOf(relative: string, site: JekyllSettings): { name: string; path: string } | null {
   const within = below(site.collectionsDirectory, relative);
   const [first = ''] = (within ?? '').split('/');
   const name = first.startsWith('_') ? first.slice(1) : '';
-  const collection = site.collections.get(name);
-  if (within !== null && collection) return documentUrl(within.slice(first.length + 1), name, relative, own, site);
-  return site.isExcluded(relative) ? null : pageUrl(relative, own, site);
+  return within !== null && site.collections.has(name) ? { name, path: within.slice(first.length + 1) } : null;
 }
 
 /** Directories above `_posts` of a post; null for everything else, drafts among it. */
@@ -183,8 +190,8 @@ function postDirectory(relative: string, { collectionsDirectory, isExcluded }: J
 
 const outputOf = (path: string) => (markdown.has(extensionOf(path)) ? '.html' : `.${extensionOf(path)}`);
 
-/** The moment of a post; that of its name unless its frontmatter has one. */
-function dateOf(name: string, { date }: Frontmatter, timeZone: string | undefined): Date | null {
+/** What the site's clock shows at the date of a post: that of its name unless its frontmatter has one. */
+function dateOf(name: string, { date }: { date?: unknown }, timeZone: string | undefined): Date | null {
   const own = readDate(date);
   // A day alone is that day wherever the site is built.
   if (own) return typeof date === 'string' && /^\s*[\d-]+\s*$/.test(date) ? own.wall : inZone(momentOf(own), timeZone);
@@ -212,7 +219,7 @@ function postUrl(relative: string, above: readonly string[], own: Frontmatter, s
     extension: outputOf(relative),
   };
   const template = textOf(frontmatter.permalink) ?? styleOf(site.postsPermalink ?? site.permalink);
-  return expandPermalink(template, values);
+  return expandPermalink(template, (name) => placeholder(name, values));
 }
 
 function documentUrl(
@@ -239,10 +246,8 @@ function documentUrl(
     extension: outputOf(path),
   };
   const usual = `/:collection/:path${suffixOf(site.permalink)}`;
-  return expandPermalink(
-    textOf(frontmatter.permalink) ?? (permalink === undefined ? usual : styleOf(permalink)),
-    values,
-  );
+  const template = textOf(frontmatter.permalink) ?? (permalink === undefined ? usual : styleOf(permalink));
+  return expandPermalink(template, (one) => placeholder(one, values));
 }
 
 /** Pages keep their path; their permalinks are written out. A file without frontmatter is copied as it is. */
@@ -251,18 +256,17 @@ function pageUrl(relative: string, own: Frontmatter, site: JekyllSettings): stri
   const extension = outputOf(relative);
   const stem = withoutExtension(nameOf(relative));
   const directory = directoryOf(relative);
-  const values: Placeholders = {
-    collection: '',
-    path: directory,
-    basename: stem,
-    slug: stem,
-    categories: [],
-    date: null,
-    extension,
-  };
-  const permalink = textOf(own.permalink);
-  if (permalink !== undefined) return expandPermalink(permalink, values);
+  // Names and dates are for documents.
+  const values = new Map([
+    ['path', directory],
+    ['basename', stem],
+    ['output_ext', extension],
+  ]);
+  const expand = (template: string) => expandPermalink(template, (name) => values.get(name));
+  // Of the values by place and type, only this one reaches pages.
+  const permalink = textOf(own.permalink) ?? textOf(site.defaults(relative, 'pages').permalink);
+  if (permalink !== undefined) return expand(permalink);
   if (extension !== '.html') return urlPath(directory, `${stem}${extension}`);
   if (stem === 'index') return urlPath(directory, '/');
-  return expandPermalink(`/:path/:basename${suffixOf(site.permalink)}`, values);
+  return expand(`/:path/:basename${suffixOf(site.permalink)}`);
 }

@@ -27,6 +27,8 @@ export interface JekyllSettings {
   postsPermalink: string | undefined;
   collectionsDirectory: string;
   timeZone: string | undefined;
+  /** Documents are published before their date. */
+  future: boolean;
   /** A plug-in makes pages of Markdown files without frontmatter too. */
   optionalFrontmatter: boolean;
   isExcluded(relative: string): boolean;
@@ -64,6 +66,7 @@ export async function readJekyllSettings(reading: RouteContext): Promise<JekyllS
     postsPermalink,
     collectionsDirectory: (settings.text('collections_dir') ?? '').replace(/^\/+|\/+$/g, ''),
     timeZone: settings.text('timezone'),
+    future: settings.flag('future') ?? false,
     optionalFrontmatter: hasOptionalFrontmatter(settings, reading),
     isExcluded: exclusion(excluded, included),
     defaults: readDefaults(settings),

@@ -46,6 +46,13 @@ export function inZone(moment: Date, timeZone: string | undefined): Date {
   }
 }
 
+/** The moment at which a clock in a time zone shows these digits. */
+export function momentAt(wall: Date, timeZone: string | undefined): Date {
+  const guess = new Date(2 * wall.getTime() - inZone(wall, timeZone).getTime());
+  // The zone may have been set forward or back between the two.
+  return new Date(guess.getTime() + wall.getTime() - inZone(guess, timeZone).getTime());
+}
+
 export const monthNames = [
   'January',
   'February',

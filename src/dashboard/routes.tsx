@@ -19,7 +19,7 @@ import { homeQuery } from './pages/home/home-query.ts';
 import { deletedMediaQuery, mediaQuery } from './pages/media/media-query.ts';
 import { headQuery, tabQueries, tabs } from './pages/organization/organization-query.ts';
 import { settingsQuery } from './pages/settings/settings-query.ts';
-import { deploymentQuery, siteQuery } from './pages/site/site-query.ts';
+import { deploymentQuery, environmentQuery, siteQuery } from './pages/site/site-query.ts';
 import { startQuery } from './pages/start/start-query.ts';
 import {
   deliveriesQuery,
@@ -238,7 +238,7 @@ const site = createRoute({
   getParentRoute: () => project,
   path: '/site',
   loader: ({ params }) => prefetch(siteQuery(params)),
-  component: part(() => import('./pages/site/site-page.tsx'), 'SitePage'),
+  component: part(() => import('./pages/site/site-page.tsx'), 'SitePage', 'environment'),
 });
 const deployment = createRoute({
   getParentRoute: () => project,
@@ -246,6 +246,13 @@ const deployment = createRoute({
   validateSearch: z.object({ job: text }),
   loader: ({ params }) => prefetch(deploymentQuery(params, Number(params.deployment))),
   component: part(() => import('./pages/site/deployment-page.tsx'), 'DeploymentPage'),
+});
+const environment = createRoute({
+  getParentRoute: () => project,
+  path: '/site/environments/$environment',
+  params: { parse: (params) => (/^\d{1,9}$/.test(params.environment) ? params : false) },
+  loader: ({ params }) => prefetch(environmentQuery(params, Number(params.environment))),
+  component: part(() => import('./pages/site/environment/environment-page.tsx'), 'EnvironmentPage', 'environment'),
 });
 const workflows = createRoute({
   getParentRoute: () => project,
@@ -295,7 +302,7 @@ const tree = root.addChildren([
     project.addChildren([
       ...[home, content, collection, entry, newEntry, media, files, directory, site, workflows, settings],
       ...[deletedMedia, drafts, draftChanges, review],
-      ...[deployment, newWorkflow, workflow, trigger],
+      ...[environment, deployment, newWorkflow, workflow, trigger],
     ]),
   ]),
 ]);

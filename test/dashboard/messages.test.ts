@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import germanEntry from '../../src/dashboard/messages/de/entry.ts';
+import germanEnvironment from '../../src/dashboard/messages/de/environment.ts';
 import { inside as germanInside } from '../../src/dashboard/messages/de/inside.ts';
 import { outside as germanOutside } from '../../src/dashboard/messages/de/outside.ts';
 import germanWorkflows from '../../src/dashboard/messages/de/workflows.ts';
 import entry from '../../src/dashboard/messages/en/entry.ts';
+import environment from '../../src/dashboard/messages/en/environment.ts';
 import { inside } from '../../src/dashboard/messages/en/inside.ts';
 import { outside } from '../../src/dashboard/messages/en/outside.ts';
 import workflows from '../../src/dashboard/messages/en/workflows.ts';
@@ -22,27 +24,35 @@ const textsOf = (catalogue: Catalogue): Map<string, string> =>
 const placeholdersOf = (text: string): string[] =>
   [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name = '']) => name).sort();
 
-const english = textsOf({ ...outside, ...inside, entry, workflows });
+const english = textsOf({ ...outside, ...inside, entry, environment, workflows });
 
-describe.each([['de', { ...germanOutside, ...germanInside, entry: germanEntry, workflows: germanWorkflows }]])(
-  '%s',
-  (_code, catalogue) => {
-    const texts = textsOf(catalogue);
+describe.each([
+  [
+    'de',
+    {
+      ...germanOutside,
+      ...germanInside,
+      entry: germanEntry,
+      environment: germanEnvironment,
+      workflows: germanWorkflows,
+    },
+  ],
+])('%s', (_code, catalogue) => {
+  const texts = textsOf(catalogue);
 
-    test('has each text of English, and no other', () => {
-      expect([...texts.keys()].sort()).toEqual([...english.keys()].sort());
-    });
+  test('has each text of English, and no other', () => {
+    expect([...texts.keys()].sort()).toEqual([...english.keys()].sort());
+  });
 
-    test('fills in what English fills in', () => {
-      for (const [key, text] of english)
-        expect([key, placeholdersOf(texts.get(key) ?? '')]).toEqual([key, placeholdersOf(text)]);
-    });
+  test('fills in what English fills in', () => {
+    for (const [key, text] of english)
+      expect([key, placeholdersOf(texts.get(key) ?? '')]).toEqual([key, placeholdersOf(text)]);
+  });
 
-    test('has no empty text', () => {
-      expect([...texts].filter(([, text]) => text.trim() === '')).toEqual([]);
-    });
-  },
-);
+  test('has no empty text', () => {
+    expect([...texts].filter(([, text]) => text.trim() === '')).toEqual([]);
+  });
+});
 
 test('each text with a number has its forms for one and for several', () => {
   const stems = [...english.keys()].filter((key) => key.endsWith('_one')).map((key) => key.slice(0, -'_one'.length));

@@ -10,7 +10,11 @@ import { outside } from '../messages/en/outside.ts';
 declare module 'i18next' {
   interface CustomTypeOptions {
     defaultNS: 'common';
-    resources: Messages['outside'] & Messages['inside'] & Messages['entry'] & Messages['workflows'];
+    resources: Messages['outside'] &
+      Messages['inside'] &
+      Messages['entry'] &
+      Messages['environment'] &
+      Messages['workflows'];
   }
 }
 
@@ -24,12 +28,14 @@ const loaders: Record<Language, Loaders> = {
     outside: async () => outside,
     inside: async () => (await import('../messages/en/inside.ts')).inside,
     entry: async () => ({ entry: (await import('../messages/en/entry.ts')).default }),
+    environment: async () => ({ environment: (await import('../messages/en/environment.ts')).default }),
     workflows: async () => ({ workflows: (await import('../messages/en/workflows.ts')).default }),
   },
   de: {
     outside: async () => (await import('../messages/de/outside.ts')).outside,
     inside: async () => (await import('../messages/de/inside.ts')).inside,
     entry: async () => ({ entry: (await import('../messages/de/entry.ts')).default }),
+    environment: async () => ({ environment: (await import('../messages/de/environment.ts')).default }),
     workflows: async () => ({ workflows: (await import('../messages/de/workflows.ts')).default }),
   },
 };

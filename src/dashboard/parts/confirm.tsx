@@ -16,9 +16,11 @@ interface ConfirmProps {
   fault?: Fault | null;
   /** A name that has to be typed first, for what cannot be undone. */
   typed?: string;
+  /** It changes what others see, but takes nothing away. */
+  isHarmless?: boolean;
 }
 
-/** The dialog before what takes something away. */
+/** The dialog before what takes something away, or changes what everybody sees. */
 export function Confirm({
   title,
   children,
@@ -28,6 +30,7 @@ export function Confirm({
   isRunning = false,
   fault,
   typed,
+  isHarmless = false,
 }: ConfirmProps) {
   const { t } = useTranslation();
   const [text, setText] = useState('');
@@ -40,7 +43,7 @@ export function Confirm({
       <form onSubmit={submit}>
         <Stack>
           <FaultAlert fault={fault ?? null} />
-          <Text>{children}</Text>
+          <Text component="div">{children}</Text>
           {typed !== undefined && (
             <TextInput
               label={t('type_name', { name: typed })}
@@ -55,7 +58,12 @@ export function Confirm({
             <Button variant="default" onClick={onClose}>
               {t('cancel')}
             </Button>
-            <Button type="submit" color="red" loading={isRunning} disabled={typed !== undefined && text !== typed}>
+            <Button
+              type="submit"
+              {...(!isHarmless && { color: 'red' })}
+              loading={isRunning}
+              disabled={typed !== undefined && text !== typed}
+            >
               {action}
             </Button>
           </Group>

@@ -2,6 +2,7 @@ import account from './account.ts';
 import content from './content.ts';
 import drafts from './drafts.ts';
 import type entry from './entry.ts';
+import type environment from './environment.ts';
 import files from './files.ts';
 import frame from './frame.ts';
 import home from './home.ts';
@@ -36,5 +37,6 @@ export interface Messages {
   outside: Texts<typeof outside>;
   inside: Texts<typeof inside>;
   entry: Texts<{ entry: typeof entry }>;
+  environment: Texts<{ environment: typeof environment }>;
   workflows: Texts<{ workflows: typeof workflows }>;
 }

@@ -2,7 +2,8 @@
 import { Alert, Anchor, Button, Group, Tabs, Text, Title } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { CancelDeployment, type DeploymentPageQuery, RerunDeployment } from '../../documents.ts';
+import { CancelDeployment, type DeploymentPageQuery, DeploymentPreview, RerunDeployment } from '../../documents.ts';
+import { client } from '../../lib/client.ts';
 import { useCommand } from '../../lib/command.ts';
 import { useFormats } from '../../lib/format.ts';
 import { useLive } from '../../lib/live.ts';
@@ -10,10 +11,15 @@ import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
+import { Mark } from '../../parts/mark.tsx';
+import { MarkedText } from '../../parts/marked-text.tsx';
 import { Failure, NotFound, Waiting } from '../../shell/states.tsx';
+import { DeployedVersion } from './deployed-version.tsx';
 import { DeploymentMark } from './deployment-mark.tsx';
 import { followDeployment } from './deployment-task.ts';
 import { Log } from './log.tsx';
+import { MakeLive } from './make-live.tsx';
+import { OpenButton } from './open-button.tsx';
 import classes from './site.module.css';
 import { deploymentQuery } from './site-query.ts';
 
@@ -64,8 +70,15 @@ export function DeploymentPage() {
   const deployment = data?.project?.studio?.deployment;
   if (fault && !deployment) return <Failure fault={fault} onRetry={refresh} />;
   if (!deployment) return data ? <NotFound /> : <Waiting />;
+  const { environment } = deployment;
+  const name = t('deployment', { number: deployment.run_number });
   const isOver = deployment.status === 'completed';
   const job = deployment.jobs.find(({ name }) => name === search.job) ?? interesting(deployment.jobs);
+  const findPreview = async () => {
+    const variables = { organization, project, deployment: id };
+    const { data } = await client.query(DeploymentPreview, variables, { requestPolicy: 'network-only' }).toPromise();
+    return data?.project?.studio.deployment?.preview?.url ?? deployment.url;
+  };
   const stop = async () => {
     await cancel.run({ organization, project, input: { deployment: id } });
     refresh();
@@ -91,12 +104,14 @@ export function DeploymentPage() {
       </Anchor>
       <Group justify="space-between" mb="sm" gap="sm">
         <Group gap="md">
-          <Title order={1}>{t('deployment', { number: deployment.run_number })}</Title>
+          <Title order={1}>{name}</Title>
           <DeploymentMark status={deployment.status} conclusion={deployment.conclusion} />
+          {deployment.published && <Mark tone="good">{t('is_live')}</Mark>}
         </Group>
-        {can('edit_studio') && (
-          <Group gap="xs">
-            {isOver ? (
+        <Group gap="xs">
+          {deployment.url && <OpenButton name={name} find={findPreview} />}
+          {can('edit_studio') &&
+            (isOver ? (
               <Button variant="default" onClick={() => void again()} loading={rerun.isRunning}>
                 {t('again')}
               </Button>
@@ -104,15 +119,22 @@ export function DeploymentPage() {
               <Button variant="default" onClick={() => void stop()} loading={cancel.isRunning}>
                 {t('common:cancel')}
               </Button>
-            )}
-          </Group>
-        )}
+            ))}
+          {environment && <MakeLive deployment={deployment} environment={environment} />}
+        </Group>
       </Group>
       <Text mb="md">
-        <bdi>{deployment.title}</bdi> · <code title={deployment.commit_sha}>{deployment.commit_sha.slice(0, 7)}</code> ·{' '}
-        <bdi>{deployment.environment?.name}</bdi> · {ago(deployment.created_at)}
+        <DeployedVersion deployment={deployment} /> ·{' '}
+        {environment && (
+          <Link
+            to="/p/$organization/$project/site/environments/$environment"
+            params={{ organization, project, environment: String(environment.id) }}
+          >
+            <MarkedText text={environment.name} />
+          </Link>
+        )}{' '}
+        · {ago(deployment.created_at)}
         {deployment.duration_ms !== null && ` · ${duration(deployment.duration_ms)}`}
-        {deployment.published && ` · ${t('is_live')}`}
       </Text>
       <FaultAlert fault={cancel.fault ?? rerun.fault} />
       {deployment.failure_reason && (

@@ -2,6 +2,9 @@ import {
   DeploymentPage,
   type DeploymentPageQuery,
   type DeploymentPageQueryVariables,
+  EnvironmentPage,
+  type EnvironmentPageQuery,
+  type EnvironmentPageQueryVariables,
   Site,
   type SiteQuery,
   type SiteQueryVariables,
@@ -26,3 +29,21 @@ export const deploymentQuery = (
   query: DeploymentPage,
   variables: { organization, project, deployment },
 });
+
+export const environmentQuery = (
+  { organization, project }: At,
+  environment: number,
+): PageQuery<EnvironmentPageQuery, EnvironmentPageQueryVariables> => ({
+  query: EnvironmentPage,
+  variables: { organization, project, environment },
+});
+
+type Environment = NonNullable<NonNullable<EnvironmentPageQuery['project']>['studio']['environment']>;
+export type Variable = Environment['variables'][number];
+
+/** What each section of an environment's page is given. */
+export interface EnvironmentSectionProps extends At {
+  environment: Environment;
+  /** Asks for the page again, after a command. */
+  onChanged: () => void;
+}

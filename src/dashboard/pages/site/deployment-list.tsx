@@ -1,0 +1,65 @@
+import { Group } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import type { DeploymentLineFragment, ShownEnvironmentFragment } from '../../documents.ts';
+import { useFormats } from '../../lib/format.ts';
+import { usePlace } from '../../lib/place.ts';
+import { List, ListRow } from '../../parts/list.tsx';
+import { Mark } from '../../parts/mark.tsx';
+import { MarkedText } from '../../parts/marked-text.tsx';
+import { DeploymentMark } from './deployment-mark.tsx';
+import { MakeLive } from './make-live.tsx';
+import classes from './site.module.css';
+
+interface DeploymentListProps {
+  deployments: readonly DeploymentLineFragment[];
+  /** Of these, or of this one alone, which is not named in each row then. */
+  environments: readonly ShownEnvironmentFragment[] | ShownEnvironmentFragment;
+}
+
+/** Deployments, the newest first: which is live, and which can be made so. */
+export function DeploymentList({ deployments, environments }: DeploymentListProps) {
+  const { t } = useTranslation('site');
+  const { organization, project } = usePlace();
+  const { ago, duration } = useFormats();
+  const isOfOne = 'id' in environments;
+  const all = isOfOne ? [environments] : environments;
+  const columns = [
+    t('version'),
+    t('by'),
+    ...(isOfOne ? [] : [t('environment')]),
+    ...[t('state'), t('begun'), t('took'), ` ${t('actions')}`],
+  ];
+  return (
+    <List label={t('deployments')} columns={columns}>
+      {deployments.map((deployment) => {
+        const environment = all.find(({ id }) => id === deployment.environment?.id);
+        return (
+          <ListRow
+            key={deployment.id}
+            cells={[
+              <Link
+                key="version"
+                to="/p/$organization/$project/site/deployments/$deployment"
+                params={{ organization, project, deployment: String(deployment.id) }}
+              >
+                <span className={classes.clamp}>
+                  #{deployment.run_number} <MarkedText text={deployment.title} />
+                </span>
+              </Link>,
+              <MarkedText key="by" text={deployment.commit?.author.name ?? '–'} />,
+              ...(isOfOne ? [] : [<MarkedText key="environment" text={deployment.environment?.name ?? ''} />]),
+              <Group key="state" gap={8} wrap="nowrap">
+                <DeploymentMark status={deployment.status} conclusion={deployment.conclusion} />
+                {deployment.published && <Mark tone="good">{t('is_live')}</Mark>}
+              </Group>,
+              ago(deployment.created_at),
+              deployment.duration_ms === null ? '–' : duration(deployment.duration_ms),
+              environment && <MakeLive key="make-live" deployment={deployment} environment={environment} isCompact />,
+            ]}
+          />
+        );
+      })}
+    </List>
+  );
+}

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { MikroORM } from '@mikro-orm/postgresql';
+import { isAboutData } from '../kernel/sql.ts';
 import { mapYielding } from '../lib/concurrency.ts';
 import { countdown } from '../lib/timing.ts';
 import type {
@@ -22,9 +23,6 @@ type Query = (sql: string, parameters: unknown[]) => Promise<Row[]>;
 const patience = 2_000;
 const changePatience = 20_000;
 const pause = 2_000;
-
-/** PostgreSQL's classes 22 and 23: what was given, such as rows of a project that is gone, says nothing about the database. */
-const isAboutData = (error: unknown) => /^2[23]/.test(String((error as { code?: unknown }).code ?? ''));
 
 /**
  * The database, for what can be done without it: a statement that fails or takes too long answers null, and for a moment no more are

@@ -94,3 +94,6 @@ export async function orTaken<T>(field: string, problem: string, insert: () => P
     throw error;
   }
 }
+
+/** Whether a statement was refused for what was given (PostgreSQL's classes 22 and 23), which says nothing about the database or other rows. */
+export const isAboutData = (error: unknown): boolean => /^2[23]/.test(String((error as { code?: unknown }).code ?? ''));

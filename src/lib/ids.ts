@@ -7,7 +7,12 @@ export function uuid7(at: Date): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** Digits of base62. */
+export const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Whether a text is a UUID as ids are written, in lower case; what is not cannot be the id of any row. */
+export const isUuid = (text: string): boolean => uuidForm.test(text);
 
 /** CRC-32 (IEEE) of a text in base62, left-padded to six: tells a typing error from an unknown secret. */
 export function checksum62(text: string): string {

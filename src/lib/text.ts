@@ -12,3 +12,18 @@ export function anyOf(texts: Iterable<string>): RegExp {
 
 /** The pattern by which `ilike` finds texts that hold another, in letters of either case. */
 export const holding = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
+
+/** A path with its segments percent-encoded. */
+export const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
+
+/** A text without percent-encoding; as it is where it is not well-formed. */
+export function decodedUri(text: string): string {
+  try {
+    return decodeURI(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The form of a name in which names that file systems may take for the same one are equal. */
+export const foldCase = (name: string): string => name.normalize('NFC').toLowerCase();

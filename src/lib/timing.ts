@@ -45,3 +45,8 @@ export class Notifier {
     this.#wake = () => {};
   }
 }
+
+/** A time as milliseconds since 1970, as a driver gives it or JSON writes it. */
+export const millisecondsOf = (at: Date | string | null): number | null =>
+  at === null ? null : new Date(at).getTime();
+export const dateOf = (at: number | null): Date | null => (at === null ? null : new Date(at));

@@ -164,6 +164,7 @@ import {
   updateWorkflow,
   validateWorkflow,
 } from '../domain/workflows/workflows.operations.ts';
+import { encodePath } from '../lib/text.ts';
 import { definitionText, logText, rawFile } from './raw-answers.ts';
 import { del, get, mebibyte, patch, post, put, type Row } from './table.ts';
 
@@ -223,7 +224,6 @@ const studio = `${project}/studio`;
 const crawlers = `${project}/crawlers`;
 const crawler = `${crawlers}/:crawler`;
 
-const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 const named = ({ machine_name }: { machine_name: string }) => `/${machine_name}`;
 const oneOrAll = ({ files }: { files: unknown[] }) => (files.length === 1 ? files[0] : files);
 const bySlug = ({ slug }: { slug: string }) => `/${encodePath(slug)}`;

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { AuditEntry, AuditLog, Ports } from '../../kernel/services.ts';
 import { SharedCommits } from '../../kernel/shared-commits.ts';
-import { executeBound } from '../../kernel/sql.ts';
+import { executeBound, isAboutData } from '../../kernel/sql.ts';
 import { uuid7 } from '../../lib/ids.ts';
 
 const secretName = /password|secret|token|authorization|auth|cookie|key|variables|headers/i;
@@ -67,9 +67,6 @@ export async function recordAudit(em: EntityManager, ...entries: readonly AuditE
 
 /** Tries again after these milliseconds: the database is back within seconds, or the log has the rows. */
 const tryAgainAfter = [250, 1_000, 4_000, 15_000, 60_000];
-
-/** PostgreSQL's classes 22 and 23: one of the rows cannot be stored, which says nothing about the others. */
-const isAboutData = (error: unknown) => /^2[23]/.test(String((error as { code?: unknown }).code ?? ''));
 
 /**
  * Rows of commands whose effect is already durable outside the database: those of commands that end at the same time share one statement, and

@@ -1,4 +1,5 @@
 import { fieldError } from '../../kernel/errors.ts';
+import { foldCase } from '../../lib/text.ts';
 
 /** `refs/heads/` and the name become a file path; the longest segment must leave room for git's `.lock`. */
 const segmentBytes = 250;
@@ -116,14 +117,14 @@ export class RefNames {
   }
 
   add(name: string): void {
-    const folded = fold(name);
+    const folded = foldCase(name);
     this.#names.set(folded, name);
     for (const directory of directoriesOf(folded)) this.#directories.set(directory, name);
   }
 
   /** Why a name cannot be added, as a sentence part; null when it can. One that is there already has no rival but others. */
   rivalry(name: string): string | null {
-    const folded = fold(name);
+    const folded = foldCase(name);
     const twin = this.#names.get(folded);
     if (twin !== undefined && twin !== name) return `differs from ${twin} only in case or normalisation`;
     const directory = directoriesOf(folded).find((above) => this.#names.has(above));
@@ -131,8 +132,6 @@ export class RefNames {
     return other === undefined ? null : `cannot stand beside ${other}: one would be a directory of the other`;
   }
 }
-
-const fold = (name: string) => name.normalize('NFC').toLowerCase();
 
 /** `a/b/c` → `a`, `a/b`. */
 function directoriesOf(name: string): string[] {

@@ -2,11 +2,10 @@ import type { z } from 'zod';
 import type { Permission } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
 import type { Settings } from '../../kernel/services.ts';
+import { isUuid } from '../../lib/ids.ts';
 import type { ProjectContext } from '../projects/operation.ts';
 import { Workflow, WorkflowVersion } from './workflow.entity.ts';
 import type { workflow, workflowSummary } from './workflow.schema.ts';
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /**
  * A workflow of the project by its id; `lock` holds its row until the transaction ends, `shared` with others who only need it to stay.
@@ -17,7 +16,7 @@ export async function findWorkflow(
   id: string,
   { lock = false }: { lock?: boolean | 'shared' } = {},
 ): Promise<Workflow> {
-  if (uuid.test(id)) {
+  if (isUuid(id)) {
     const held = lock === 'shared' ? 'share' : 'update';
     if (lock) await em.execute(`select id from workflow where id = ? for ${held}`, [id]);
     const row = await em.findOne(Workflow, { id, project_id: project.id, deleted_at: null }, { refresh: true });

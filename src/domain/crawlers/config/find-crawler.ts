@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/core';
 import { DomainError } from '../../../kernel/errors.ts';
+import { isUuid } from '../../../lib/ids.ts';
 import type { ProjectContext } from '../../projects/operation.ts';
 import { Crawler } from './crawler.entity.ts';
 
 type Context = Pick<ProjectContext, 'em'> & { project: Pick<ProjectContext['project'], 'id'> };
 
-const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const numberForm = /^[1-9]\d{0,9}$/;
 const maxId = 2 ** 31 - 1;
 
@@ -14,7 +14,7 @@ const unknown = () => new DomainError('not_found', 'Crawler not found');
 /** What a name asks for; null for one that cannot name a crawler. */
 function wanted(name: string): { uuid: string } | { id: number } | null {
   const lower = name.toLowerCase();
-  if (uuidForm.test(lower)) return { uuid: lower };
+  if (isUuid(lower)) return { uuid: lower };
   return numberForm.test(name) && Number(name) <= maxId ? { id: Number(name) } : null;
 }
 

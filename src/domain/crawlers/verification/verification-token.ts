@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { alphabet } from '../../../lib/ids.ts';
 import { hostOf } from '../config/host.ts';
 import { registrableDomain } from './trusted-domains.ts';
 
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const length = 27;
 
 /** 160 random bits in base62. */

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { findPage, maxPerPage, pageInput, pageOf } from '../../../kernel/paging.ts';
 import { defined } from '../../../lib/objects.ts';
+import { foldCase } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { siteFilesOf } from '../content/site-files.ts';
@@ -67,15 +68,13 @@ function checkProvider({
     throw fieldError('validation_failed', 'deploy_webhook_url', 'is required for provider webhook');
 }
 
-const folded = (name: string) => name.normalize('NFC').toLowerCase();
-
 /**
  * Holds a name against those of a project's other environments: upper and lower case do not tell environments apart, as on
  * GitHub. Two that were named before this was held keep their names.
  * @throws DomainError `already_exists`
  */
 function checkNameIsFree(name: string, others: readonly { name: string }[]): void {
-  const other = others.find((one) => folded(one.name) === folded(name));
+  const other = others.find((one) => foldCase(one.name) === foldCase(name));
   if (other) throw fieldError('already_exists', 'name', `environment ${other.name} exists`);
 }
 

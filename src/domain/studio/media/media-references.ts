@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { forEachYielding, Pace } from '../../../lib/concurrency.ts';
+import { decodedUri } from '../../../lib/text.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { configFor, type Specifiers } from '../schema/static/aliases.ts';
@@ -36,14 +37,6 @@ function mentions(text: string, form: string): boolean {
   return false;
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURI(text);
-  } catch {
-    return text;
-  }
-}
-
 /**
  * The aliases frameworks give without a config of the site: Nuxt's and Vue's `~` and `@` (the directory of sources) with `~~` and `@@` (the
  * root), webpack's `~@`, SvelteKit's `$lib`, Docusaurus' `@site`.
@@ -69,7 +62,7 @@ function usualAliases({ discovery: { contentRoot, mediaRoots } }: SiteIndex, fil
 function formsOf(file: string, url: string | undefined, entry: string, aliases: readonly string[]): string[] {
   const relative = path.posix.relative(path.posix.dirname(entry), file);
   const forms = [url, `/${file}`, file, relative, `./${relative}`, ...aliases].filter((form) => form !== undefined);
-  return [...new Set(forms.flatMap((form) => [form, encodeURI(form), decoded(form)]))];
+  return [...new Set(forms.flatMap((form) => [form, encodeURI(form), decodedUri(form)]))];
 }
 
 /** What the aliases of a config make of each file, plain and percent-encoded. */

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { decodedUri } from '../../../lib/text.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
@@ -17,14 +18,6 @@ export const hasMedia = (fields: readonly SchemaField[]): boolean =>
     ({ type, fields: own = [], variants = [] }) =>
       type === 'image' || type === 'file' || hasMedia(own) || hasMedia(variants),
   );
-
-function decoded(text: string): string {
-  try {
-    return decodeURI(text);
-  } catch {
-    return text;
-  }
-}
 
 /** Where a URL of the site leads: into the media roots, or to a path from the root, with or without the base the site is published under. */
 function publishedPlaces({ discovery }: SiteIndex, url: string): string[] | null {
@@ -113,7 +106,7 @@ export async function lookUpMedia(
   const aliases = await aliasesFor(tree, entries[0] ?? '', looked);
   const missing = new Set<string>();
   for (const value of looked) {
-    const forms = new Set([value, value.replace(/[?#].*$/, '')].flatMap((form) => [form, decoded(form)]));
+    const forms = new Set([value, value.replace(/[?#].*$/, '')].flatMap((form) => [form, decodedUri(form)]));
     const places = [...forms].map((form) => placesOf(site, schema, entries, form, aliases));
     if (places.includes(null)) continue;
     const found = await Promise.all(places.flatMap((some) => some ?? []).map((place) => isFile(tree, place)));

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { filterYielding, Pace, sortYielding } from '../../../lib/concurrency.ts';
+import { decodedUri } from '../../../lib/text.ts';
 import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
 import { commitStep } from '../changes/staged-content.ts';
 import { authorOf } from '../changes/write-rules.ts';
@@ -28,14 +29,6 @@ import { planDeleteMedia } from './plan-delete-media.ts';
 /** What could be the path or URL of a file in a text: in Markdown, HTML or a value of the frontmatter. */
 const token = new RegExp(`[^\\s"'\`()<>\\[\\]{}|,;]+\\.(?:${mediaExtensions.join('|')})(?![\\w-])`, 'gi');
 
-function decoded(text: string): string {
-  try {
-    return decodeURI(text);
-  } catch {
-    return text;
-  }
-}
-
 /** The paths in the repository that a text in an entry may mean: as a URL of the site, from the entry, from the root, or by an alias. */
 function* meanings({ discovery }: SiteIndex, entry: string, text: string): Generator<string> {
   const { mediaRoots, contentRoot } = discovery;
@@ -55,7 +48,7 @@ function* meanings({ discovery }: SiteIndex, entry: string, text: string): Gener
 function mentionedMedia(site: SiteIndex, entry: string, text: string, isFile: (path: string) => boolean): string[] {
   const found = new Set<string>();
   for (const [written] of text.matchAll(token)) {
-    for (const form of new Set([written, decoded(written)])) {
+    for (const form of new Set([written, decodedUri(written)])) {
       const meant = [...meanings(site, entry, form)].find((candidate) => isFile(candidate));
       if (meant !== undefined) found.add(meant);
     }

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { findPage, maxPerPage, pageOf } from '../../../kernel/paging.ts';
-import { uuid7 } from '../../../lib/ids.ts';
+import { isUuid, uuid7 } from '../../../lib/ids.ts';
 import { beginExecution } from '../executions/begin-execution.ts';
 import type { WorkflowTrigger } from '../triggers/trigger.entity.ts';
 import { findTrigger, readTrigger } from '../triggers/triggers.operations.ts';
@@ -16,10 +16,7 @@ import {
   deliverySummary,
   workflowDelivery,
 } from './delivery.schema.ts';
-import { inputOfDelivery } from './delivery-input.ts';
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const eventHeaders = ['x-github-event', 'x-gitea-event', 'x-gitlab-event'];
+import { eventOf, inputOfDelivery } from './delivery-input.ts';
 
 function summaryOf(row: Delivery): z.output<typeof deliverySummary> {
   const { id, outcome, method, body_differs, raw_size, raw_sha256, received_at, headers } = row;
@@ -28,7 +25,7 @@ function summaryOf(row: Delivery): z.output<typeof deliverySummary> {
     outcome,
     execution_id: row.execution_id ?? null,
     method,
-    event: eventHeaders.map((name) => headers[name]).find((event) => event !== undefined) ?? null,
+    event: eventOf(headers),
     delivery_id: row.dedup_key ?? null,
     body_differs,
     raw_size,
@@ -40,7 +37,7 @@ function summaryOf(row: Delivery): z.output<typeof deliverySummary> {
 
 /** @throws DomainError `not_found`, also for ids that cannot exist */
 async function findDelivery(em: EntityManager, { id: trigger_id }: WorkflowTrigger, id: string): Promise<Delivery> {
-  const row = uuid.test(id) ? await em.findOne(Delivery, { id, trigger_id }) : null;
+  const row = isUuid(id) ? await em.findOne(Delivery, { id, trigger_id }) : null;
   if (!row) throw new DomainError('not_found', 'Delivery not found');
   return row;
 }
@@ -114,7 +111,7 @@ export const getWebhookDeliveries = workflowOperation({
          where workflow_trigger.id = trigger_id and project_id = ? and workflow.deleted_at is null and workflow_trigger.deleted_at is null)`,
       [context.project.id],
     );
-    const named = ids.filter((id) => uuid.test(id));
+    const named = ids.filter((id) => isUuid(id));
     const where = { id: { $in: named }, [isAlive]: [] };
     const rows = named.length === 0 ? [] : await context.em.find(Delivery, where, { disableIdentityMap: true });
     const records = await Promise.all(rows.map((row) => deliveryRecord(context, row)));

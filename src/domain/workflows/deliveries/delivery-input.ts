@@ -225,6 +225,9 @@ export function bodyValueOf(bytes: Uint8Array, contentType: string | undefined):
 /** Bodies up to so many bytes are given as text beside their value. */
 const maxRaw = 1024 * 1024;
 const eventHeaders = ['x-github-event', 'x-gitea-event', 'x-gitlab-event'];
+/** The event that the sender names in a header; null without one. */
+export const eventOf = (headers: Delivery['headers']): string | null =>
+  eventHeaders.map((name) => headers[name]).find((event) => event !== undefined) ?? null;
 
 /** What an execution that a webhook has started gets as its input. */
 interface DeliveryInput extends BodyValue {
@@ -283,7 +286,7 @@ export async function inputOfDelivery(services: Needs, delivery: Delivery): Prom
     method,
     query,
     headers,
-    event: eventHeaders.map((name) => headers[name]).find((event) => event !== undefined) ?? null,
+    event: eventOf(headers),
     delivery_id: dedup_key ?? null,
     auth: { mode: auth_mode, secret_version },
     trigger: { id: trigger_id, type: 'webhook' },

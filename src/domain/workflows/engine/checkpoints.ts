@@ -4,6 +4,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { executeBound } from '../../../kernel/sql.ts';
 import { asUnavailable, isAway } from '../../../kernel/unavailable.ts';
+import { dateOf, millisecondsOf } from '../../../lib/timing.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
 import type { ExecutionError, ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
 import { type ExecutionEvent, executionSubject } from '../executions/execution-feed.ts';
@@ -58,8 +59,6 @@ const writeSql = `
     tried_in = excluded.tried_in, started_at = excluded.started_at, finished_at = excluded.finished_at, next_try_at = excluded.next_try_at`;
 
 const jsonOf = (value: unknown) => (value === null || value === undefined ? null : JSON.stringify(value));
-const timeOf = (at: number | null) => (at === null ? null : new Date(at));
-
 /** A step run as its row holds it. */
 function rowOf(execution_id: string, { output, output_sha256, ...run }: StepState) {
   return {
@@ -70,9 +69,9 @@ function rowOf(execution_id: string, { output, output_sha256, ...run }: StepStat
     output_sha256,
     error: jsonOf(run.error),
     waits_for: jsonOf(run.waits_for),
-    started_at: timeOf(run.started_at),
-    finished_at: timeOf(run.finished_at),
-    next_try_at: timeOf(run.next_try_at),
+    started_at: dateOf(run.started_at),
+    finished_at: dateOf(run.finished_at),
+    next_try_at: dateOf(run.next_try_at),
   };
 }
 
@@ -90,8 +89,6 @@ export async function storeOutput(services: Pick<Services, 'blobs'>, run: StepSt
 
 type Row = Omit<StepRun, 'started_at' | 'finished_at' | 'next_try_at'> &
   Record<'started_at' | 'finished_at' | 'next_try_at', Date | string | null>;
-
-const millisecondsOf = (at: Date | string | null) => (at === null ? null : new Date(at).getTime());
 
 /** The step runs of executions, or those within a window, by execution, in the order they began; outputs are read back from where they lie. */
 export async function readStepRows(

@@ -1,4 +1,5 @@
 import type { Services } from '../../../kernel/services.ts';
+import { millisecondsOf } from '../../../lib/timing.ts';
 import { day, parseDuration } from '../definition/duration.ts';
 import type { ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
 import type { ExecutionEvent } from '../executions/execution-feed.ts';
@@ -9,8 +10,6 @@ import type { ClaimedRow } from './lease.ts';
 import { isSettled, isWithin, type Site, type StepState } from './plan.ts';
 
 const usualTimeout = day;
-
-const millisecondsOf = (at: Date | string | null) => (at === null ? null : new Date(at).getTime());
 
 /** How an execution stands as its driver sees it; times are milliseconds since 1970. */
 export class RunState {

@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { maxWhole, type Window } from '../../../kernel/paging.ts';
 import type { Services } from '../../../kernel/services.ts';
+import { dateOf } from '../../../lib/timing.ts';
 import { deliveriesOf, inputOf } from '../deliveries/input-of.ts';
 import { readStepRows, readValue } from '../engine/checkpoints.ts';
 import type { StepState } from '../engine/plan.ts';
@@ -39,8 +40,6 @@ export function executionShown(row: Execution): z.output<typeof executionSummary
   };
 }
 
-const timeOf = (at: number | null) => (at === null ? null : new Date(at));
-
 /** How many step runs executions have, by their ids; executions without any are absent. */
 async function stepCounts(em: EntityManager, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const sql = `select execution_id as id, count(*)::integer as count from step_run
@@ -65,9 +64,9 @@ const stepShown = (run: StepState): StepRun => ({
   output: run.output as Json,
   error: run.error as StepRun['error'],
   waits_for: run.waits_for,
-  started_at: timeOf(run.started_at),
-  finished_at: timeOf(run.finished_at),
-  next_try_at: timeOf(run.next_try_at),
+  started_at: dateOf(run.started_at),
+  finished_at: dateOf(run.finished_at),
+  next_try_at: dateOf(run.next_try_at),
 });
 
 /** Step runs of an execution, in the order they began. */

@@ -1,5 +1,6 @@
 import { raw } from '@mikro-orm/core';
 import { DomainError } from '../../../kernel/errors.ts';
+import { isUuid } from '../../../lib/ids.ts';
 import type { ProjectContext } from '../../projects/operation.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { Execution } from './execution.entity.ts';
@@ -13,11 +14,9 @@ interface Names {
   execution: string;
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 /** Reads an execution, whatever became of its workflow. @throws DomainError `not_found` */
 async function readExecution({ em, project }: Context, { workflow, execution: id }: Names, lock: boolean) {
-  if (uuid.test(id)) {
+  if (isUuid(id)) {
     if (lock) await em.execute('select id from execution where id = ? for update', [id]);
     const row = await em.findOne(Execution, { id, project_id: project.id }, { refresh: true });
     if (row && (workflow === undefined || row.workflow_id === workflow)) return row;
@@ -48,7 +47,7 @@ export async function findExecutions(
   ids: readonly string[],
   whole: boolean,
 ): Promise<Execution[]> {
-  const named = ids.filter((id) => uuid.test(id));
+  const named = ids.filter((id) => isUuid(id));
   if (named.length === 0) return [];
   const alive = raw('exists (select 1 from workflow where id = workflow_id and deleted_at is null)');
   const rows = await em.find(

@@ -3,6 +3,7 @@ import { raw } from '@mikro-orm/core';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
+import { isUuid } from '../../../lib/ids.ts';
 import { defined } from '../../../lib/objects.ts';
 import type { ProjectContext } from '../../projects/operation.ts';
 import { firesOfTiming } from '../../schedules/next-fire.ts';
@@ -16,8 +17,6 @@ import { WorkflowTrigger } from './trigger.entity.ts';
 import { maxCronTriggers, triggerChange, triggerDraft, triggerName, workflowTrigger } from './trigger.schema.ts';
 import { triggerRecord, triggerRecords } from './trigger-record.ts';
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /**
  * A trigger of a workflow of the project. `lock` holds its row until the transaction ends; calls that are being accepted are waited for.
  * @throws DomainError `not_found`, also for ids that cannot exist
@@ -29,7 +28,7 @@ export async function findTrigger(
 ): Promise<{ workflow: Workflow; trigger: WorkflowTrigger }> {
   const { em } = context;
   const workflow = await findWorkflow(context, names.workflow);
-  if (uuid.test(names.trigger)) {
+  if (isUuid(names.trigger)) {
     if (lock) await em.execute('select id from workflow_trigger where id = ? for update', [names.trigger]);
     const where = { id: names.trigger, workflow_id: workflow.id, deleted_at: null };
     const trigger = await em.findOne(WorkflowTrigger, where, { refresh: true });
@@ -43,7 +42,7 @@ export async function readTrigger(
   { em, project }: Pick<ProjectContext, 'em' | 'project'>,
   { workflow, trigger: id }: { workflow: string; trigger: string },
 ): Promise<WorkflowTrigger> {
-  const named = [workflow, id].every((each) => uuid.test(each));
+  const named = [workflow, id].every((each) => isUuid(each));
   const isAlive = raw(
     'exists (select 1 from workflow where id = workflow_id and project_id = ? and deleted_at is null)',
     [project.id],

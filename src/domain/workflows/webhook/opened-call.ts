@@ -1,11 +1,10 @@
 import type { Services } from '../../../kernel/services.ts';
+import { isUuid } from '../../../lib/ids.ts';
 import type { TriggerCache, WebhookTrigger } from '../triggers/trigger-cache.ts';
 import { type HeadProof, proveHead } from './authenticate.ts';
 import { Refused, webhookResponses } from './refusals.ts';
 import { type ClearSecrets, clearSecretsOf } from './secret-retention.ts';
 import type { WebhookCall } from './webhook-call.ts';
-
-const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** A call whose head is good: whom it is for, and what it proves or still has to prove. */
 export interface OpenedCall extends ClearSecrets {
@@ -15,7 +14,7 @@ export interface OpenedCall extends ClearSecrets {
 
 /** @throws Refused when no workflow of that name has a webhook */
 export async function findTrigger(triggers: TriggerCache, { workflow }: WebhookCall): Promise<WebhookTrigger> {
-  const trigger = idForm.test(workflow) ? await triggers.get(workflow) : null;
+  const trigger = isUuid(workflow) ? await triggers.get(workflow) : null;
   if (!trigger) throw new Refused(webhookResponses.notConfigured, null);
   return trigger;
 }

@@ -2,6 +2,7 @@ import type { EntityData } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../../kernel/errors.ts';
+import { encodePath } from '../../../../lib/text.ts';
 import type { Committed } from '../../../../ports/git-writes.ts';
 import type { ProjectContext } from '../../../projects/operation.ts';
 import { messageOf } from '../../../studio/changes/write-rules.ts';
@@ -24,8 +25,6 @@ interface SiteFiles {
   /** The file of a URL, over redirects of the snapshot; null when it has none. */
   fileOf(url: string): string | null;
 }
-
-const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 
 /** How one file names another, both relative to the same directory. A page in a directory is named by the directory. */
 export function relativeLink(from: string, to: string): string {

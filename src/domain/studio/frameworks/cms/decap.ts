@@ -40,6 +40,7 @@ import {
   objectOf,
   optional,
   skipCollection,
+  trimmedPath,
   unknownPlace,
   type Warn,
   warnTo,
@@ -86,9 +87,6 @@ function localisedPaths(path: string, languages: Languages | null): string[] {
   return (languages?.rules.codes ?? []).map((code) => path.replace(mark, () => code));
 }
 
-/** Paths of Decap start at the repository, whatever the site's own directory. */
-const trimmed = (path: string) => path.replace(/^\.?\/+|\/+$/g, '');
-
 /** Last segment of the path template, when it is a fixed name. */
 function leafOf(value: Value): string | null {
   const leaf = textAt(value, 'path')?.split('/').at(-1) ?? '{{slug}}';
@@ -115,7 +113,7 @@ function locate(folder: string, value: Value, extension: string, languages: Lang
   const depth = Math.max(deep, nested) + (inFolders ? 1 : 0);
   const codes = new Set(languages?.rules.codes);
   if (languages?.structure === 'multiple_root_folders') return rootFolders(folder, extension, depth, codes);
-  return folderFiles('', trimmed(folder), { extensions: [extension], depth });
+  return folderFiles('', trimmedPath(folder), { extensions: [extension], depth });
 }
 
 /**
@@ -140,7 +138,7 @@ async function settleLeaf({ schema }: Draft, leaf: string, paths: readonly strin
 
 /** `<locale>/<folder>/…`: the collection begins above the languages. */
 function rootFolders(folder: string, extension: string, depth: number, codes: ReadonlySet<string>): Located {
-  const inner = trimmed(folder);
+  const inner = trimmedPath(folder);
   const only = () =>
     union(...[...codes].map((code): PathSet => ({ kind: 'folder', base: joinPath(code, inner), depth })));
   return folderFiles('', '', { extensions: [extension], only });
@@ -301,7 +299,7 @@ export const decapReader: SchemaReader = {
 function readMedia(config: Value, { layout }: SiteReading): void {
   const folder = textAt(config, 'media_folder');
   if (folder === undefined || layout.mediaRoots !== undefined || /\{\{|\.\.\//.test(folder)) return;
-  const path = trimmed(folder);
+  const path = trimmedPath(folder);
   if (path !== '') layout.mediaRoots = [{ path, public_path: textAt(config, 'public_folder') ?? `/${path}` }];
 }
 
@@ -384,7 +382,7 @@ function common(name: string, value: Value, at: { path: string; line: number }, 
     files,
     warnings,
     identifier: textAt(value, 'identifier_field'),
-    mediaPath: media?.startsWith('/') && !media.includes('{{') ? trimmed(media) : undefined,
+    mediaPath: media?.startsWith('/') && !media.includes('{{') ? trimmedPath(media) : undefined,
   } satisfies Partial<Declaration>;
 }
 
@@ -424,7 +422,7 @@ function readFile(value: Value, parent: Value | null, config: Value, path: strin
   const full = parent === null ? name : `${textAt(parent, 'name')}.${name}`;
   const { line } = placeOf(value, { path, line: 1 });
   const languages = languagesOf(config, at(value, 'i18n') ?? (parent ? at(parent, 'i18n') : undefined));
-  const paths = localisedPaths(textAt(value, 'file') ?? '', languages).map((one) => oneFile('', trimmed(one)));
+  const paths = localisedPaths(textAt(value, 'file') ?? '', languages).map((one) => oneFile('', trimmedPath(one)));
   const unknown = paths.find((one) => 'unknown' in one);
   if (unknown && 'unknown' in unknown) return skipCollection(full, unknown.unknown, { path, line }, reading);
   const found = paths.filter((one): one is Files => !('unknown' in one));

@@ -27,6 +27,7 @@ import {
   objectOf,
   optional,
   skipCollection,
+  trimmedPath,
   unknownField,
   unknownPlace,
   type Warn,
@@ -158,15 +159,13 @@ export const pagesCmsReader: SchemaReader = {
   },
 };
 
-const trimmed = (path: string) => path.replace(/^\.?\/+|\/+$/g, '');
-
 function readMedia(media: Value | undefined, { layout }: SiteReading): void {
   if (media === undefined || layout.mediaRoots !== undefined) return;
   const roots = (media.kind === 'list' ? media.items : [media]).flatMap((one) => {
     const [only] = textsOf(one);
     const input = only ?? textAt(one, 'input');
-    if (input === undefined || trimmed(input) === '' || input.includes('..')) return [];
-    return [{ path: trimmed(input), public_path: textAt(one, 'output') ?? `/${trimmed(input)}` }];
+    if (input === undefined || trimmedPath(input) === '' || input.includes('..')) return [];
+    return [{ path: trimmedPath(input), public_path: textAt(one, 'output') ?? `/${trimmedPath(input)}` }];
   });
   if (roots.length > 0) layout.mediaRoots = roots;
 }
@@ -203,7 +202,7 @@ function readEntry(value: Value, components: Value | undefined, reading: SiteRea
   if (format === 'raw' || format === 'code' || format === 'datagrid') {
     return skipCollection(name, `files of format "${format}" have no fields`, place, reading);
   }
-  const path = trimmed(textAt(value, 'path') ?? '');
+  const path = trimmedPath(textAt(value, 'path') ?? '');
   const single = textAt(value, 'type') === 'file';
   const filename = textAt(value, 'filename') ?? textAt(value, 'filename', 'template');
   const ending = extensionOf((single ? path : filename) ?? '');

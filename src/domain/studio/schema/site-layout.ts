@@ -14,6 +14,9 @@ export function extensionOf(path: string): string {
   return dot > 0 ? name.slice(dot + 1).toLowerCase() : '';
 }
 
+/** A path of a configuration without slashes at its ends. */
+export const trimmedPath = (path: string): string => path.replace(/^\.?\/+|\/+$/g, '');
+
 export const joinPath = (...parts: string[]) => parts.filter((part) => part !== '').join('/');
 /** `path` relative to directory `base`; null when it is not below it. */
 export function below(base: string, path: string): string | null {

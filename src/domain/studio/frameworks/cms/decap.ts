@@ -15,7 +15,7 @@ import {
   type SiteReading,
 } from '../../schema/reader.ts';
 import type { EntryFormat, SchemaField, Warning } from '../../schema/schema.schema.ts';
-import { extensionOf, indexNames, joinPath, markdownExtensions } from '../../schema/site-layout.ts';
+import { extensionOf, indexNames, joinPath, markdownExtensions, trimmedPath } from '../../schema/site-layout.ts';
 import {
   at,
   countOf,
@@ -40,7 +40,6 @@ import {
   objectOf,
   optional,
   skipCollection,
-  trimmedPath,
   unknownPlace,
   type Warn,
   warnTo,

@@ -110,6 +110,3 @@ export function bounded(one: SchemaField, value: Value | undefined, min = 'min',
 }
 
 export const isRequired = (value: Value, key = 'required') => isTrue(at(value, key));
-
-/** A path of a configuration without slashes at its ends. */
-export const trimmedPath = (path: string): string => path.replace(/^\.?\/+|\/+$/g, '');

@@ -3,7 +3,7 @@ import { declare } from '../../schema/declare.ts';
 import { union } from '../../schema/path-set.ts';
 import { type Draft, folderFiles, oneFile, type SchemaReader, type SiteReading } from '../../schema/reader.ts';
 import type { EntryFormat, SchemaField, Warning } from '../../schema/schema.schema.ts';
-import { extensionOf, joinPath, markdownExtensions } from '../../schema/site-layout.ts';
+import { extensionOf, joinPath, markdownExtensions, trimmedPath } from '../../schema/site-layout.ts';
 import {
   at,
   isFalse,
@@ -27,7 +27,6 @@ import {
   objectOf,
   optional,
   skipCollection,
-  trimmedPath,
   unknownField,
   unknownPlace,
   type Warn,

@@ -12,7 +12,7 @@ import {
   type SiteReading,
 } from '../../schema/reader.ts';
 import type { EntryFormat, SchemaField, Warning } from '../../schema/schema.schema.ts';
-import { joinPath } from '../../schema/site-layout.ts';
+import { joinPath, trimmedPath } from '../../schema/site-layout.ts';
 import {
   at,
   dataOf,
@@ -142,7 +142,7 @@ function readMedia(config: Value | undefined, { layout }: SiteReading): void {
   const folder = textAt(media, 'publicFolder');
   if (folder === undefined || layout.mediaRoots !== undefined || folder.includes('..')) return;
   const inner = (textAt(media, 'mediaRoot') ?? '').replace(/^\/+|\/+$/g, '');
-  const path = joinPath(layout.root, folder.replace(/^\.?\/+|\/+$/g, ''), inner);
+  const path = joinPath(layout.root, trimmedPath(folder), inner);
   if (path !== '') layout.mediaRoots = [{ path, public_path: `/${inner}` }];
 }
 

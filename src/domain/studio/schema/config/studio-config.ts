@@ -10,7 +10,7 @@ import {
   type SiteReading,
 } from '../reader.ts';
 import { entryFormats, type SchemaField, studioField, type Warning } from '../schema.schema.ts';
-import { extensionOf, joinPath, markdownExtensions } from '../site-layout.ts';
+import { extensionOf, joinPath, markdownExtensions, trimmedPath } from '../site-layout.ts';
 import {
   at,
   dataOf,
@@ -103,7 +103,7 @@ function readMedia(value: Value | undefined, { layout }: SiteReading): void {
     if (path === undefined || path.includes('..')) return [];
     return [
       {
-        path: joinPath(layout.root, path.replace(/^\.?\/+|\/+$/g, '')),
+        path: joinPath(layout.root, trimmedPath(path)),
         public_path: textAt(one, 'public_path') ?? null,
       },
     ];

@@ -1,12 +1,39 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { type Answer, acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAC56t6BAAAAEklEQVR4nGNgYGD4D8UMQAoIAA8EAgH0y2bHAAAAAElFTkSuQmCC',
   'base64',
 );
 const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 123456\n`;
+
+/** A box of ISO/IEC 14496-12: its size, its type, what it holds. */
+function box(type: string, ...held: Buffer[]): Buffer {
+  const body = Buffer.concat(held);
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(head.length + body.length);
+  head.write(type, 4, 'latin1');
+  return Buffer.concat([head, body]);
+}
+/** An AVIF that names its dimensions, 9 by 9, so many times; a parser compares each with all after it. */
+function avif(times: number): Buffer {
+  const extent = box('ispe', Buffer.from([0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 9]));
+  const properties = box('iprp', box('ipco', ...Array.from({ length: times }, () => extent)));
+  return Buffer.concat([box('ftyp', Buffer.from('avif\0\0\0\0avif')), box('meta', Buffer.alloc(4), properties)]);
+}
+/** A JPEG of 4 by 3 behind a profile of 557 KB (JPEG, annex B; ICC.1, annex B.4). */
+function jpegWithProfile(): Buffer {
+  const segment = (marker: number, body: Buffer) => {
+    const size = Buffer.alloc(2);
+    size.writeUInt16BE(body.length + 2);
+    return Buffer.concat([Buffer.from([0xff, marker]), size, body]);
+  };
+  const profile = Array.from({ length: 9 }, () => segment(0xe2, Buffer.alloc(62_000)));
+  const frame = segment(0xc0, Buffer.from([8, 0, 3, 0, 4, 1, 1, 0x11, 0]));
+  return Buffer.concat([Buffer.from([0xff, 0xd8]), ...profile, frame, Buffer.alloc(16)]);
+}
 
 let app: TestApp;
 let weak: string;
@@ -59,6 +86,22 @@ describe('list', () => {
       size: png.length,
       public_path: '/img/in%20body.png',
     });
+  });
+  it('looks for the dimensions of an image at its beginning', async () => {
+    await app.run(createProject, { organization: 'acme', name: 'Images' });
+    const images = { 'long.avif': avif(5_000), 'short.avif': avif(2), 'print.jpg': jpegWithProfile() };
+    await seed(
+      app,
+      Object.fromEntries(Object.entries(images).map(([name, image]) => [`public/${name}`, image])),
+      'images',
+    );
+    const { body: files } = await app.ask('GET', `${acme}/projects/images/studio/media?path=public`);
+    const found = files.map((item: { name: string; width?: number }) => [item.name, item.width]);
+    expect(found).toEqual([
+      ['long.avif', undefined],
+      ['print.jpg', 4],
+      ['short.avif', 9],
+    ]);
   });
   it('shows what an LFS pointer stands for', async () => {
     const [, file] = await list();

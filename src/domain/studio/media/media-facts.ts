@@ -37,9 +37,25 @@ const largestMeasured = 16 * 1024 * 1024;
 /** By object id, which names the content wherever it stands. */
 const known = new LRUCache<string, MediaFacts>(upTo(20_000));
 
+/**
+ * As much of an image as its dimensions are looked for in; bytes. A parser may take time by the square of what it is given, for which all
+ * other requests would wait.
+ */
+const headBytes = 32 * 1024;
+/** In JPEG profiles of colours come first, and one for print has 557 KB. */
+const jpegHeadBytes = 640 * 1024;
+/** TIFF may have its directory at the end (TIFF 6.0, section 2; BigTIFF). */
+const tiffMarks = new Set(['49492a00', '4d4d002a', '49492b00', '4d4d002b']);
+
+function headOf(content: Buffer): Buffer {
+  if (tiffMarks.has(content.toString('hex', 0, 4))) return content;
+  const isJpeg = content[0] === 0xff && content[1] === 0xd8;
+  return content.subarray(0, isJpeg ? jpegHeadBytes : headBytes);
+}
+
 function measure(content: Buffer): { width: number; height: number } | null {
   try {
-    const { width, height } = imageSize(content);
+    const { width, height } = imageSize(headOf(content));
     return { width: Math.round(width), height: Math.round(height) };
   } catch {
     // A file that is no image of its type is listed all the same.

@@ -231,6 +231,11 @@ describe('an upstream', () => {
     const key: UpstreamAuth = { kind: 'ssh_key', private_key: 'x' };
     for (const url of ['file:///etc', 'ext::sh -c x', '/etc', '--upload-pack=x', 'http://a:b@h/x', 'ssh://git@h/x'])
       await expect(ask(url)).rejects.toMatchObject({ code: 'invalid_request' });
+    // Names that would not be pinned to the address that was checked (CURLOPT_RESOLVE).
+    for (const url of ['http://-h.test/x', 'http://+h.test/x', 'http://*/x'])
+      await expect(ask(url)).rejects.toMatchObject({
+        message: 'url: the name of a host starts with a letter or digit',
+      });
     for (const url of ['https://h/x', 'ssh://h/x', 'ssh://-oProxyCommand=x@h/x', 'ssh://a:b@h/x', 'ssh://git@/x'])
       await expect(ask(url, key)).rejects.toMatchObject({ code: 'invalid_request' });
     await expect(ask('ssh://git@h/x', key)).rejects.toMatchObject({ code: 'unavailable' });

@@ -38,6 +38,9 @@ async function reachHttps(text: string, auth: UpstreamAuth, options: UpstreamOpt
   if (url.username !== '' || url.password !== '')
     throw new DomainError('invalid_request', 'url: must not contain credentials');
   if (auth.kind === 'ssh_key') throw new DomainError('invalid_request', 'auth: a key is for ssh addresses');
+  // Before the first name such a sign would be read as part of the setting below, and git would look the host up by itself.
+  if (/^[-+*]/.test(url.hostname))
+    throw new DomainError('invalid_request', 'url: the name of a host starts with a letter or digit');
   const addresses = await resolved(url, options);
   const config: (readonly [string, string])[] = [
     [`protocol.${url.protocol.slice(0, -1)}.allow`, 'always'],

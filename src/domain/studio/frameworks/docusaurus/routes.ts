@@ -2,6 +2,7 @@ import type { Frontmatter } from '../../frontmatter/values.ts';
 import { codeExtensions, findConfig, readCodeConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
+import { resolvePath } from '../../schema/static/module-graph.ts';
 import {
   at,
   entriesOf,
@@ -35,7 +36,10 @@ function documentPath(rest: string, frontmatter: Frontmatter, strips: boolean): 
   const strip = (name: string) => (strips ? stripNumber(name) : name);
   const directory = directoryOf(rest).split('/').filter(Boolean).map(strip).join('/');
   const slug = nonEmpty(frontmatter.slug);
-  if (slug !== undefined) return slug.startsWith('/') ? urlPath(slug) : urlPath(directory, slug);
+  if (slug !== undefined) {
+    const resolved = slug.startsWith('/') ? slug : (resolvePath(directory, slug) ?? '');
+    return urlPath(slug.endsWith('/') ? `${resolved}/` : resolved);
+  }
   const written = withoutExtension(nameOf(rest));
   const parent = nameOf(directoryOf(rest));
   const own = nonEmpty(frontmatter.id);
@@ -93,21 +97,35 @@ function instance(kind: ContentKind, options: Value | undefined, settings: Setti
   };
 }
 
-/** The instances of presets and plug-ins; the classic preset has one of each kind unless it is switched off. */
+/** Neither options nor something that is switched on or off. */
+const isUnclear = ({ kind }: Value) => kind !== 'record' && kind !== 'scalar' && kind !== 'list';
+
+/**
+ * The instances of presets and plug-ins; the classic preset has one of each kind unless it is switched off. What has options that cannot be
+ * told is left out with a warning: its pages may be anywhere.
+ */
 function instancesOf(settings: Settings): Instance[] {
   const found: Instance[] = [];
+  const before = settings.unknown;
   const presets = settings.items('presets');
+  if (settings.unknown > before) return [];
   for (const preset of presets) {
     const options = preset.kind === 'list' ? preset.items[1] : undefined;
+    if (preset.kind === 'unknown' || (options && isUnclear(options))) {
+      settings.warn('presets', options ?? preset);
+      continue;
+    }
     for (const kind of kinds) {
       const own = at(options, kind);
-      if (!(own && isFalse(own))) found.push(instance(kind, own, settings));
+      if (own && isUnclear(own)) settings.warn(`presets.${kind}`, own);
+      else if (!(own && isFalse(own))) found.push(instance(kind, own, settings));
     }
   }
   for (const plugin of settings.items('plugins')) {
     const [name, options] = plugin.kind === 'list' ? itemsOf(plugin) : [plugin, undefined];
     const kind = textOf(name)?.match(/(?:^|plugin-)content-(docs|blog|pages)$/)?.[1] as ContentKind | undefined;
-    if (kind) found.push(instance(kind, options, settings));
+    if (name?.kind === 'unknown' || (kind && options && isUnclear(options))) settings.warn('plugins', options ?? name);
+    else if (kind) found.push(instance(kind, options, settings));
   }
   return found.length > 0 || presets.length > 0 ? found : kinds.map((kind) => instance(kind, undefined, settings));
 }
@@ -148,7 +166,8 @@ interface Area {
   directory: string;
   route: string;
   kind: ContentKind;
-  stripsNumbers: boolean;
+  /** null: by a function of the site's own. */
+  stripsNumbers: boolean | null;
   excluded: (rest: string) => boolean;
 }
 
@@ -181,7 +200,11 @@ function addressIn(area: Area, rest: string, frontmatter: Frontmatter): string |
   const page = area.kind === 'pages' ? /\.(mdx?|jsx?|tsx?)$/ : /\.mdx?$/;
   const hidden = /(^|\/)(_|__tests__\/)|\.test\.[jt]sx?$|\.d\.ts$/.test(rest) || area.excluded(rest);
   if (!page.test(rest) || hidden || frontmatter.draft === true) return null;
-  if (area.kind === 'docs') return documentPath(rest, frontmatter, area.stripsNumbers);
+  if (area.kind === 'docs') {
+    const { stripsNumbers } = area;
+    const isNumbered = rest.split('/').some((name) => /^\d/.test(name));
+    return stripsNumbers === null && isNumbered ? null : documentPath(rest, frontmatter, stripsNumbers ?? true);
+  }
   if (area.kind === 'blog') return postPath(rest, frontmatter);
   const slug = frontmatter.slug;
   if (typeof slug === 'string' && slug !== '') return urlPath(slug);
@@ -204,7 +227,9 @@ async function areasOf(settings: Settings, reading: RouteContext): Promise<Area[
     const globs = textsOf(at(options, 'exclude')).flatMap((pattern) => compileGlob(pattern) ?? []);
     const excluded = (rest: string) => globs.some((glob) => glob.matches(rest));
     const parser = at(options, 'numberPrefixParser');
-    const shared = { kind, excluded, stripsNumbers: !(parser && isFalse(parser)) };
+    const isOwn = parser !== undefined && parser.kind !== 'scalar';
+    if (isOwn) settings.warn(`${kind}.numberPrefixParser`, parser);
+    const shared = { kind, excluded, stripsNumbers: isOwn ? null : !(parser && isFalse(parser)) };
     const plugin = `docusaurus-plugin-content-${kind}${id === 'default' ? '' : `-${id}`}`;
     const versions =
       kind === 'docs'

@@ -119,7 +119,10 @@ const tones: Readonly<Record<string, string>> = { red: 'bad', yellow: 'warn', gr
 const closing = () => ({ closeButtonProps: { 'aria-label': i18n.t('common:close') } });
 
 /** The smallest size of the scale; Mantine's is smaller. */
-const hints = { description: { fontSize: '0.75rem' }, error: { fontSize: '0.75rem' } };
+const hint = { fontSize: '0.75rem', lineHeight: 1.4 };
+const hints = { description: hint, error: hint };
+const sheetTitle = { fontFamily: serif, fontSize: '1.25rem', fontWeight: 600, overflowWrap: 'anywhere' } as const;
+
 const noMotion = { transitionProps: { duration: 0 } };
 const quick = { transitionProps: { duration: 120 } };
 
@@ -163,6 +166,8 @@ export const theme = createTheme({
     Radio: { defaultProps: { color: 'var(--p-accent)', iconColor: 'var(--p-on-accent)' }, styles: hints },
     Switch: { styles: hints },
     SegmentedControl: { defaultProps: { transitionDuration: 0 } },
+    // The property dir stands at the frame of an input, where it does nothing: what is typed has its own direction.
+    Input: { defaultProps: { attributes: { input: { dir: 'auto' } } } },
     InputWrapper: { styles: hints },
     Tabs: {
       defaultProps: { color: 'var(--p-accent)' },
@@ -175,12 +180,15 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'sm' } },
     Modal: {
       defaultProps: () => ({ centered: true, ...quick, overlayProps: { backgroundOpacity: 0.4 }, ...closing() }),
-      styles: { title: { fontFamily: serif, fontSize: '1.25rem', fontWeight: 600 } },
+      styles: { title: sheetTitle, content: { border: '1px solid var(--p-line)' } },
     },
     // A header of the page it is not.
     ModalHeader: { defaultProps: { role: 'presentation' } },
     DrawerHeader: { defaultProps: { role: 'presentation' } },
-    Drawer: { defaultProps: () => ({ ...quick, overlayProps: { backgroundOpacity: 0.4 }, ...closing() }) },
+    Drawer: {
+      defaultProps: () => ({ ...quick, overlayProps: { backgroundOpacity: 0.4 }, ...closing() }),
+      styles: { title: sheetTitle, content: { borderInlineStart: '1px solid var(--p-line)' } },
+    },
     Menu: { defaultProps: { ...noMotion, shadow: 'none' } },
     Notification: { defaultProps: closing },
     Popover: { defaultProps: noMotion },

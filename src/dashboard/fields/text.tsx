@@ -15,7 +15,6 @@ function useText({ field, pointer }: WidgetProps) {
     value: textOf(bound.value),
     onChange: change,
     readOnly: bound.isReadOnly,
-    dir: 'auto' as const,
   };
 }
 

@@ -47,7 +47,7 @@ export function YamlWidget({ field, pointer }: WidgetProps) {
       styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
       spellCheck={false}
       readOnly={isReadOnly}
-      dir="ltr"
+      attributes={{ input: { dir: 'ltr' } }}
     />
   );
 }

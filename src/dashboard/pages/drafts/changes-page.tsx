@@ -31,7 +31,7 @@ export function ChangesPage() {
   if (draft === undefined) return <Navigate to="/p/$organization/$project/drafts" params={place} search={{}} replace />;
   const studio = data?.project?.studio;
   const branch = studio?.branch;
-  if (!studio || !branch) return fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting />;
+  if (!studio || !branch) return fault ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Waiting />;
   const main = studio.repository?.default_branch ?? '';
   const changes = branch.compare_to_default;
 

@@ -166,5 +166,5 @@ export function ReviewPage() {
   useLive(['branch', `pull:${number}`], refresh);
   const pull = data?.project?.studio.pull;
   if (pull) return <Review key={pull.number} pull={pull} refresh={refresh} />;
-  return fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting />;
+  return fault ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Waiting />;
 }

@@ -107,7 +107,7 @@ export function EntryPage() {
   useEffect(() => () => void current.current?.editor.keep(), []);
 
   if (!opened) {
-    if (fault && !isLoading && !isAnswered) return <Failure fault={fault} onRetry={refresh} />;
+    if (fault && !isLoading && !isAnswered) return <Failure fault={fault} onRetry={refresh} order={1} />;
     return <Waiting />;
   }
   // While another answer is on its way, and when the entry or its draft is gone, the form stays as it was.
@@ -115,7 +115,7 @@ export function EntryPage() {
   const shown = last.current ?? { branch: null, published: null, entry: null, collection: null };
   const hasText = opened.editor.sha !== null || opened.restored !== 'none';
   if (isAnswered && stored === null && !hasText) {
-    if (fault && fault.code !== 'NOT_FOUND') return <Failure fault={fault} onRetry={refresh} />;
+    if (fault && fault.code !== 'NOT_FOUND') return <Failure fault={fault} onRetry={refresh} order={1} />;
     return <NotFound />;
   }
   return (

@@ -51,8 +51,8 @@ export function NewEntryPage() {
     void open();
   }, [branch, collection, from, me?.id, place, proposed, template]);
   useEffect(() => () => void opened?.editor.keep(), [opened]);
-  if (fault && !studio) return <Failure fault={fault} onRetry={refresh} />;
-  if (studio && !studio.collection) return fault ? <Failure fault={fault} onRetry={refresh} /> : <NotFound />;
+  if (fault && !studio) return <Failure fault={fault} onRetry={refresh} order={1} />;
+  if (studio && !studio.collection) return fault ? <Failure fault={fault} onRetry={refresh} order={1} /> : <NotFound />;
   if (!opened || !studio?.collection) return <Waiting />;
   const { schema, label } = studio.collection;
   return (

@@ -68,7 +68,7 @@ export function DeploymentPage() {
   const rerun = useCommand(RerunDeployment);
   useLive([`deployment:${id}`], refresh);
   const deployment = data?.project?.studio?.deployment;
-  if (fault && !deployment) return <Failure fault={fault} onRetry={refresh} />;
+  if (fault && !deployment) return <Failure fault={fault} onRetry={refresh} order={1} />;
   if (!deployment) return data ? <NotFound /> : <Waiting />;
   const { environment } = deployment;
   const name = t('deployment', { number: deployment.run_number });

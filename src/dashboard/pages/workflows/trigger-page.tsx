@@ -133,7 +133,7 @@ export function TriggerPage() {
   }, [refresh, refreshDeliveries]);
   // No subscription names deliveries yet.
   usePolling(trigger?.type === 'webhook', refreshAll);
-  if (fault && !trigger) return <Failure fault={fault} onRetry={refresh} />;
+  if (fault && !trigger) return <Failure fault={fault} onRetry={refresh} order={1} />;
   if (!workflow || !trigger) return <Waiting />;
   const toTriggers = {
     to: '/p/$organization/$project/workflows/$workflow',

@@ -40,7 +40,7 @@ export function WorkflowPage() {
   const remove = useCommand(DeleteWorkflow);
   const [isDeleting, setDeleting] = useState(false);
   const workflow = data?.project?.workflow;
-  if (fault && !workflow) return <Failure fault={fault} onRetry={refresh} />;
+  if (fault && !workflow) return <Failure fault={fault} onRetry={refresh} order={1} />;
   const tab = search.tab ?? 'definition';
   const Panel = panels[tab];
   const toggle = async (enabled: boolean) => {

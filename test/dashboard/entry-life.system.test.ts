@@ -185,6 +185,36 @@ test('an image that is uploaded in place becomes the value of its field', async 
   expect(await stored(app, 'en/upload')).toContain('cover: /images/pixel.png');
 });
 
+test('under review an image that is uploaded in place begins a draft, in which the entry is edited on', async () => {
+  const { app } = dashboard;
+  const path = await freshEntry(app, 'en/upload-draft');
+  const protect = (require_pull: boolean) =>
+    app.ask('PATCH', `${studio}/repository`, {
+      body: { require_pull, protected_branches: require_pull ? ['main'] : [] },
+    });
+  await protect(true);
+  try {
+    const page = await dashboard.open(path);
+    await editorReady(page);
+    await page.getByRole('textbox', { name: 'Title', exact: true }).fill('Kept over the upload');
+    await page.getByRole('button', { name: 'Choose Cover' }).click();
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByRole('dialog').getByRole('button', { name: 'Upload' }).click();
+    const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
+    await (await chooser).setFiles({ name: 'drafted.svg', mimeType: 'image/svg+xml', buffer: svg });
+    await page.waitForURL(/\?draft=draft/);
+    const cover = page.getByRole('textbox', { name: 'Cover', exact: true });
+    await expect.poll(() => cover.inputValue()).toBe('/images/drafted.svg');
+    await save(page);
+    const text = await stored(app, 'en/upload-draft', new URL(page.url()).searchParams.get('draft') ?? '');
+    expect(text).toContain('cover: /images/drafted.svg');
+    expect(text).toContain('title: "Kept over the upload"');
+    expect(await stored(app, 'en/upload-draft')).not.toContain('drafted.svg');
+  } finally {
+    await protect(false);
+  }
+});
+
 test('by keyboard alone a title and the text are edited and saved', async () => {
   const { app } = dashboard;
   const page = await dashboard.open(await freshEntry(app, 'en/keys'));

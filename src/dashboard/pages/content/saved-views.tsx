@@ -91,7 +91,8 @@ export function SavedViews({ place: { organization, project }, collection, look,
     const input = { name: name.trim(), collection, query, shared: isShared };
     const { fault } = await saving.run({ organization, project, input });
     if (fault) return;
-    setName('');
+    // What was typed since is the name of another view.
+    setName((now) => (now === name ? '' : now));
     setShared(false);
     refresh();
   };

@@ -35,11 +35,14 @@ export function DraftsPage() {
       replace: true,
     });
   const list = studio?.branches ?? studio?.pulls;
+  const drafts = studio?.branches?.nodes.filter((branch) => !branch.default);
+  // Then the list has the button, which says what to do first.
+  const isEmpty = drafts?.length === 0 && q === '';
   return (
     <>
       <Group justify="space-between" mb="md">
         <Title order={1}>{t('title')}</Title>
-        {can('edit_studio') && (
+        {!isEmpty && can('edit_studio') && (
           <Button leftSection={<IconPlus size={16} />} onClick={() => setNew(true)}>
             {t('new_draft')}
           </Button>
@@ -68,9 +71,9 @@ export function DraftsPage() {
             />
           )}
           {!list && (fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting />)}
-          {studio?.branches && (
+          {drafts && (
             <DraftList
-              drafts={studio.branches.nodes.filter((branch) => !branch.default)}
+              drafts={drafts}
               isFiltered={q !== ''}
               search={search}
               refresh={refresh}

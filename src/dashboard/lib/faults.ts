@@ -34,8 +34,11 @@ function translated(code: string, english: string): string {
 export function faultOf(error: CombinedError): Fault {
   const [first] = error.graphQLErrors;
   if (first === undefined) {
-    const code = (error.response as Response | undefined)?.status === 401 ? 'UNAUTHENTICATED' : 'NETWORK';
-    return { code, reason: '', message: translated(code, error.message), fields: new Map(), details: {} };
+    const { status = 0 } = (error.response as Response | undefined) ?? {};
+    const code = status === 401 ? 'UNAUTHENTICATED' : 'NETWORK';
+    // What stands before the server, such as a proxy, answers in its own words.
+    const reason = [502, 503, 504].includes(status) ? 'unavailable' : status >= 500 ? 'internal' : '';
+    return { code, reason, message: translated(reason || code, error.message), fields: new Map(), details: {} };
   }
   const { code = 'INTERNAL', reason = '', details = {} } = first.extensions as Partial<Fault>;
   const errors = (details.errors ?? []) as FieldFault[];

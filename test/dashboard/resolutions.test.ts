@@ -22,7 +22,14 @@ const conflict = fc
     ),
   })
   .map(
-    (one) => ({ previous_path: null, collection: null, slug: null, type: 'modify', ...one }) as FileConflictFragment,
+    (one) =>
+      ({
+        previous_path: null,
+        collection: null,
+        slug: null,
+        type: 'field' as const,
+        ...one,
+      }) satisfies FileConflictFragment,
   );
 const conflicts = fc.uniqueArray(conflict, { maxLength: 2, selector: ({ path }) => path });
 
@@ -30,7 +37,7 @@ const title = { field: '/title', base: 'A', current: 'B', incoming: 'C' };
 const rating = { field: '/rating', base: 1, current: 2, incoming: 3 };
 const made = (change: Partial<FileConflictFragment>): FileConflictFragment =>
   ({
-    ...{ path: 'content/a.md', previous_path: null, collection: 'posts', slug: 'a', type: 'modify', reason: null },
+    ...{ path: 'content/a.md', previous_path: null, collection: 'posts', slug: 'a', type: 'field', reason: null },
     stages: { base: '1', current: '2', incoming: '3' },
     fields: [],
     hunks: [],

@@ -87,6 +87,8 @@ test('a definition is saved as the next version, and never over what somebody ha
   await page.getByText('Changed, and not saved yet').waitFor();
   await page.keyboard.press('Control+S');
   await page.getByText('Saved as version 2').waitFor();
+  const { WorkflowPage = 99 } = await dashboard.statementsOf(page);
+  expect(WorkflowPage).toBeLessThanOrEqual(12);
 
   await dashboard.app.run(updateWorkflow, { ...site, workflow, definition: definition('theirs') });
   await write(page, definition('mine again'));

@@ -25,16 +25,22 @@ export function ProofDialog() {
     setPassword('');
     setFault(null);
   };
+  const signIn = async () => {
+    const { data, error } = await client.mutation(SignIn, { input: { email, password } }).toPromise();
+    return { user: data?.signIn ? `user:${data.signIn.user.id}` : undefined, error };
+  };
+  const confirm = async () => {
+    const { error } = await client.mutation(ConfirmPassword, { input: { password } }).toPromise();
+    return { user: me?.id, error };
+  };
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setSending(true);
-    const answer =
-      request?.proof === 'session'
-        ? client.mutation(SignIn, { input: { email, password } })
-        : client.mutation(ConfirmPassword, { input: { password } });
-    const { error } = await answer.toPromise();
+    const { user, error } = request?.proof === 'session' ? await signIn() : await confirm();
     setSending(false);
     if (error) setFault(faultOf(error));
+    // What is on the page, and the command that waits, are of somebody else.
+    else if (user !== undefined && user !== me?.id) location.reload();
     else close(true);
   };
   const isSession = request?.proof === 'session';

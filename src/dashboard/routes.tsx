@@ -237,6 +237,8 @@ const directory = createRoute({
 const site = createRoute({
   getParentRoute: () => project,
   path: '/site',
+  // With the form of a new environment.
+  validateSearch: z.object({ new: z.catch(z.optional(z.boolean()), undefined) }),
   loader: ({ params }) => prefetch(siteQuery(params)),
   component: part(() => import('./pages/site/site-page.tsx'), 'SitePage', 'environment'),
 });

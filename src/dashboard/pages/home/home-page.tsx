@@ -21,7 +21,7 @@ function Live({ studio }: { studio: Studio }) {
   const { organization, project } = usePlace();
   const environments = studio.environments?.nodes ?? [];
   const toSite = (
-    <Link to="/p/$organization/$project/site" params={{ organization, project }} search={{}}>
+    <Link to="/p/$organization/$project/site" params={{ organization, project }} search={{ new: true }}>
       {t('to_site')}
     </Link>
   );

@@ -1,8 +1,7 @@
 /** Where the site is shown, what is live there, and what was deployed lately. */
 import { Button, Group, Text, Title } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { ShownEnvironmentFragment } from '../../documents.ts';
 import { useLive } from '../../lib/live.ts';
@@ -56,7 +55,10 @@ export function SitePage() {
   const can = useCan(organization, project);
   const { data, fault, refresh } = usePageQuery(siteQuery(place));
   const frame = usePageQuery(projectQuery(place)).data?.project?.studio;
-  const [isAdding, setAdding] = useState(false);
+  const navigate = useNavigate();
+  const { new: isAdding = false } = useSearch({ from: '/inside/p/$organization/$project/site' });
+  const setAdding = (isOpen: boolean) =>
+    navigate({ to: '.', search: (before) => ({ ...before, new: isOpen || undefined }), replace: true });
   useLive(['deployment'], refresh);
   const studio = data?.project?.studio;
   const environments = studio?.environments?.nodes;
@@ -98,7 +100,7 @@ export function SitePage() {
           <DeploymentList deployments={deployments} environments={environments ?? []} />
         </>
       )}
-      {isAdding && frame?.repository && (
+      {isAdding && can('manage_studio') && frame?.repository && (
         <NewEnvironment
           at={{ organization, project }}
           published={frame.repository.default_branch}

@@ -28,6 +28,9 @@ const withoutRoute: Record<string, string> = {
   'crawlers.getRunProgress': 'GraphQL only: a subscription reads it; REST polls the run and its log',
   'crawlers.writeImport': 'background only: what an import that was asked for does',
   'identity.getMe': 'GraphQL only: what the dashboard asks of itself',
+  'studio.listViews': "GraphQL only: the dashboard's saved views",
+  'studio.saveView': "GraphQL only: the dashboard's saved views",
+  'studio.deleteView': "GraphQL only: the dashboard's saved views",
   ...Object.fromEntries(
     [
       'getInstance',

@@ -59,12 +59,7 @@ function DialogFrame({ title, action, isDangerous = false, isReady = true, onSub
             <Button variant="default" onClick={onClose}>
               {t('cancel')}
             </Button>
-            <Button
-              type="submit"
-              loading={isSending}
-              disabled={!isReady}
-              {...(isDangerous && { color: 'var(--p-bad)', autoContrast: true })}
-            >
+            <Button type="submit" loading={isSending} disabled={!isReady} {...(isDangerous && { color: 'red' })}>
               {action}
             </Button>
           </Group>

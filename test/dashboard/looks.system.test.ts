@@ -79,6 +79,7 @@ const pages: Record<string, readonly [address: () => string, text: string]> = {
   reviews: [() => `${site}/drafts?tab=reviews`, 'Prüfungen (1)'],
   'what a draft changes': [() => `${site}/drafts/changes?draft=${branch}`, 'Versionen'],
   'a review': [() => `${site}/drafts/reviews/1`, 'Ohne Veröffentlichung schließen'],
+  environments: [() => `${site}/site`, 'Bereitstellen'],
   workflows: [() => `${site}/workflows`, 'Neuer Ablauf'],
   'a new workflow': [() => `${site}/workflows/new`, 'Die Definition ist gültig'],
   'a definition': [() => `${site}/workflows/${workflow}`, 'Die Definition ist gültig'],

@@ -207,12 +207,21 @@ async function expectToFit(page: Page, size: { width: number; height: number }):
   expect(over, `pixels too wide at ${size.width}`).toBeLessThanOrEqual(0);
 }
 
+/** Colours that follow the theme by script are rendered after those of style sheets, and some change gradually. */
+const settled = `(async () => {
+  await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  await new Promise((resolve) => requestIdleCallback(resolve, { timeout: 2_000 }));
+  const passing = document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime !== Infinity);
+  await Promise.allSettled(passing.map((one) => one.finished));
+})()`;
+
 /** Expects of a page as it stands, with its heading, that axe finds nothing in either theme, and that it fits into windows of three widths. */
 export async function expectGoodPage(page: Page): Promise<void> {
   const size = page.viewportSize() ?? wide;
   await page.evaluate(axe.source);
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
+    await page.evaluate(settled);
     const run = `axe.run(document, { runOnly: ${JSON.stringify(rules)} }).then(({ violations }) => violations)`;
     const found = (await page.evaluate(run)) as Violation[];
     const told = found.map(({ id, nodes }) => [

@@ -213,8 +213,8 @@ const spread = <T>(items: readonly T[], count: number): T[] =>
 
 const most = (waits: readonly Wait[], of: 'wait' | 'hold') => waits.toSorted((a, b) => b[of] - a[of]);
 
-const worst = (waits: readonly Wait[]) =>
-  most(waits, 'hold')
+const worst = (waits: readonly Wait[], of: 'wait' | 'hold') =>
+  most(waits, of)
     .slice(0, 5)
     .map(({ hold, wait, name }) => `${Math.round(hold)} ms (${Math.round(wait)} ms) ${name}`)
     .join('; ');
@@ -289,7 +289,7 @@ export const hostile: Benchmark = {
         },
       );
       const answered = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
-      notes.push(`${name}: ${answered.join(', ')}. Longest holds (slowest /healthz): ${worst(waits)}.`);
+      notes.push(`${name}: ${answered.join(', ')}. Longest holds (slowest /healthz): ${worst(waits, 'hold')}. Slowest of all: ${worst(waits, 'wait')}.`);
     };
     for (const [name, all] of groups) {
       const targets = all.filter((target) => target.name.includes(bench.only ?? ''));

@@ -141,7 +141,10 @@ export function isArgumentFault(error: unknown): boolean {
 /** Names and values of the document are quoted in messages; a document may be all one name. */
 const maxMessage = 2_000;
 
-const withoutSuggestion = (message: string) => message.replace(/\s*Did you mean .*\?$/s, '');
+function withoutSuggestion(message: string): string {
+  const at = message.endsWith('?') ? message.indexOf('Did you mean ') : -1;
+  return at === -1 ? message : message.slice(0, at).trimEnd();
+}
 
 /** The error a client sees: a sentence, its place in the document, and `{code, reason, details, request_id}`; no stack, no cause. */
 export function formatError(

@@ -27,7 +27,7 @@ const origins = list.refine(
 );
 const baseUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .transform((text) => text.replace(/\/+$/, ''));
+  .transform((text) => text.replace(/(?<!\/)\/+$/, ''));
 
 /** A length of time as `25`, `25s` or `2min`, in seconds. */
 const seconds = z

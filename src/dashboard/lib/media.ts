@@ -44,7 +44,7 @@ const publicRoots = ['public', 'static', 'source', 'src'];
  */
 export function candidatePaths(entry: string | null, link: string): string[] {
   if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(link)) return [];
-  let plain = link.replace(/[?#].*$/, '');
+  let plain = link.replace(/[?#].*/s, '');
   try {
     plain = decodeURIComponent(plain);
   } catch {

@@ -10,8 +10,9 @@ const deepestPath = 64;
 
 /** Code points HFS+ drops when it compares names, so that `.g<ZWNJ>it` would be `.git` there (git's own list, utf8.c). */
 const hfsIgnorable = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/gu;
-/** NTFS drops trailing dots and spaces and everything from the first colon (an alternate data stream). */
-const ntfsTail = /[. ]*(:.*)?$/su;
+/** NTFS drops everything from the first colon (an alternate data stream), and dots and spaces at the end. */
+const ntfsStream = /:.*/su;
+const ntfsTail = /(?<![. ])[. ]+$/u;
 /** `GIT~1` is the short name NTFS gives to `.git`. */
 const gitNames = new Set(['.git', 'git~1']);
 
@@ -27,7 +28,7 @@ const utf8 = new TextEncoder();
  */
 export function isGitDisguise(segment: string): boolean {
   const plain = segment.replace(hfsIgnorable, '').toLowerCase();
-  return gitNames.has(plain.replace(ntfsTail, ''));
+  return gitNames.has(plain.replace(ntfsStream, '').replace(ntfsTail, ''));
 }
 
 /**

@@ -179,7 +179,7 @@ export function MoveDialog({ collection, entries, onCommit, onClose }: DialogPro
   const isOne = others.length === 0;
   const slug = only?.slug ?? '';
   const [text, setText] = useState(isOne ? slug : slug.slice(0, Math.max(0, slug.lastIndexOf('/'))));
-  const target = text.trim().replace(/^\/+|\/+$/g, '');
+  const target = text.trim().replace(/^\/+|(?<!\/)\/+$/g, '');
   const submit = () =>
     onCommit(
       entries

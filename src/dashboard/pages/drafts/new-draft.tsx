@@ -12,7 +12,7 @@ const branchName = (name: string): string =>
   name
     .trim()
     .replace(/[\s~^:?*[\]\\@{}\p{Cc}\p{Cf}]+|\.\.+/gu, '-')
-    .replace(/^[-./]+|[-./]+$/g, '');
+    .replace(/^[-./]+|(?<![-./])[-./]+$/g, '');
 
 /** Asks for the name of a draft, makes it of the published version, and goes to its content. */
 export function NewDraft({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {

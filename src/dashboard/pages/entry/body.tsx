@@ -101,7 +101,7 @@ export function Body({ editor, place, isRaw, language }: BodyProps) {
   const hint = useId();
   const isMarkdown = language === 'markdown' && !isRaw;
   const nearest = () => {
-    const [, link] = /!\[[^\]]*\]\((?!https?:)([^)\s]+)\)/.exec(editor.text) ?? [];
+    const [, link] = /!\[[^[\]]*\]\((?!https?:)([^()\s]+)\)/.exec(editor.text) ?? [];
     return link !== undefined && place.path !== null && !link.startsWith('/')
       ? directoryOf(new URL(link, `http://x/${place.path}`).pathname.slice(1))
       : place.mediaPath;

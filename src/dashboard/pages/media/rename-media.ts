@@ -25,7 +25,7 @@ export function renamedIn(text: string, entry: string, path: string, name: strin
   const old = path.slice(path.lastIndexOf('/') + 1);
   const forms = new Set([old, encodeURIComponent(old), encodeURI(old)]);
   return text.replace(token, (found) => {
-    const [, plain = found, rest = ''] = /^([^?#]*)(.*)$/.exec(found) ?? [];
+    const [, plain = found, rest = ''] = /^([^?#]*)(.*)/s.exec(found) ?? [];
     const form = [...forms].find((each) => plain.endsWith(each));
     if (form === undefined || !candidatePaths(entry, plain).includes(path)) return found;
     return `${plain.slice(0, plain.length - form.length)}${form === old ? name : encodeURIComponent(name)}${rest}`;

@@ -37,7 +37,7 @@ export function applyMeta(into: RobotsDirectives, name: string, content: string)
   for (const directive of content.toLowerCase().split(',')) apply(into, directive.trim());
 }
 
-const named = /^([a-z0-9_-]+)[\t ]*:[\t ]*(.*)$/;
+const named = /^([a-z0-9_-]+)[\t ]*:(.*)/s;
 const withValue = new Set(['unavailable_after', 'max-snippet', 'max-image-preview', 'max-video-preview']);
 
 /** Adds what `X-Robots-Tag` says; directives after the name of another robot, up to the end of the value, are not meant. */
@@ -51,7 +51,7 @@ export function applyHeader(into: RobotsDirectives, header: string | readonly st
         continue;
       }
       isMeant = name === token || name === '*';
-      if (isMeant) apply(into, directive);
+      if (isMeant) apply(into, directive.trim());
     }
   }
 }

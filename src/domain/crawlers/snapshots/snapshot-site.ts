@@ -76,7 +76,7 @@ const lookUpSql = `
 const mostKept = 20_000;
 const longestKept = 1_000;
 
-const withoutFragment = (path: string) => path.replace(/#.*$/s, '');
+const withoutFragment = (path: string) => path.replace(/#.*/s, '');
 
 /** The entry of a row; null for a redirect that would lead to where it was found: hosts that share a tree have the same paths. */
 function entryOf({ bytes, redirect_to, ...row }: EntryRow, { addresses }: SnapshotSite): SiteEntry | null {

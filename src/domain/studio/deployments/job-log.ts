@@ -10,7 +10,7 @@ const controls = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 
 /** A line as plain text: without what only a terminal understands. Of a line written over by carriage returns the last state stays. */
 export function cleanLine(line: string): string {
-  const plain = line.replace(escapes, '').replace(/\r+$/, '');
+  const plain = line.replace(escapes, '').replace(/(?<!\r)\r+$/, '');
   return plain.slice(plain.lastIndexOf('\r') + 1).replace(controls, '');
 }
 

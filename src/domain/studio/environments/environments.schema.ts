@@ -12,7 +12,7 @@ const maxTimeout = 3_600;
 /** A directory below another: '' or '.' is that one itself. */
 const directory = z
   .string()
-  .transform((text) => text.replace(/^\.\/|\/+$/g, '').replace(/^\.$/, ''))
+  .transform((text) => text.replace(/^\.\/|(?<!\/)\/+$/g, '').replace(/^\.$/, ''))
   .superRefine((path, context) => {
     const problem = path === '' ? null : pathProblem(path);
     if (problem !== null) context.addIssue({ code: 'custom', message: problem });

@@ -57,10 +57,11 @@ function readLines(text: string, line: RegExp): Dependency[] {
 }
 
 const lines: Record<string, RegExp> = {
-  Gemfile: /^\s*gem\s*\(?\s*["']([\w-]+)["'](?:\s*,\s*["']([^"']+)["'])?/,
+  Gemfile: /^\s*gem(?:\s*\()?\s*["']([\w-]+)["'](?:\s*,\s*["']([^"']+)["'])?/,
   'requirements.txt': /^\s*([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*((?:[=~<>!]=?|===)[^;#\s]+)?/,
-  'pyproject.toml': /^\s*["']?([A-Za-z][\w.-]*)(?:\[[^\]]*\])?["']?\s*(?:=\s*["'])?([\^~=<>!][^"',]*|\d[^"',]*)?["',]/,
-  'go.mod': /^\s*(?:require\s+)?([\w.-]+\.[\w.-]+\/\S+)\s+(v\S+)/,
+  'pyproject.toml':
+    /^\s*["']?([A-Za-z][\w.-]*)(?![\w.-])(?:\[[^\]]*\])?["']?\s*(?:=\s*["'])?([\^~=<>!][^"',]*|\d[^"',]*)?["',]/,
+  'go.mod': /^\s*(?:require\s+)?((?=[\w-]*\.)[\w.-]+\/\S+)\s+(v\S+)/,
 };
 
 /** Reads one manifest; null when it is not text. */

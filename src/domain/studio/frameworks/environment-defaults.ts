@@ -16,7 +16,7 @@ async function configuredOutput(site: SiteFiles, { framework, config }: Detected
   const data = /\.(toml|ya?ml|json)$/.test(config);
   const value = data ? await readDataConfig(config, reading) : (await readCodeConfig(config, reading)).value;
   const text = textOf(output.key.reduce<Value | undefined>(member, value ?? undefined));
-  const clean = text?.replace(/^(\.?\/)+|\/+$/g, '');
+  const clean = text?.replace(/^(\.?\/)+|(?<!\/)\/+$/g, '');
   return clean === undefined || clean === '' || /(^|\/)\.\.(\/|$)|^[A-Za-z]:/.test(clean) ? undefined : clean;
 }
 

@@ -38,7 +38,7 @@ const openings: [RegExp, RegExp, Exclude<FrontmatterFormat, 'none'>][] = [
 
 /** What the first line of a block, comments apart, begins with when it holds keys: two rules of Markdown can look like delimiters. */
 const firstKey: Record<Exclude<FrontmatterFormat, 'none'>, RegExp> = {
-  yaml: /^(?:[ \t]*(?:#.*)?\r?\n)*(?:"[^"\n]*"|'[^'\n]*'|[^\s#"'\-[\]{}>|*&!%@`][^\n:]*)[ \t]*:(?:\s|$)/,
+  yaml: /^(?:[ \t]*(?:#.*)?\r?\n)*(?:(?:"[^"\n]*"|'[^'\n]*')[ \t]*|[^\s#"'\-[\]{}>|*&!%@`][^\n:]*):(?:\s|$)/,
   toml: /^(?:[ \t]*(?:#.*)?\r?\n)*[ \t]*(?:\[|["'\w-][^=\n]*=)/,
   json: /^\s*\{/,
 };

@@ -26,10 +26,12 @@ function firstHeading(body: string): string | undefined {
       if (fence === undefined) fence = mark;
       else if (mark.startsWith(fence)) fence = undefined;
     } else if (fence === undefined) {
-      const heading = /^ {0,3}#[ \t]+(.*)$/.exec(line)?.[1];
+      const heading = /^ {0,3}#[ \t](.*)/s.exec(line)?.[1];
       const title = heading
-        ?.replace(/[ \t]*\{#[^}]*\}[ \t]*$/, '')
-        .replace(/(?:^|[ \t]+)#+[ \t]*$/, '')
+        ?.trim()
+        .replace(/\{#[^{}]*\}$/, '')
+        .trimEnd()
+        .replace(/(?:^|[ \t])#+$/, '')
         .trim();
       if (title) return title;
     }

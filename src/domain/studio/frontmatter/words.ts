@@ -60,5 +60,5 @@ function head(text: string): string {
   if (text.length * 3 <= searchedBytes) return text;
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= searchedBytes) return text;
-  return bytes.toString('utf8', 0, searchedBytes).replace(/\ufffd+$/, ''); // a character cut in two
+  return bytes.toString('utf8', 0, searchedBytes).replace(/(?<!\ufffd)\ufffd+$/, ''); // a character cut in two
 }

@@ -106,7 +106,7 @@ export async function lookUpMedia(
   const aliases = await aliasesFor(tree, entries[0] ?? '', looked);
   const missing = new Set<string>();
   for (const value of looked) {
-    const forms = new Set([value, value.replace(/[?#].*$/, '')].flatMap((form) => [form, decodedUri(form)]));
+    const forms = new Set([value, value.replace(/[?#].*/s, '')].flatMap((form) => [form, decodedUri(form)]));
     const places = [...forms].map((form) => placesOf(site, schema, entries, form, aliases));
     if (places.includes(null)) continue;
     const found = await Promise.all(places.flatMap((some) => some ?? []).map((place) => isFile(tree, place)));

@@ -27,7 +27,16 @@ import { type MediaKind, mediaExtensions, mediaTypeOf } from './media-types.ts';
 import { planDeleteMedia } from './plan-delete-media.ts';
 
 /** What could be the path or URL of a file in a text: in Markdown, HTML or a value of the frontmatter. */
-const token = new RegExp(`[^\\s"'\`()<>\\[\\]{}|,;]+\\.(?:${mediaExtensions.join('|')})(?![\\w-])`, 'gi');
+const token = /[^\s"'`()<>[\]{}|,;]+/g;
+const ending = new RegExp(`\\.(?:${mediaExtensions.join('|')})(?![\\w-])`, 'gi');
+
+/** The longest beginnings of tokens that end as a file's name does. */
+function* namesIn(text: string): Generator<string> {
+  for (const [run] of text.matchAll(token)) {
+    const last = [...run.matchAll(ending)].at(-1);
+    if (last && last.index > 0) yield run.slice(0, last.index + last[0].length);
+  }
+}
 
 /** The paths in the repository that a text in an entry may mean: as a URL of the site, from the entry, from the root, or by an alias. */
 function* meanings({ discovery }: SiteIndex, entry: string, text: string): Generator<string> {
@@ -47,7 +56,7 @@ function* meanings({ discovery }: SiteIndex, entry: string, text: string): Gener
 /** Paths of the files that an entry's text names, in the order it does. @param isFile whether a file is at a path */
 function mentionedMedia(site: SiteIndex, entry: string, text: string, isFile: (path: string) => boolean): string[] {
   const found = new Set<string>();
-  for (const [written] of text.matchAll(token)) {
+  for (const written of namesIn(text)) {
     for (const form of new Set([written, decodedUri(written)])) {
       const meant = [...meanings(site, entry, form)].find((candidate) => isFile(candidate));
       if (meant !== undefined) found.add(meant);

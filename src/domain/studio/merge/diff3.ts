@@ -67,7 +67,7 @@ type Range = readonly [start: number, end: number];
 type Region = Record<Side, Range> & { changed: 'current' | 'incoming' | 'both' };
 
 function linesOf(text: string): string[] {
-  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  return text === '' ? [] : text.split(/(?<=\n)/);
 }
 
 function number(lines: readonly string[], numbers: Map<string, number>): Int32Array {

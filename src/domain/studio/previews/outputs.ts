@@ -68,7 +68,7 @@ export function parseRedirects(text: string): { rules: RedirectRule[]; faults: R
   const faults: RedirectFault[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     const words = line
-      .replace(/(^|\s)#.*$/, '')
+      .replace(/(^|\s)#.*/s, '')
       .split(/\s+/)
       .filter(Boolean);
     if (words.length === 0) continue;
@@ -157,7 +157,7 @@ function redirected(output: Output, rules: readonly RedirectRule[], { raw, path,
   if (match === null) return null;
   const { rule, to } = match;
   if (rule.status === 200 || rule.status === 404) {
-    const at = parseRequestPath(to.replace(/[?#].*$/, ''));
+    const at = parseRequestPath(to.replace(/[?#].*/s, ''));
     const hit = at && fileAt(output, at.path);
     return hit && 'entry' in hit ? { kind: 'file', entry: hit.entry, status: rule.status } : null;
   }

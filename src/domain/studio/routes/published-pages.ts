@@ -7,7 +7,7 @@ import type { StudioContext } from '../studio.ts';
 
 /** The path of an address, decoded; the origin, query and fragment go. */
 export function pathOf(url: string): string {
-  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*/s, '');
   return decodePath(path === '' ? '/' : path).normalize('NFC');
 }
 
@@ -16,7 +16,7 @@ export const pageKey = (url: string): string =>
   pathOf(url)
     .replace(/\/index\.html?$/, '/')
     .replace(/\.html?$/, '')
-    .replace(/\/+$/, '');
+    .replace(/(?<!\/)\/+$/, '');
 
 /** The pages that a site has, by what it says of itself or by the files it consists of. */
 export interface PublishedPages {

@@ -45,7 +45,7 @@ const mostSegments = 16;
 /** `{{…}}`, but not Hugo's shortcodes `{{< … >}}` and `{{% … %}}`. */
 const placeholder = /\{\{(?![<%])([^{}]{0,500})\}\}/g;
 
-const dateToken = /\[([^\]]*)\]|YYYY|YY|MM|DD|HH|mm|ss|SSS|Z|[A-Za-z]+?(?=YY|MM|DD|HH|mm|ss|SSS|Z|[^A-Za-z]|$)/g;
+const dateToken = /\[([^[\]]*)\]|YYYY|YY|MM|DD|HH|mm|ss|SSS|Z|[A-Za-z]/g;
 
 /** A time in UTC in a form of these tokens; null when the form has others. */
 function formatDate(date: Date, form: string): string | null {
@@ -100,7 +100,8 @@ function placeholderText(expression: string, values: TemplateValues): string {
   else text = fieldText(values.frontmatter, name.replace(/^fields\./, '').split('.'));
   if (name === 'title' && text === '') text = values.title;
   for (const filter of filters) {
-    const [, kind, argument = ''] = /^(\w+)(?:\(\s*["']?([^"']*)["']?\s*\))?$/.exec(filter) ?? [];
+    const [, kind, written = ''] = /^(\w+)(?:\((.*)\))?$/s.exec(filter) ?? [];
+    const argument = written.trim().replace(/^["']|["']$/g, '');
     if (kind === 'upper') text = text.toUpperCase();
     else if (kind === 'lower') text = text.toLowerCase();
     else if (kind === 'default') text ||= argument;
@@ -154,7 +155,7 @@ function cut(text: string, bytes: number): string {
 
 /** One segment that passes the path rules; '' when nothing is left of it. */
 function segmentOf(text: string): string {
-  const trimmed = (one: string) => one.replace(/^[-.]+|[-.]+$/g, '');
+  const trimmed = (one: string) => one.replace(/^[-.]+|(?<![-.])[-.]+$/g, '');
   const plain = trimmed(text.replace(/[^\p{L}\p{M}\p{N}_.-]+/gu, '-').replace(/-{2,}/g, '-'));
   const short = trimmed(cut(plain, segmentBytes));
   return nameProblem(short) === null ? short : `entry-${short}`;

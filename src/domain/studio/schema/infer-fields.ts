@@ -20,7 +20,7 @@ const REFERENCE_ENTRIES = 5;
 const MAX_DEPTH = 4;
 const MAX_KEYS = 500;
 
-const imageName = /\.(png|jpe?g|gif|webp|avif|svg|ico|bmp|tiff?)([?#].*)?$/i;
+const imageName = /\.(png|jpe?g|gif|webp|avif|svg|ico|bmp|tiff?)([?#].*)?$/is;
 const webAddress = /^https?:\/\/\S+$/;
 
 interface Context {

@@ -15,7 +15,7 @@ export function extensionOf(path: string): string {
 }
 
 /** A path of a configuration without slashes at its ends. */
-export const trimmedPath = (path: string): string => path.replace(/^\.?\/+|\/+$/g, '');
+export const trimmedPath = (path: string): string => path.replace(/^\.?\/+|(?<!\/)\/+$/g, '');
 
 export const joinPath = (...parts: string[]) => parts.filter((part) => part !== '').join('/');
 /** `path` relative to directory `base`; null when it is not below it. */

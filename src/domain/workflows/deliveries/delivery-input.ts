@@ -159,7 +159,7 @@ const utf8 = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
 /** Type and charset of a Content-Type line (RFC 9110 8.3.1), in lower case. */
 function mediaType(header: string | undefined): { type: string; charset: string } {
   const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim());
-  const charset = parameters.map((one) => /^charset\s*=\s*"?([^"]*)"?$/i.exec(one)?.[1]).find(Boolean) ?? 'utf-8';
+  const charset = parameters.map((one) => /^charset\s*=\s*(?!\s)"?([^"]*)"?$/i.exec(one)?.[1]).find(Boolean) ?? 'utf-8';
   return { type: type.toLowerCase(), charset: charset.toLowerCase() };
 }
 

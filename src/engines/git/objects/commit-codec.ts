@@ -24,7 +24,10 @@ function cleanIdentity(text: string): string {
 /** Content of a commit object (git's header lines, an empty line, the message with one newline at its end). */
 export function formatCommit(draft: CommitDraft): Buffer {
   const seconds = Math.floor(draft.date.getTime() / 1000);
-  const message = draft.message.toWellFormed().replaceAll('\0', '').replace(/\n+$/, '');
+  const message = draft.message
+    .toWellFormed()
+    .replaceAll('\0', '')
+    .replace(/(?<!\n)\n+$/, '');
   return Buffer.from(
     [
       `tree ${draft.tree}`,
@@ -97,7 +100,7 @@ export function parseCommit(sha: Oid, content: Buffer): Commit {
     sha,
     tree_sha: value('tree'),
     parents: lines.filter((line) => line.startsWith('parent ')).map((line) => line.slice(7)),
-    message: split === -1 ? '' : text.slice(split + 2).replace(/\n+$/, ''),
+    message: split === -1 ? '' : text.slice(split + 2).replace(/(?<!\n)\n+$/, ''),
     author: parseSignature(value('author')),
     committer: parseSignature(value('committer')),
   };

@@ -102,8 +102,8 @@ function rejection(summary: string, stderr: string): UpstreamPush {
   const moved = /non-fast-forward|fetch first|stale info|failed to update ref|cannot lock ref|incorrect old value/;
   if (moved.test(summary)) return { outcome: 'non_fast_forward' };
   // The upstream's own messages arrive line by line, padded; git's summary says less.
-  const said = [...stderr.matchAll(/^remote: (.*?) *$/gm)].map(([, line]) => line).join('\n');
-  const reason = /\((.*)\)$/.exec(summary)?.[1] ?? summary;
+  const said = [...stderr.matchAll(/^remote: (.*)$/gm)].map(([, line = '']) => line.trimEnd()).join('\n');
+  const reason = summary.endsWith(')') ? summary.slice(summary.indexOf('(') + 1, -1) : summary;
   return { outcome: 'declined', message: (said || reason).replace(/[^\P{Cc}\n]/gu, '?').slice(0, longestMessage) };
 }
 

@@ -103,7 +103,7 @@ export async function tickImports(services: Services): Promise<void> {
 
 const longestMessage = 10_000;
 
-const withoutSlashes = (directory: string) => directory.replace(/^(?:\.?\/)+|\/+$/g, '').replace(/^\.$/, '');
+const withoutSlashes = (directory: string) => directory.replace(/^(?:\.?\/)+|(?<!\/)\/+$/g, '').replace(/^\.$/, '');
 
 export const importSnapshot = crawlerOperation({
   name: 'crawlers.importSnapshot',

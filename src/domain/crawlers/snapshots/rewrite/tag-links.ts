@@ -67,7 +67,8 @@ const picturesOfMeta = new Set([
 
 /** `5; url=/next`, as HTML reads it (4.2.5.3): what leads on is mapped. */
 function rewriteRefresh(value: string, map: TagRewriting['map']): string | null {
-  const [, before = '', quote = '', link = ''] = /^(\s*[\d.]*[\s;,]*url\s*=\s*)(["']?)(.*)$/is.exec(value) ?? [];
+  const [, before = '', quote = '', link = ''] =
+    /^(\s*(?:[\d.]+[\s;,]*|[;,][\s;,]*)?url\s*=\s*)(["']?)(.*)/is.exec(value) ?? [];
   if (before === '') return null;
   const closing = quote === '' ? -1 : link.indexOf(quote);
   const mapped = map((closing < 0 ? link : link.slice(0, closing)).trim());

@@ -141,7 +141,7 @@ function sourceOf(value: unknown): ParameterSource {
 
 /** Directory of the pages. */
 const pagesDirectory = (root: string, source: string | undefined): string =>
-  joinPath(root, (source ?? 'src').replace(/^(\.?\/)+|\/+$/g, ''), 'pages');
+  joinPath(root, (source ?? 'src').replace(/^(\.?\/)+|(?<!\/)\/+$/g, ''), 'pages');
 
 /** The page that publishes the entries of a collection. */
 interface CollectionRoute {

@@ -145,7 +145,8 @@ export const frontMatterReader: SchemaReader = {
 type Settings = (name: string) => Value | undefined;
 
 /** `[[workspace]]` is the directory of the configuration. */
-const workspace = (path: string | undefined) => path?.replace(/^\[\[workspace\]\]/, '').replace(/^\.?\/+|\/+$/g, '');
+const workspace = (path: string | undefined) =>
+  path?.replace(/^\[\[workspace\]\]/, '').replace(/^\.?\/+|(?<!\/)\/+$/g, '');
 
 function readMedia(value: Value | undefined, { layout }: SiteReading): void {
   const [folder = textAt(value, 'path')] = textsOf(value);
@@ -161,7 +162,7 @@ function readFolder(value: Value, path: string, setting: Settings, reading: Site
   if (folder === undefined) return skipCollection(name, 'it has no path', place, reading);
   if (/[*{[]/.test(folder)) return skipCollection(name, 'a path with wildcards is not followed', place, reading);
   const excluded = textsOf(at(value, 'excludePaths'))
-    .map((one) => one.replace(/\/+$/, ''))
+    .map((one) => one.replace(/(?<!\/)\/+$/, ''))
     .filter(Boolean);
   const located = folderFiles(reading.layout.root, folder, {
     extensions: [...markdownExtensions],

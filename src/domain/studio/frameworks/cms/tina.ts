@@ -141,7 +141,7 @@ function readMedia(config: Value | undefined, { layout }: SiteReading): void {
   const media = at(config, 'media', 'tina');
   const folder = textAt(media, 'publicFolder');
   if (folder === undefined || layout.mediaRoots !== undefined || folder.includes('..')) return;
-  const inner = (textAt(media, 'mediaRoot') ?? '').replace(/^\/+|\/+$/g, '');
+  const inner = (textAt(media, 'mediaRoot') ?? '').replace(/^\/+|(?<!\/)\/+$/g, '');
   const path = joinPath(layout.root, trimmedPath(folder), inner);
   if (path !== '') layout.mediaRoots = [{ path, public_path: `/${inner}` }];
 }

@@ -13,7 +13,7 @@ function sources(plugins: Awaited<ReturnType<typeof codeSettings>>): string[] {
     const path = textAt(at(plugin, 'options'), 'path');
     return textAt(plugin, 'resolve') === 'gatsby-source-filesystem' && path !== undefined ? [path] : [];
   });
-  return found.map((path) => path.replace(/^(\.?\/)+|\/+$/g, ''));
+  return found.map((path) => path.replace(/^(\.?\/)+|(?<!\/)\/+$/g, ''));
 }
 
 /** Gatsby: files of `src/pages`, and Markdown by its path below its source, as `createFilePath` makes it. */

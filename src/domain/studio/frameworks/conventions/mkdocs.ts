@@ -59,7 +59,7 @@ function movedByPlugins(settings: Settings): (rest: string) => boolean {
   if (!plugins.has('blog')) return () => false;
   const options = plugins.get('blog');
   settings.warn('plugins.blog', options);
-  const blog = (textAt(options, 'blog_dir') ?? 'blog').replace(/^\.?\/*|\/+$/g, '');
+  const blog = (textAt(options, 'blog_dir') ?? 'blog').replace(/^\.?\/*|(?<!\/)\/+$/g, '');
   const posts = (textAt(options, 'post_dir') ?? '{blog}/posts').replace('{blog}', blog === '.' ? '' : blog);
   const directory = joinPath(...posts.split('/').filter((part) => part !== '.'));
   return (rest) => below(directory, rest) !== null;
@@ -79,7 +79,10 @@ export async function readMkdocsRule(reading: RouteContext): Promise<RouteRule> 
   const { config } = reading.detected;
   const value = config === null ? null : await readConfig(config, reading);
   const settings = new Settings(value, config ?? reading.layout.root, reading);
-  const docs = joinPath(reading.layout.root, (settings.text('docs_dir') ?? 'docs').replace(/^(\.?\/)+|\/+$/g, ''));
+  const docs = joinPath(
+    reading.layout.root,
+    (settings.text('docs_dir') ?? 'docs').replace(/^(\.?\/)+|(?<!\/)\/+$/g, ''),
+  );
   const directories = (settings.flag('use_directory_urls') ?? true) && !isOffline(settings);
   const isMoved = movedByPlugins(settings);
   const excluded = ['exclude_docs', 'draft_docs'].map((name) => {

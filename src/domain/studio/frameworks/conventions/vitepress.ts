@@ -16,7 +16,7 @@ type Segment =
   | { before: string; name: string; after: string };
 
 const whole = /^:(\w+)(?:\(\.[*+]\))?([*+])?$/;
-const part = /^([^:()*+]*):(\w+)([^:()*+]*)$/;
+const part = /^([^:()*+]*):(\w+)(?!\w)([^:()*+]*)$/;
 
 function parse(pattern: string): Segment[] | null {
   const segments: Segment[] = [];
@@ -92,7 +92,7 @@ export async function readVitepressRule(reading: RouteContext): Promise<RouteRul
   const read = path === undefined ? null : await readCodeConfig(path, reading);
   const settings = new Settings(read?.value, path ?? reading.layout.root, reading);
   const clean = settings.flag('cleanUrls') ?? false;
-  const source = (settings.text('srcDir') ?? '').replace(/^\.?\/*|\/+$/g, '');
+  const source = (settings.text('srcDir') ?? '').replace(/^\.?\/*|(?<!\/)\/+$/g, '');
   const directory = joinPath(reading.layout.root, source.includes('..') ? '' : source);
   const excluded = settings.texts('srcExclude').map((pattern) => compileGlob(pattern.replace(/^\/+/, '')));
   if (excluded.includes(null)) settings.warn('srcExclude');

@@ -79,7 +79,7 @@ const usual: Record<ContentKind, { path: string; route: string }> = {
   pages: { path: 'src/pages', route: '' },
 };
 const kinds = ['docs', 'blog', 'pages'] as const;
-const clean = (path: string) => path.replace(/^(\.?\/)+|\/+$/g, '');
+const clean = (path: string) => path.replace(/^(\.?\/)+|(?<!\/)\/+$/g, '');
 
 function instance(kind: ContentKind, options: Value | undefined, settings: Settings): Instance {
   const text = (name: string) => {

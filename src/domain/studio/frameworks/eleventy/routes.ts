@@ -86,7 +86,7 @@ interface EleventyConfig {
   hidesDrafts: boolean;
 }
 
-const clean = (path: string) => path.replace(/^(\.?\/)+|\/+$|^\.$/g, '');
+const clean = (path: string) => path.replace(/^(\.?\/)+|(?<!\/)\/+$|^\.$/g, '');
 
 /** The object a configuration function returns, what is exported as `config`, and the calls it makes. */
 async function readEleventyConfig(reading: RouteContext): Promise<EleventyConfig> {
@@ -209,7 +209,7 @@ function strftime(date: Date, format: string): string | null {
 
 /** The filters that permalinks are made with; null for one that is not known. */
 function filter(value: string | Date, text: string): string | null {
-  const [, name = '', argument] = /^(\w+)\s*(?::\s*|\(\s*)?(?:["']([^"']*)["'])?\s*\)?$/.exec(text.trim()) ?? [];
+  const [, name = '', argument] = /^(\w+)(?:\s*[:(])?\s*(?:["']([^"']*)["']\s*)?\)?$/.exec(text.trim()) ?? [];
   if (name === 'date') return value instanceof Date && argument !== undefined ? strftime(value, argument) : null;
   if (value instanceof Date) return null;
   if (name === 'slugify' || name === 'slug') return slug(value);
@@ -231,7 +231,7 @@ const slug = (text: string): string =>
 /** A permalink with its `{{ … }}` filled in; null when one of them is unknown. */
 function fillPermalink(template: string, data: TemplateData): string | null {
   let known = !/\{%|\$\{/.test(template);
-  const filled = template.replace(/\{\{-?\s*([^{}]*?)\s*-?\}\}/g, (_, expression: string) => {
+  const filled = template.replace(/\{\{-?([^{}]*?)-?\}\}/g, (_, expression: string) => {
     const [name = '', ...filters] = expression.split('|');
     let value = lookup(name.trim(), data);
     for (const one of filters) value = value === null ? null : filter(value, one);
@@ -307,7 +307,7 @@ async function ignoring(reading: RouteContext, config: EleventyConfig, input: st
   }
   const patterns = [...config.ignored, ...lines.filter((line) => line !== '' && !/^[#!]/.test(line))];
   const globs = patterns.map((pattern) => {
-    const plain = pattern.replace(/^(\.?\/)+|\/+$/g, '');
+    const plain = pattern.replace(/^(\.?\/)+|(?<!\/)\/+$/g, '');
     return { plain, glob: compileGlob(plain) };
   });
   const parts = [...config.includes, config.data].filter(Boolean).map((one) => joinPath(input, one));

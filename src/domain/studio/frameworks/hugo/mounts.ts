@@ -17,7 +17,7 @@ export interface ContentMount {
   accepts(rest: string): boolean;
 }
 
-const clean = (path: string) => path.replace(/^\.?\/+|\/+$/g, '');
+const clean = (path: string) => path.replace(/^\.?\/+|(?<!\/)\/+$/g, '');
 const everything = () => true;
 
 /** A directory of content as it is without mounts. */

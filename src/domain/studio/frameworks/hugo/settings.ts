@@ -67,7 +67,7 @@ export async function readHugoSite(
   };
 }
 
-const clean = (path: string) => path.replace(/^\.?\/+|\/+$/g, '');
+const clean = (path: string) => path.replace(/^\.?\/+|(?<!\/)\/+$/g, '');
 
 /** `contentDir` of the site and of its languages; the default language first: its collections have the plain names. */
 function directoriesOf(

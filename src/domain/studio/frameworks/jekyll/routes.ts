@@ -213,7 +213,7 @@ function postUrl(relative: string, above: readonly string[], own: Frontmatter, s
     collection: 'posts',
     path: withoutExtension(relative),
     basename,
-    slug: textOf(frontmatter.slug) ?? basename.replace(/\.+$/, ''),
+    slug: textOf(frontmatter.slug) ?? basename.replace(/(?<!\.)\.+$/, ''),
     categories: [...above, ...categoriesOf(frontmatter)],
     date,
     extension: outputOf(relative),
@@ -238,7 +238,7 @@ function documentUrl(
   const basename = datedName.exec(name)?.[4] ?? name;
   const values: Placeholders = {
     collection,
-    path: stem.replace(/\.+$/, ''),
+    path: stem.replace(/(?<!\.)\.+$/, ''),
     basename: name,
     slug: textOf(frontmatter.slug) ?? basename,
     categories: categoriesOf(frontmatter),

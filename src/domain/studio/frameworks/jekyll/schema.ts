@@ -47,7 +47,7 @@ class JekyllSite {
     this.path = path;
     this.reading = reading;
     const source = textAt(config, 'source') ?? '';
-    this.root = joinPath(reading.layout.root, source.includes('..') ? '' : source.replace(/^\.?\/*|\/+$/g, ''));
+    this.root = joinPath(reading.layout.root, source.includes('..') ? '' : source.replace(/^\.?\/*|(?<!\/)\/+$/g, ''));
   }
 
   /** Collections are a list of names, or a map of names and settings. */
@@ -141,7 +141,7 @@ class JekyllSite {
   /** Values of the scopes that hold for the whole collection; what is said later, for a deeper path, wins. */
   private defaultsOf(name: string, directory: string): Map<string, unknown> {
     const scopes = itemsOf(at(this.config, 'defaults')).flatMap((one) => {
-      const path = (textAt(one, 'scope', 'path') ?? '').replace(/^\/+|\/+$/g, '');
+      const path = (textAt(one, 'scope', 'path') ?? '').replace(/^\/+|(?<!\/)\/+$/g, '');
       const type = textAt(one, 'scope', 'type');
       const fits =
         (type === undefined || type === name) && !path.includes('*') && below(path, `${directory}/`) !== null;

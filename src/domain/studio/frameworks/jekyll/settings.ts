@@ -53,7 +53,7 @@ export async function readJekyllSettings(reading: RouteContext): Promise<JekyllS
   const { config } = reading.detected;
   const value = config === null ? null : await readDataConfig(config, reading);
   const settings = new Settings(value, config ?? reading.layout.root, reading);
-  const within = (settings.text('source') ?? '').replace(/^\.?\/*|\/+$/g, '');
+  const within = (settings.text('source') ?? '').replace(/^\.?\/*|(?<!\/)\/+$/g, '');
   const { collections, postsPermalink } = readCollections(settings);
   const excluded = [...alwaysExcluded, ...settings.texts('exclude')];
   const included = settings.texts('include');
@@ -64,7 +64,7 @@ export async function readJekyllSettings(reading: RouteContext): Promise<JekyllS
     permalink: settings.text('permalink') ?? 'date',
     collections,
     postsPermalink,
-    collectionsDirectory: (settings.text('collections_dir') ?? '').replace(/^\/+|\/+$/g, ''),
+    collectionsDirectory: (settings.text('collections_dir') ?? '').replace(/^\/+|(?<!\/)\/+$/g, ''),
     timeZone: settings.text('timezone'),
     future: settings.flag('future') ?? false,
     optionalFrontmatter: hasOptionalFrontmatter(settings, reading),
@@ -122,7 +122,7 @@ function exclusion(excluded: readonly string[], included: readonly string[]): (r
 function readDefaults(settings: Settings): JekyllSettings['defaults'] {
   const scopes = settings.items('defaults').flatMap((one): DefaultScope[] => {
     const values = dataOf(at(one, 'values'));
-    const path = (textAt(one, 'scope', 'path') ?? '').replace(/^\/+|\/+$/g, '');
+    const path = (textAt(one, 'scope', 'path') ?? '').replace(/^\/+|(?<!\/)\/+$/g, '');
     return isRecord(values) ? [{ path, type: textAt(one, 'scope', 'type'), values }] : [];
   });
   // The more a scope says the stronger it is; of equals the later one.

@@ -7,7 +7,7 @@ export interface WrittenDate {
 }
 
 const written =
-  /^\s*(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*(?:(Z|z|UTC)|([+-])(\d{2}):?(\d{2})?)?)?\s*$/;
+  /^\s*(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:\s*(?:(Z|z|UTC)|([+-])(\d{2}):?(\d{2})?))?)?\s*$/;
 
 /** Reads an ISO 8601 date, or one as YAML writes it; null for anything else. */
 export function readDate(value: unknown): WrittenDate | null {

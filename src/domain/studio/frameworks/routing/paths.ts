@@ -11,7 +11,7 @@ export function urlPath(...parts: string[]): string {
 
 /** `docs`, `/docs/` and `https://host/docs` → `/docs`; `''` for the top. */
 export function basePath(text: string | undefined): string {
-  const path = (text ?? '').replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '').replace(/[?#].*$/, '');
+  const path = (text ?? '').replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '').replace(/[?#].*/s, '');
   return urlPath(path).replace(/\/$/, '');
 }
 

@@ -22,7 +22,7 @@ function flowLines(
   let least = lineAfter(source, open);
   for (const entry of entries) {
     const first = lineStart(source, entry.start);
-    const behind = /^[ \t]*(,?)[ \t]*(?:#[^\n]*)?\r?\n/.exec(source.slice(entry.end, lineAfter(source, entry.end)));
+    const behind = /^[ \t]*(?:(,)[ \t]*)?(?:#[^\n]*)?\r?\n/.exec(source.slice(entry.end, lineAfter(source, entry.end)));
     if (first < least || behind === null || source.slice(first, entry.start).trim() !== '') return undefined;
     let start = first;
     while (start > least && /^[ \t]*#/.test(source.slice(lineStart(source, start - 1), start))) {

@@ -112,7 +112,7 @@ function newBlock(edit: Editing, { entry }: Place, node: Scalar & Node, wanted: 
   }
   const text = source.slice(node.range?.[0] ?? 0, entry.end);
   const [header = ''] = text.split(/\r?\n/, 1);
-  const comment = /[ \t]+#.*$/.exec(header)?.[0] ?? '';
+  const comment = /(?<![ \t])[ \t]+#.*/s.exec(header)?.[0] ?? '';
   const explicit = /^[|>][-+]?([1-9])/.exec(header)?.[1];
   const first = /\n([ ]*)[^ \r\n]/.exec(text)?.[1]?.length ?? 0;
   const found = explicit === undefined ? first : parent + Number(explicit);

@@ -103,7 +103,7 @@ interface BlockStyle {
  * The chomping indicator follows from the value's trailing line ends.
  */
 export function blockScalarText(value: string, block: BlockStyle): string | undefined {
-  const content = value.replace(/\n+$/, '');
+  const content = value.replace(/(?<!\n)\n+$/, '');
   const trailing = value.length - content.length;
   if (content === '' || notPrintable.test(content.replace(/[\n\t]/g, '')) || !content.isWellFormed()) return undefined;
   const foldable = !/^[ \t]/m.test(content);

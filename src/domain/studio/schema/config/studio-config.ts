@@ -181,7 +181,8 @@ function readCollection(name: string | undefined, value: Value, place: Place, re
         format: entryFormats.find((known) => known === textAt(value, 'format')),
         ...(extensions.length > 0 ? { extensions } : {}),
         identifier: textAt(value, 'identifier_field'),
-        mediaPath: media === undefined ? undefined : joinPath(reading.layout.root, media.replace(/^\/+|\/+$/g, '')),
+        mediaPath:
+          media === undefined ? undefined : joinPath(reading.layout.root, media.replace(/^\/+|(?<!\/)\/+$/g, '')),
         urlPattern: textAt(value, 'url_pattern'),
         ...(at(value, 'index_names')
           ? { indexNames: itemsOf(at(value, 'index_names')).flatMap((one) => textsOf(one)) }

@@ -11,7 +11,7 @@ export type Aliases = (specifier: string) => string[];
 export type Specifiers = (path: string) => string[];
 
 const join = (...parts: string[]) => parts.filter((part) => part !== '' && part !== '.').join('/');
-const clean = (path: string) => path.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
+const clean = (path: string) => path.replace(/^(\.\/)+/, '').replace(/(?<!\/)\/+$/, '');
 
 /** Whether a file may say what specifiers stand for. */
 export const isAliasConfig = (path: string): boolean => /(?:^|\/)[tj]sconfig\.json$/.test(path);

@@ -289,7 +289,9 @@ export const hostile: Benchmark = {
         },
       );
       const answered = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
-      notes.push(`${name}: ${answered.join(', ')}. Longest holds (slowest /healthz): ${worst(waits, 'hold')}. Slowest of all: ${worst(waits, 'wait')}.`);
+      notes.push(
+        `${name}: ${answered.join(', ')}. Longest holds (slowest /healthz): ${worst(waits, 'hold')}. Slowest of all: ${worst(waits, 'wait')}.`,
+      );
     };
     for (const [name, all] of groups) {
       const targets = all.filter((target) => target.name.includes(bench.only ?? ''));

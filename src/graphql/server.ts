@@ -13,7 +13,7 @@ import { authenticateRequest, browserOf, isEndedSession, sessionCookie } from '.
 import type { AllServices } from '../domain/services.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { DomainError, type ErrorCode } from '../kernel/errors.ts';
-import { readJsonBody } from '../kernel/json-input.ts';
+import { readJsonBody, smallSize } from '../kernel/json-input.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import { yieldLoop } from '../lib/concurrency.ts';
 import type { Log } from '../ports/log.ts';
@@ -95,7 +95,8 @@ export const readField: GraphQLFieldResolver<unknown, unknown> = (source, args, 
   });
 };
 
-const bodyLimit = 10 * 1024 * 1024;
+/** Bytes of a body. What callers without a credential may run takes little. */
+const bodyLimits = { known: 10 * 1024 * 1024, anonymous: smallSize };
 
 interface Options {
   services: AllServices;
@@ -191,10 +192,10 @@ function refuse({ log, settings }: AllServices, error: unknown, request: Request
 }
 
 /** Reads the body into the request. Apollo requires that a body parser has run. */
-async function readBody(request: Request): Promise<void> {
+async function readBody(request: Request, actor: Actor | null): Promise<void> {
   request.body = undefined;
   if (!request.is('application/json')) return;
-  request.body = await readJsonBody(request, bodyLimit);
+  request.body = await readJsonBody(request, actor ? bodyLimits.known : bodyLimits.anonymous, actor?.id ?? null);
   if (request.body === null || typeof request.body !== 'object')
     throw new DomainError('invalid_request', 'body: must be a JSON object');
 }
@@ -237,7 +238,7 @@ export function createGraphql({
     response.set('Cache-Control', 'private, no-store').vary('Authorization, Cookie');
     const actor = await authenticateRequest(services, { headers: request.headers, isSafe: false });
     response.locals.actor = actor;
-    await readBody(request);
+    await readBody(request, actor);
     const { query } = (sentBy(request) ?? {}) as Sent;
     if (typeof query === 'string') checkSource(query);
     if (!asksForStream(request)) return execute(request, response, actor);

@@ -19,8 +19,39 @@ export interface JsonLimits {
 
 export type Excess = { over: 'levels' | 'values'; at: number };
 
-/** Bodies of so many bytes are parsed without a pause. */
+/** Bodies of so many bytes are parsed without a pause, and not counted among what large bodies hold. */
 export const smallSize = 64 * 1024;
+
+/** Who sends a body, by the id of an actor; null: unknown. */
+type Sender = string | null;
+
+/**
+ * Memory that large bodies hold in this process until they are read, bytes. A compressed one takes a thousand times what its sender sends, and a
+ * minute may pass before it is whole. One caller has half of all, so that others get through; unknown callers share a quarter.
+ */
+class BodyMemory {
+  static readonly #most = { all: 256 * 1024 * 1024, caller: 128 * 1024 * 1024, unknown: 64 * 1024 * 1024 };
+  readonly #held = new Map<Sender, number>();
+  #all = 0;
+
+  /** @returns false when there is no room: nothing is taken */
+  take(sender: Sender, bytes: number): boolean {
+    const { all, caller, unknown } = BodyMemory.#most;
+    const held = (this.#held.get(sender) ?? 0) + bytes;
+    if (this.#all + bytes > all || held > (sender === null ? unknown : caller)) return false;
+    this.#held.set(sender, held);
+    this.#all += bytes;
+    return true;
+  }
+
+  giveBack(sender: Sender, bytes: number): void {
+    const held = (this.#held.get(sender) ?? 0) - bytes;
+    if (held > 0) this.#held.set(sender, held);
+    else this.#held.delete(sender);
+    this.#all -= bytes;
+  }
+}
+const memory = new BodyMemory();
 
 const code = { quote: 0x22, backslash: 0x5c, comma: 0x2c, openList: 0x5b, closeList: 0x5d, open: 0x7b, close: 0x7d };
 
@@ -131,24 +162,43 @@ function plainBody(request: BodySource): Readable {
   return request.pipe(inflate);
 }
 
+const noRoom = () =>
+  new DomainError('unavailable', 'Too many large bodies are being received at the moment; try again in a few seconds');
+
 /** A body as it came in. */
 interface Collected {
   chunks: readonly Buffer[];
   size: number;
+  /** Counted in `memory`, to be given back by whoever keeps the body no longer. */
+  held: number;
+}
+
+interface Collecting {
+  /** Bytes, out of what they were compressed by. */
+  limit: number;
+  sender: Sender;
+  /** Looks at the bytes as they come. @returns what is wrong with them */
+  look?: (bytes: Buffer) => DomainError | null;
 }
 
 /** Joining the pieces of a large body takes as long as reading it does: many of them end in one iteration of the event loop. */
 const joined = ({ chunks, size }: Collected): Buffer => Buffer.concat(chunks, size);
 
 /** The bytes of a body, measured while they come in, so that nothing is kept of one that goes too far. */
-function collect(request: BodySource, limit: number): Promise<Collected> {
+function collect(request: BodySource, { limit, sender, look }: Collecting): Promise<Collected> {
   const announced = Number(request.headers['content-length'] ?? 0);
   const isPlain = request.headers['content-encoding'] === undefined;
   if (isPlain && announced > limit) throw tooLarge(limit);
   const body = plainBody(request);
-  const meter = new JsonMeter();
   const chunks: Buffer[] = [];
   let size = 0;
+  let held = 0;
+  const hold = (): boolean => {
+    if (size <= smallSize) return true;
+    if (!memory.take(sender, size - held)) return false;
+    held = size;
+    return true;
+  };
   return new Promise((resolve, reject) => {
     const finish = (error: unknown) => {
       body.off('data', onData).off('end', onEnd).off('aborted', onAborted);
@@ -157,14 +207,19 @@ function collect(request: BodySource, limit: number): Promise<Collected> {
         request.unpipe();
         if (body === request) request.resume();
         else body.destroy();
+        chunks.length = 0;
+        memory.giveBack(sender, held);
+        held = 0;
         reject(error);
-      } else resolve({ chunks, size });
+      } else {
+        resolve({ chunks, size, held });
+        held = 0;
+      }
     };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      const excess = size > limit ? null : meter.take(chunk);
-      if (size > limit) finish(tooLarge(limit));
-      else if (excess) finish(bodyError(excessText()[excess.over]));
+      const fault = size > limit ? tooLarge(limit) : (look?.(chunk) ?? (hold() ? null : noRoom()));
+      if (fault) finish(fault);
       else chunks.push(chunk);
     };
     const onEnd = () =>
@@ -222,13 +277,30 @@ export type BodySource = Readable & {
 };
 
 /**
+ * Reads the body of a request as it is, out of what it was compressed by.
+ * @param limit bytes
+ * @throws DomainError `too_large`; `unavailable` when the memory of large bodies is full; `unsupported_media`; `invalid_request` when it is cut off
+ */
+export async function readBytes(request: BodySource, limit: number, sender: Sender): Promise<Buffer> {
+  const body = await collect(request, { limit, sender });
+  memory.giveBack(sender, body.held);
+  return joined(body);
+}
+
+/**
  * Reads the JSON body of a request.
  * @param limit bytes, out of what they were compressed by
- * @throws DomainError `invalid_request` for what is no JSON, no UTF-8, or beyond the limits; `too_large`; `unsupported_media`
+ * @throws DomainError `invalid_request` for what is no JSON, no UTF-8, or beyond the limits; `too_large`; `unavailable` when the memory of large
+ *   bodies is full; `unsupported_media`
  */
-export async function readJsonBody(request: BodySource, limit: number): Promise<unknown> {
+export async function readJsonBody(request: BodySource, limit: number, sender: Sender): Promise<unknown> {
   if (isOtherCharset(request.headers['content-type'])) throw notSupported();
-  const body = await collect(request, limit);
+  const meter = new JsonMeter();
+  const look = (bytes: Buffer) => {
+    const excess = meter.take(bytes);
+    return excess && bodyError(excessText()[excess.over]);
+  };
+  const body = await collect(request, { limit, sender, look });
   if (body.size === 0) return {};
   if (body.size <= smallSize) {
     const bytes = joined(body);
@@ -242,6 +314,7 @@ export async function readJsonBody(request: BodySource, limit: number): Promise<
   try {
     return await parseLarge(body);
   } finally {
+    memory.giveBack(sender, body.held);
     // What the request does next with its value comes before the next body is read.
     setImmediate(resolve);
   }

@@ -1,7 +1,7 @@
-import express, { type Request, type RequestHandler, type Response } from 'express';
+import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../kernel/errors.ts';
-import { readJsonBody, smallSize } from '../kernel/json-input.ts';
+import { readBytes, readJsonBody, smallSize } from '../kernel/json-input.ts';
 import type { Call } from '../kernel/operation.ts';
 import { admit, admitByPath } from '../kernel/run.ts';
 import { isRecord } from '../lib/objects.ts';
@@ -22,21 +22,13 @@ type Parts = Pick<Call, 'uploads' | 'signed'>;
 /** Reads a body; the files of a multipart one are in the spool, for as long as it is open. */
 type BodyReader = (request: Request, response: Response, call: Call, spool: Spool) => Promise<Parts>;
 
-const parsed = (parse: RequestHandler, request: Request, response: Response) =>
-  new Promise<void>((resolve, reject) => {
-    parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
-  });
-
 /** A body that only its signature vouches for: it is kept as it came. */
-function signedReader(header: string): BodyReader {
-  const parse: RequestHandler = express.raw({ limit: mebibyte, type: () => true });
-  return async (request, response) => {
-    await parsed(parse, request, response);
-    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    request.body = undefined;
+const signedReader =
+  (header: string): BodyReader =>
+  async (request, _response, { actor }) => {
+    const body = await readBytes(request, mebibyte, actor?.id ?? null);
     return { signed: { body, signature: request.get(header) ?? null } };
   };
-}
 
 /**
  * Reads the JSON body of a row's requests into `request.body`; of a multipart body the fields.
@@ -67,7 +59,7 @@ export function bodyReader(row: Row): BodyReader {
     if (hasBody(request)) {
       // Short fields are read first: the audit row of a refusal then has them.
       if (!isShort(request)) await admitByPath(row.operation, call, pathOf(row, request));
-      request.body = await readJsonBody(request, row.bodyLimit ?? defaultBodyLimit);
+      request.body = await readJsonBody(request, row.bodyLimit ?? defaultBodyLimit, call.actor?.id ?? null);
     }
     return {};
   };

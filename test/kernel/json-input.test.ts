@@ -12,7 +12,8 @@ const requestOf = (bytes: Buffer, headers: Record<string, string> = {}): BodySou
   );
   return Object.assign(Readable.from(pieces, { objectMode: false }), { headers });
 };
-const readJsonBody = (bytes: Buffer, type: string) => readBody(requestOf(bytes, { 'content-type': type }), 20_000_000);
+const readJsonBody = (bytes: Buffer, type: string) =>
+  readBody(requestOf(bytes, { 'content-type': type }), 20_000_000, 'token:1');
 
 const lists = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 const zeros = (values: number) => `[${Array.from({ length: values - 1 }, () => '0').join(',')}]`;
@@ -73,7 +74,7 @@ describe('readJsonBody', () => {
     try {
       const requests = Array.from({ length: 4 }, () => {
         const request = Object.assign(new PassThrough({ highWaterMark: 1_000_000 }), { headers: {} });
-        return { request, value: readBody(request, 20_000_000) };
+        return { request, value: readBody(request, 20_000_000, 'token:1') };
       });
       for (const { request } of requests) request.write(Buffer.from(zeros(50_000)));
       for (const { request } of requests) request.end();
@@ -128,7 +129,7 @@ describe('readJsonBody', () => {
     const source = new Readable({ read: () => undefined });
     source.push(Buffer.alloc(65_536, '['));
     const request = Object.assign(source, { headers: {} });
-    await expect(readBody(request, 100_000_000)).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(readBody(request, 100_000_000, 'token:1')).rejects.toMatchObject({ code: 'invalid_request' });
     expect(request.destroyed).toBe(false);
   });
 
@@ -138,7 +139,11 @@ describe('readJsonBody', () => {
   ])('takes a body of as many bytes as allowed, and refuses one more: %s', async (_what, headers: object) => {
     const read = (size: number) => {
       const bytes = Buffer.from(JSON.stringify('x'.repeat(size - 2)));
-      return readBody(requestOf('content-encoding' in headers ? gzipSync(bytes) : bytes, { ...headers }), 1_000);
+      return readBody(
+        requestOf('content-encoding' in headers ? gzipSync(bytes) : bytes, { ...headers }),
+        1_000,
+        'token:1',
+      );
     };
     expect(await read(1_000)).toHaveLength(998);
     await expect(read(1_001)).rejects.toMatchObject({ code: 'too_large', message: 'body: must be at most 1000 bytes' });
@@ -151,7 +156,7 @@ describe('readJsonBody', () => {
     ['compress', 'unsupported_media'],
   ])('refuses what is no %s', async (coding, code) => {
     const request = requestOf(Buffer.from('{"a":1}'), { 'content-encoding': coding });
-    await expect(readBody(request, 1_000)).rejects.toMatchObject({ code });
+    await expect(readBody(request, 1_000, 'token:1')).rejects.toMatchObject({ code });
   });
 
   it('reads large bodies one after another, and lets the process go on between', async () => {
@@ -170,6 +175,50 @@ describe('readJsonBody', () => {
     // Each is checked, decoded and parsed.
     expect(turns).toBeGreaterThanOrEqual(9);
   });
+
+  it.each([
+    ['token:1', 128, 'token:2'],
+    [null, 64, 'token:2'],
+  ])(
+    'refuses a large body when others of %s hold %d MiB, until these are whole, refused or cut off',
+    async (sender, most, other) => {
+      const mebibyte = Buffer.alloc(1024 * 1024, ' ');
+      const begin = (by: string | null, mebibytes: number) => {
+        const request = Object.assign(new PassThrough({ highWaterMark: 1 }), { headers: {} });
+        const value = readBody(request, 200 * 1024 * 1024, by);
+        for (let left = mebibytes; left > 0; left -= 1) request.write(mebibyte);
+        return { request, value };
+      };
+      const ends: ((begun: ReturnType<typeof begin>) => Promise<unknown>)[] = [
+        ({ request, value }) => {
+          request.end('1');
+          return expect(value).resolves.toBe(1);
+        },
+        ({ request, value }) => {
+          request.end('nothing');
+          return expect(value).rejects.toMatchObject({ code: 'invalid_request' });
+        },
+        ({ request, value }) => {
+          request.emit('aborted');
+          return expect(value).rejects.toMatchObject({ code: 'invalid_request' });
+        },
+      ];
+      for (const end of ends) {
+        const first = begin(sender, most - 2);
+        const second = begin(sender, 1);
+        const third = begin(sender, 2);
+        await expect(third.value).rejects.toMatchObject({ code: 'unavailable' });
+        const small = begin(sender, 0);
+        small.request.end('2');
+        expect(await small.value).toBe(2);
+        const foreign = begin(other, 1);
+        foreign.request.end('3');
+        expect(await foreign.value).toBe(3);
+        await end(first);
+        await end(second);
+      }
+    },
+  );
 
   it('reads the next one after one that is refused', async () => {
     const refused = readJsonBody(Buffer.from(lists(50_000)), json);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { build, compare, writeSite } from './support/routes/real-build.ts';
 import { eleventySite } from './support/routes/sites/eleventy.ts';
+import { hexoSites } from './support/routes/sites/hexo.ts';
 import { starlightSite } from './support/routes/sites/starlight.ts';
 import { vitepressSite } from './support/routes/sites/vitepress.ts';
 
@@ -12,6 +13,8 @@ const packages = {
   '@11ty/eleventy': '3.1.2',
   '@astrojs/starlight': '0.42.4',
   astro: '7.3.5',
+  hexo: '8.1.2',
+  'hexo-renderer-marked': '7.0.1',
   vitepress: '1.6.4',
 };
 /** Their scripts are not run, and what npm has fetched before is not asked for again. */
@@ -81,6 +84,17 @@ describe.concurrent('the pages that were predicted are written', () => {
     const found = await compare(directory, 'www', /^$/);
     expect(found).toMatchObject({ framework: 'eleventy', missing: [], unpredicted: [] });
     expect(found.predicted).toBeGreaterThan(18);
+  });
+
+  it.each(Object.entries(hexoSites))('by Hexo, %s', async (name, files) => {
+    const directory = join(home, name.replaceAll(' ', '-'));
+    await writeSite(directory, files);
+    await generate(directory, 'hexo', 'generate');
+    // A post without a date has that of its file; what is not a post in an asset folder is a page beside one.
+    const made = /\/2023-02-03-named\/index\.html$|\/plain\/note\.html$/;
+    const found = await compare(directory, 'public', made);
+    expect(found).toMatchObject({ framework: 'hexo', missing: [], unpredicted: [] });
+    expect(found.predicted).toBeGreaterThan(23);
   });
 
   it.each([true, false])('by VitePress, clean addresses: %s', async (clean) => {

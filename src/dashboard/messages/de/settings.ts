@@ -74,6 +74,7 @@ export default {
   source_docusaurus: 'Docusaurus',
   source_eleventy: 'Eleventy',
   source_front_matter_cms: 'Front Matter CMS',
+  source_hexo: 'Hexo',
   source_hugo: 'Hugo',
   source_inference: 'Einträge',
   source_jekyll: 'Jekyll',

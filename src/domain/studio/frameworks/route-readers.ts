@@ -1,6 +1,5 @@
 import { readAstroRule } from './astro/routes.ts';
 import { readGatsbyRule } from './conventions/gatsby.ts';
-import { readHexoRule } from './conventions/hexo.ts';
 import { readMkdocsRule } from './conventions/mkdocs.ts';
 import { readNextRule } from './conventions/next.ts';
 import { readSveltekitRule } from './conventions/sveltekit.ts';
@@ -8,6 +7,7 @@ import { readVitepressRule } from './conventions/vitepress.ts';
 import { readDocusaurusRule } from './docusaurus/routes.ts';
 import { readEleventyRule } from './eleventy/routes.ts';
 import type { FrameworkId } from './frameworks.ts';
+import { readHexoRule } from './hexo/routes.ts';
 import { readHugoRule } from './hugo/routes.ts';
 import { readJekyllRule } from './jekyll/routes.ts';
 import { readNuxtRule } from './nuxt/routes.ts';

@@ -66,6 +66,21 @@ export const jekyllPost = [
   ...fieldsOf({ date, categories: words, category: text, tags: words, excerpt: text, excerpt_separator: text }),
 ];
 
+export const hexoPage = fieldsOf({
+  title: text,
+  date: { ...date, type: 'datetime' },
+  updated: { ...date, type: 'datetime' },
+  layout: or(text, flag),
+  permalink: text,
+  comments: flag,
+  lang: text,
+  disableNunjucks: flag,
+});
+export const hexoPost = [
+  ...hexoPage,
+  ...fieldsOf({ categories: any, tags: words, published: flag, excerpt: text, photos: words }),
+];
+
 const tag = or(text, object({ label: text, permalink: text }));
 const update = or(object({ date: any, author: any }), flag);
 const docusaurusShared: Shape = {

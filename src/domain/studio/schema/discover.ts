@@ -13,6 +13,7 @@ import { keystaticReader } from '../frameworks/cms/keystatic.ts';
 import { pagesCmsReader } from '../frameworks/cms/pages-cms.ts';
 import { tinaReader } from '../frameworks/cms/tina.ts';
 import { docusaurusReader } from '../frameworks/docusaurus/schema.ts';
+import { hexoReader } from '../frameworks/hexo/schema.ts';
 import { hugoReader } from '../frameworks/hugo/schema.ts';
 import { jekyllReader } from '../frameworks/jekyll/schema.ts';
 import { nuxtReader } from '../frameworks/nuxt/schema.ts';
@@ -119,6 +120,7 @@ const readers: readonly SchemaReader[] = [
   nuxtReader,
   hugoReader,
   jekyllReader,
+  hexoReader,
   docusaurusReader,
   vitepressReader,
   eleventyReader,

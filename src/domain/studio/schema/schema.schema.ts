@@ -34,6 +34,7 @@ export const schemaSourceKinds = [
   'nuxt',
   'hugo',
   'jekyll',
+  'hexo',
   'docusaurus',
   'vitepress',
   'eleventy',

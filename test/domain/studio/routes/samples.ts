@@ -201,7 +201,7 @@ export const collections = { posts: at('posts'), docs: at('docs'), unused: at('u
   },
   {
     framework: 'hexo',
-    confidence: 0.7,
+    confidence: 0.9,
     files: {
       'package.json': packageWith('hexo'),
       '_config.yml': 'root: /b/\n',

@@ -177,7 +177,45 @@ defaults:
 
   it('is not Hexo', async () => {
     const found = await discover({ '_config.yml': 'title: x', 'scaffolds/post.md': '', 'source/_posts/a.md': '' });
-    expect(found.schemas.map((one) => one.source.kind)).toEqual(['inference']);
+    expect(found.schemas.map((one) => one.source.kind)).toEqual(['hexo']);
+  });
+});
+
+describe('Hexo', () => {
+  const files = {
+    '_config.yml': 'new_post_name: :year-:month-:day-:title.md\nlanguage: [en, de]\npost_asset_folder: true\n',
+    'scaffolds/post.md': '',
+    'source/_posts/a.md': '',
+    'source/_posts/a/b.png': '',
+    'source/_drafts/b.md': '',
+    'source/_data/menu.yml': '',
+    'source/de/about/index.md': '',
+    'source/_parts/c.md': '',
+    'public/index.html': '',
+  };
+
+  it('has posts, drafts, data and pages', async () => {
+    const found = await discover(files);
+    expect(found.schemas.map((one) => [one.collection, one.path])).toEqual([
+      ['data', 'source/_data'],
+      ['drafts', 'source/_drafts'],
+      ['pages', 'source'],
+      ['posts', 'source/_posts'],
+    ]);
+    expect(found.schemas.some((one) => one.matches('source/_parts/c.md'))).toBe(false);
+    expect(found.locales).toMatchObject({ codes: ['en', 'de'], default: 'en', default_unmarked: true });
+    expect(named(found, 'posts').template).toEqual({ slug: '{{year}}-{{month}}-{{day}}-{{slug}}' });
+    expect(await check(found, 'posts', { title: 'A', date: '2024-01-02 03:04:05', categories: [['a', 'b']] })).toEqual(
+      [],
+    );
+  });
+
+  it('serves files from its source directory and from the asset folders of posts', async () => {
+    const { mediaRoots } = await discover(files);
+    expect(mediaRoots).toEqual([
+      { path: 'source', public_path: '/' },
+      { path: 'source/_posts', public_path: null },
+    ]);
   });
 });
 

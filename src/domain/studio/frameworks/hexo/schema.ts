@@ -1,0 +1,56 @@
+import { hexoPage, hexoPost } from '../../schema/built-in-fields.ts';
+import { findConfig, readDataConfig } from '../../schema/config/config-file.ts';
+import { type Declaration, declare } from '../../schema/declare.ts';
+import type { PathSet } from '../../schema/path-set.ts';
+import { folderFiles, type SchemaReader } from '../../schema/reader.ts';
+import { dataExtensions, joinPath, trimmedPath } from '../../schema/site-layout.ts';
+import { at, textAt, textsOf } from '../../schema/static/values.ts';
+import { withoutExtension } from '../routing/paths.ts';
+import { hexoMarkdown } from './routes.ts';
+
+const dates = new Set(['year', 'month', 'day']);
+
+/** The slug of a new post by `new_post_name`; absent where that has names Portico gives no value. */
+function postTemplate(rule: string): Pick<Declaration, 'template'> {
+  const names = [...rule.matchAll(/:(\w*[^_\W])/g)].map(([, name = '']) => name);
+  if (!names.some((name) => dates.has(name)) || names.some((name) => name !== 'title' && !dates.has(name))) return {};
+  const slug = withoutExtension(rule).replace(/:(\w*[^_\W])/g, (_, name) => `{{${name === 'title' ? 'slug' : name}}}`);
+  return { template: { slug } };
+}
+
+/**
+ * Hexo: posts, drafts, pages and data below its source directory, all of which it also serves files from. Files in the asset folder of a post
+ * are served beside its page, so their address follows from the post's.
+ */
+export const hexoReader: SchemaReader = {
+  name: 'hexo',
+  async read(reading) {
+    const { layout, paths } = reading;
+    if (layout.framework !== 'hexo') return [];
+    const path = findConfig(reading, ['_config'], ['yml', 'yaml']);
+    if (path === undefined) return [];
+    const config = (await readDataConfig(path, { ...reading, warnings: [] })) ?? undefined;
+    const directory = joinPath(layout.root, trimmedPath(textAt(config, 'source_dir') ?? 'source'));
+    const codes = textsOf(at(config, 'language')).filter((code) => code !== 'default');
+    if (layout.locales === null && codes.length > 1)
+      layout.locales = { codes, default: codes[0] ?? null, placement: 'directory', default_unmarked: true };
+    layout.mediaRoots ??= [
+      { path: directory, public_path: '/' },
+      { path: joinPath(directory, '_posts'), public_path: null },
+    ];
+    const parts: PathSet = { kind: 'marked', base: directory, marks: '_.' };
+    const collection = (name: string, folder: string, extensions: readonly string[], more: Partial<Declaration>) => {
+      const files = folderFiles(directory, folder, { extensions, ...(folder === '' && { except: () => parts }) });
+      if ('unknown' in files || (name !== 'posts' && !paths.some(files.matches))) return [];
+      const source = { kind: 'hexo', path } as const;
+      return [declare({ name, source, files, fields: [], warnings: [], infer: true, ...more }, reading)];
+    };
+    const template = postTemplate(textAt(config, 'new_post_name') ?? ':title.md');
+    return [
+      ...collection('posts', '_posts', hexoMarkdown, { fields: hexoPost, ...template }),
+      ...collection('drafts', '_drafts', hexoMarkdown, { fields: hexoPost }),
+      ...collection('data', '_data', dataExtensions, { infer: false, lenient: true, indexNames: [], locales: null }),
+      ...collection('pages', '', hexoMarkdown, { fields: hexoPage, rejects: parts }),
+    ];
+  },
+};

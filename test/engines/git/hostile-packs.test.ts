@@ -2,6 +2,7 @@ import { createCipheriv } from 'node:crypto';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { tally } from '../../../src/lib/tally.ts';
 import { client } from '../../support/git-client.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
@@ -41,6 +42,24 @@ const bomb = (size: number) =>
     { base: 1, delta: repeat(15 * mebibyte, 15 * mebibyte, Math.ceil(size / 15)) },
   ]);
 
+/** Tags of tags, the first one of a commit. */
+function chainOf(length: number) {
+  const tags: { type: 'tag'; content: Buffer }[] = [];
+  let oid: string = head;
+  for (let at = 0; at < length; at++) {
+    const lines: string[] = [
+      `object ${oid}`,
+      `type ${at === 0 ? 'commit' : 'tag'}`,
+      `tag t${at}`,
+      'tagger Eve <eve@example.org> 1700000000 +0000',
+    ];
+    const tag = { type: 'tag', content: Buffer.from(`${lines.join('\n')}\n\nx\n`) } as const;
+    tags.push(tag);
+    oid = oidOf('tag', tag.content);
+  }
+  return { tags, top: oid };
+}
+
 describe('a hostile pack', () => {
   it('whose delta unpacks to more than git may hold is refused with the reason and leaves nothing', async () => {
     const { send, stored, repository } = await target();
@@ -53,6 +72,19 @@ describe('a hostile pack', () => {
     expect(text).toContain('ng refs/heads/evil');
     expect(stored()).toEqual(before);
     expect((await repository.branches()).map(({ name }) => name)).toEqual(['refs/heads/main']);
+  });
+
+  it('of a long chain of tags is followed once, however many refs stand on it', async () => {
+    const { send } = await target();
+    const { tags, top } = chainOf(100);
+    const refs = Array.from({ length: 100 }, (_, at) => `refs/tags/t${at}`);
+    let asked = 0;
+    const count = () => void asked++;
+    tally.gitRequest.subscribe(count);
+    const { text } = await send(pack([commit, emptyTreeEntry, ...tags]), top, refs);
+    tally.gitRequest.unsubscribe(count);
+    expect(text).toContain('ok refs/tags/t99');
+    expect(asked).toBeLessThan(500);
   });
 
   it('is refused the same way when a real git client sends it', async () => {

@@ -6,7 +6,7 @@ import { commitFiles, setRef } from '../../support/git-history.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
 import { fsck, git, temporaryDirectory, testStore } from '../../support/git-store.ts';
 
-const limits: IncomingLimits = { files: 4, depth: 3, blobBytes: 10 };
+const limits: IncomingLimits = { files: 4, depth: 3, blobBytes: 10, pathBytes: 16, listBytes: 40 };
 
 /** A bare repository with one commit on main, made by stock git. */
 function elsewhere() {
@@ -22,10 +22,17 @@ const within: [string, Record<string, string>][] = [
   ['as many files as there may be', { b: '2', c: '3', 'd/e': '4' }],
   ['as many names in a path as there may be', { 'b/c/d': '2' }],
   ['a file as large as it may be', { b: '0123456789' }],
+  ['a path as long as it may be', { 'b/0123456789abcd': '2' }],
 ];
 const beyond: [string, Record<string, string>, string][] = [
   ['one file more', { b: '2', c: '3', 'd/e': '4', 'd/f': '5' }, 'main holds more than 4 files'],
   ['one name more in a path', { 'b/c/d/e': '2' }, 'main has a path of more than 3 names'],
+  ['one byte more in a path', { 'b/0123456789abcde': '2' }, 'main has a path of more than 16 bytes'],
+  [
+    'paths that are too long together',
+    { 'b/0123456789ab': '2', 'c/0123456789ab': '2', 'd/0123456789ab': '2' },
+    'main has paths of more than 40 bytes together',
+  ],
   ['one byte more in a file', { 'b/big file': '0123456789a' }, 'b/big file is larger than 10 bytes'],
 ];
 

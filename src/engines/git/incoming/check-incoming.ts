@@ -7,13 +7,26 @@ import { CatFile } from '../objects/cat-file.ts';
 import { formatOf, rawLength } from '../objects/object-id.ts';
 import { Tree } from '../objects/tree-codec.ts';
 import { findLargeBlob, type ObjectPlace, type Reach } from './large-blobs.ts';
-import { type IncomingLimits, type Tip, tooDeep, tooLarge, tooManyFiles, tooWide } from './limits.ts';
+import {
+  type IncomingLimits,
+  type Tip,
+  tooDeep,
+  tooLarge,
+  tooLong,
+  tooManyFiles,
+  tooMuchToList,
+  tooWide,
+} from './limits.ts';
 
-/** What hangs below a tree: files in all, and the names of its longest path. */
+/** What hangs below a tree: files in all, the names of its deepest path, and the bytes of its longest path and of all. */
 interface Extent {
   files: number;
   depth: number;
+  longest: number;
+  bytes: number;
 }
+
+const nothing: Readonly<Extent> = { files: 0, depth: 0, longest: 0, bytes: 0 };
 
 /** A tree has the extent it has for ever; a push changes few of them. */
 const known = new LRUCache<string, Extent>(upTo(50_000));
@@ -50,7 +63,7 @@ class TreeExtents {
   }
 
   #at(tip: Tip, tree: Oid, level: number): Promise<Extent> {
-    if (level > this.#limits.depth) return Promise.resolve({ files: 0, depth: 1 });
+    if (level > this.#limits.depth) return Promise.resolve({ ...nothing, depth: 1 });
     const under = this.#measured.get(tree);
     if (under) return under;
     const measured = this.#measure(tip, tree, level);
@@ -65,17 +78,25 @@ class TreeExtents {
     const tree = await this.#read(tip, oid);
     // Every directory holds a file at least, for git makes none that is empty; one that is empty all the same is counted as a file.
     if (tree.size > this.#limits.files) throw tooManyFiles(tip, this.#limits);
-    const below = new Map<Oid, number>();
-    await forEachYielding(tree.directories(), ({ oid }) => below.set(oid, (below.get(oid) ?? 0) + 1));
-    const extent = { files: tree.size, depth: tree.size === 0 ? 0 : 1 };
-    for (const times of below.values()) extent.files -= times;
+    const below = new Map<Oid, { times: number; longest: number; bytes: number }>();
+    await forEachYielding(tree.directories(), ({ oid, name }) => {
+      const seen = below.get(oid) ?? { times: 0, longest: 0, bytes: 0 };
+      // With the slash behind it.
+      const bytes = Buffer.byteLength(name) + 1;
+      const longest = Math.max(seen.longest, bytes);
+      below.set(oid, { times: seen.times + 1, longest, bytes: seen.bytes + bytes });
+    });
+    const extent = { files: tree.size, depth: tree.size === 0 ? 0 : 1, ...tree.nameBytes() };
+    for (const { times } of below.values()) extent.files -= times;
     this.#seen += extent.files;
     if (this.#seen > this.#limits.files) throw tooManyFiles(tip, this.#limits);
-    await forEachConcurrently(below, together, async ([oid, times]) => {
+    await forEachConcurrently(below, together, async ([oid, above]) => {
       if (this.#pace.isDue) await this.#pace.yield();
-      const { files, depth } = await this.#at(tip, oid, level + 1);
-      extent.files += times * Math.max(files, 1);
+      const { files, depth, longest, bytes } = await this.#at(tip, oid, level + 1);
+      extent.files += above.times * Math.max(files, 1);
       extent.depth = Math.max(extent.depth, depth + 1);
+      extent.longest = Math.max(extent.longest, above.longest + longest);
+      extent.bytes += above.times * bytes + files * above.bytes;
     });
     if (level + extent.depth - 1 <= this.#limits.depth) known.set(key, extent);
     return extent;
@@ -115,27 +136,41 @@ async function checkTrees(place: ObjectPlace, tips: readonly Tip[], limits: Inco
   const objects = new CatFile(processes, gitDir, { env, signal });
   try {
     const extents = new TreeExtents(gitDir, objects, limits);
+    const known = new Map<Oid, Oid | null>();
     for (const tip of tips) {
-      const tree = await treeOf(objects, tip.oid);
+      const tree = await treeOf(objects, tip.oid, known);
       if (tree === null) continue;
-      const { files, depth } = await extents.of(tip, tree);
+      const { files, depth, longest, bytes } = await extents.of(tip, tree);
       if (depth > limits.depth) throw tooDeep(tip, limits);
       if (files > limits.files) throw tooManyFiles(tip, limits);
+      if (longest > limits.pathBytes) throw tooLong(tip, limits);
+      if (bytes > limits.listBytes) throw tooMuchToList(tip, limits);
     }
   } finally {
     await objects.close();
   }
 }
 
-/** The tree a commit or tag leads to; null when it leads to a file. */
-async function treeOf(objects: CatFile, oid: Oid): Promise<Oid | null> {
-  for (let at = oid; ; ) {
+/**
+ * The tree a commit or tag leads to; null when it leads to a file.
+ * @param known what was found before: thousands of tags can stand on a chain of thousands, which is followed once
+ */
+async function treeOf(objects: CatFile, oid: Oid, known: Map<Oid, Oid | null>): Promise<Oid | null> {
+  const way: Oid[] = [];
+  let found: Oid | null | undefined;
+  for (let at = oid; found === undefined; ) {
+    found = known.get(at);
+    way.push(at);
+    if (found !== undefined) break;
     const type = (await objects.ask(at, false))?.type;
-    if (type === 'tree') return at;
-    if (type === 'blob') return null;
-    const head = (await objects.ask(at, true))?.content?.toString('latin1', 0, 80) ?? '';
-    const next = /^(?:tree|object) ([0-9a-f]+)\n/.exec(head)?.[1];
-    if (next === undefined) throw new DomainError('too_large', `${at} is larger than any commit this service reads`);
-    at = next;
+    if (type === 'tree' || type === 'blob') found = type === 'tree' ? at : null;
+    else {
+      const head = (await objects.ask(at, true))?.content?.toString('latin1', 0, 80) ?? '';
+      const next = /^(?:tree|object) ([0-9a-f]+)\n/.exec(head)?.[1];
+      if (next === undefined) throw new DomainError('too_large', `${at} is larger than any commit this service reads`);
+      at = next;
+    }
   }
+  for (const one of way) known.set(one, found);
+  return found;
 }

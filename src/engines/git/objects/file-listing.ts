@@ -11,6 +11,8 @@ const worthProcess = 8;
 const together = 64;
 /** Entries one listing may have: the 200,000 files a repository is served with, and their directories. */
 const mostEntries = 300_000;
+/** Characters all their paths may have: what is taken in has half as many at most. */
+const mostCharacters = 128 * 1024 * 1024;
 
 /**
  * What is left for one listing. A few small trees that contain each other many times unfold to more paths than any memory holds, so
@@ -18,21 +20,28 @@ const mostEntries = 300_000;
  */
 export interface ListingBudget {
   left: number;
+  /** Of paths. */
+  characters: number;
   /** Of all trees of the listing together: thousands of small ones hold the event loop as a large one would. */
   readonly pace: Pace;
   over?: DomainError;
 }
 
 export function newBudget(): ListingBudget {
-  return { left: mostEntries, pace: new Pace() };
+  return { left: mostEntries, characters: mostCharacters, pace: new Pace() };
 }
 
-/** @throws DomainError `too_large` when the budget is used up */
-export function spend(budget: ListingBudget, entries: number): void {
+/**
+ * @param characters of paths that are made for the entries
+ * @throws DomainError `too_large` when the budget is used up
+ */
+export function spend(budget: ListingBudget, entries: number, characters: number): void {
   budget.left -= entries;
-  if (budget.left >= 0) return;
+  budget.characters -= characters;
+  if (budget.left >= 0 && budget.characters >= 0) return;
+  const much = budget.left < 0 ? `${mostEntries} entries` : '128 MiB of paths';
   // One error for all that were waiting: there may be very many.
-  budget.over ??= new DomainError('too_large', `The directory holds more than ${mostEntries} entries`);
+  budget.over ??= new DomainError('too_large', `The directory holds more than ${much}`);
   throw budget.over;
 }
 
@@ -66,7 +75,7 @@ export async function listTree(
 ): Promise<TreeFile[]> {
   const tree = await source.tree(oid);
   tally.pass.publish(tree.size);
-  spend(budget, tree.size);
+  spend(budget, tree.size, tree.raw.length + tree.size * prefix.length);
   if (shortcut !== undefined) {
     let [directories, unknown] = [0, 0];
     await forEachYielding(tree.directories(), ({ name, oid }) => {

@@ -113,7 +113,7 @@ export class StoredObjects implements ObjectSource {
     const key = `${this.#key}:${oid}:${prefix}`;
     const known = this.#caches.listings.get(key);
     if (known !== undefined) {
-      spend(budget, known.length);
+      spend(budget, known.length, 0);
       return known;
     }
     const files = await listTree(this, oid, prefix, budget, {
@@ -158,7 +158,8 @@ export class StoredObjects implements ObjectSource {
       }
     };
     for await (const entries of listRecursively(this.#processes, this.#gitDir, oid)) {
-      spend(budget, entries.length);
+      const characters = entries.reduce((sum, { path }) => sum + prefix.length + path.length, 0);
+      spend(budget, entries.length, characters);
       for (const { mode, type, oid: entry, path } of entries) {
         close(path);
         if (type === 'tree') open.push({ oid: entry, path: `${path}/`, from: files.length });

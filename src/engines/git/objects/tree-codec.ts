@@ -140,6 +140,17 @@ export class Tree {
     return this.#starts.length - 1;
   }
 
+  /** Bytes of the longest name, and of all. */
+  nameBytes(): { longest: number; bytes: number } {
+    let [longest, bytes] = [0, 0];
+    for (let index = 0; index < this.size; index++) {
+      const length = this.#nameEnd(index) - this.raw.indexOf(space, this.#start(index)) - 1;
+      longest = Math.max(longest, length);
+      bytes += length;
+    }
+    return { longest, bytes };
+  }
+
   find(name: string): TreeEntry | null {
     const key = Buffer.from(name, 'utf8');
     const index = this.#indexOf(key);

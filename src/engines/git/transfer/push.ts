@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { GitServeRequest, PushVerdict, RefMove } from '../../../ports/git-transfer.ts';
+import { wallTime } from '../git-process.ts';
 import { checkIncoming } from '../incoming/check-incoming.ts';
 import type { IncomingLimits, Tip } from '../incoming/limits.ts';
 import { checkMessages } from '../incoming/messages.ts';
@@ -12,6 +13,8 @@ import { type ServedRepository, serveGit } from './serve.ts';
 
 /** How long a push waits for the writers of its branches, milliseconds. */
 const patience = 60_000;
+/** How long it may take to check one, milliseconds: it holds a slot of all pushes meanwhile. */
+const longestCheck = wallTime.fetch;
 
 interface Push extends ServedRepository {
   repository: GitRepository;
@@ -30,7 +33,12 @@ export async function servePush(push: Push): Promise<void> {
   let allowed: RefMove[] = [];
   const hook = await hooks.open(async (call) => {
     try {
-      const { verdict, commands, branches } = await decide(push, call, signal);
+      const late = AbortSignal.timeout(longestCheck);
+      const { verdict, commands, branches } = await decide(push, call, AbortSignal.any([signal, late])).catch(
+        (error) => {
+          throw late.aborted ? new DomainError('git_timeout', 'the check took too long', { cause: error }) : error;
+        },
+      );
       if (!verdict.allow) return { allow: false, message: printable(verdict.message) };
       concerned = branches;
       const held = await repository.holdBranches(branches, AbortSignal.any([signal, AbortSignal.timeout(patience)]));

@@ -44,6 +44,8 @@ export class Quarantine implements PushedObjects {
   readonly #place: ObjectPlace;
   #reader: CatFile | null = null;
   /** Files of one directory come one after the other. */
+  /** What tags lead to: thousands can stand on a chain of thousands. */
+  readonly #commits = new Map<Oid, Oid>();
   readonly #trees = new LRUCache<Oid, Tree>({ max: 64 });
 
   constructor(place: ObjectPlace) {
@@ -70,15 +72,23 @@ export class Quarantine implements PushedObjects {
   }
 
   async commitOf(oid: Oid): Promise<Oid | null> {
-    for (let at = oid; ; ) {
-      const found = await this.#objects().ask(at, false);
-      if (found?.type === 'commit') return at;
-      if (found?.type !== 'tag') return null;
-      const head = (await this.#objects().ask(at, true))?.content?.toString('latin1', 0, 80) ?? '';
-      const next = /^object ([0-9a-f]+)\n/.exec(head)?.[1];
-      if (next === undefined) return null;
-      at = next;
+    const way: Oid[] = [];
+    for (let at: Oid | null = oid; at !== null; at = await this.#tagged(at)) {
+      const known = this.#commits.get(at);
+      const found = known === undefined ? await this.#objects().ask(at, false) : null;
+      way.push(at);
+      if (known === undefined && found?.type !== 'commit') continue;
+      for (const one of way) this.#commits.set(one, known ?? at);
+      return known ?? at;
     }
+    return null;
+  }
+
+  /** What a tag is of; null for all else. */
+  async #tagged(oid: Oid): Promise<Oid | null> {
+    const found = await this.#objects().ask(oid, true);
+    const head = found?.type === 'tag' ? (found.content?.toString('latin1', 0, 80) ?? '') : '';
+    return /^object ([0-9a-f]+)\n/.exec(head)?.[1] ?? null;
   }
 
   async blob(oid: Oid, limit: number): Promise<{ size: number; head: Buffer }> {

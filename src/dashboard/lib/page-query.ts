@@ -5,8 +5,9 @@ import type { PageQuery } from './client.ts';
 import { type Fault, faultOf } from './faults.ts';
 
 export interface PageData<Data> {
-  /** The last answer, also while it is requested again; what could not be read in it is null. */
+  /** The last answer, also while it is requested again and when that fails; what could not be read in it is null. */
   data: Data | undefined;
+  /** Of the last request. */
   fault: Fault | null;
   /** There is no answer yet. */
   isLoading: boolean;
@@ -14,9 +15,17 @@ export interface PageData<Data> {
   refresh: () => void;
 }
 
-/** What a page shows: what `prefetch` has begun to ask for. */
+/** Answers about what is shown itself: it is gone, or no longer for this person. Any other fault says nothing about it. */
+const verdicts = new Set(['NOT_FOUND', 'FORBIDDEN']);
+
+/** What a page shows: what `prefetch` has begun to ask for. It stays, with all that is typed in it, while the server cannot say what it is now. */
 export function usePageQuery<Data, Variables extends AnyVariables>(page: PageQuery<Data, Variables>): PageData<Data> {
-  const [{ data, error, fetching, stale }, execute] = useQuery({ ...page, requestPolicy: 'cache-first' } as never);
+  const [state, execute] = useQuery<Data>({ ...page, requestPolicy: 'cache-first' } as never);
+  const { error, fetching, stale, operation } = state;
+  const good = useRef<Pick<typeof state, 'data' | 'operation'>>({});
+  const fault = error ? faultOf(error) : null;
+  if (state.data !== undefined && (fault === null || verdicts.has(fault.code))) good.current = state;
+  const data = good.current.operation?.key === operation?.key ? (good.current.data ?? state.data) : state.data;
   const isBusy = fetching || stale;
   const busy = useRef(false);
   const again = useRef(false);
@@ -31,7 +40,6 @@ export function usePageQuery<Data, Variables extends AnyVariables>(page: PageQue
     again.current = false;
     execute({ requestPolicy: 'network-only' });
   }, [isBusy, execute]);
-  const fault = error ? faultOf(error) : null;
   const isCutOff = fault?.code === 'NETWORK';
   useEffect(() => {
     if (!isCutOff) return;
@@ -39,7 +47,7 @@ export function usePageQuery<Data, Variables extends AnyVariables>(page: PageQue
     return () => window.removeEventListener('online', refresh);
   }, [isCutOff, refresh]);
   return {
-    data: data as Data | undefined,
+    data,
     fault,
     isLoading: fetching && !stale && data === undefined,
     refresh,

@@ -16,7 +16,7 @@ interface ViewerProviderProps {
 export function ViewerProvider({ children, failed }: ViewerProviderProps) {
   const { data, fault, refresh } = usePageQuery({ query: Viewer, variables: {} });
   // The refusal has removed the cookie of a session that has ended: the next answer is for a browser without one.
-  const hasEnded = data === undefined && fault?.code === 'UNAUTHENTICATED';
+  const hasEnded = fault?.code === 'UNAUTHENTICATED';
   useEffect(() => {
     if (hasEnded) refresh();
   }, [hasEnded, refresh]);

@@ -168,6 +168,11 @@ export function ProjectFrame(): ReactNode {
       navigation={<Navigation place={place} studio={studio} />}
       strip={studio ? <Strip place={place} studio={studio} /> : !fault && <div className={classes.strip} />}
     >
+      {project && fault?.code === 'NETWORK' && (
+        <p className={classes.cutOff} role="status">
+          {fault.message}
+        </p>
+      )}
       {isGone && <DraftGone place={place} />}
       {fault && !project ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Outlet />}
     </Frame>

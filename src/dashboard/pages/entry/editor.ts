@@ -55,6 +55,8 @@ export class Editor {
   base: Content;
   /** For a local draft that could not be merged with what was saved since: what is stored now is newer than `sha`. */
   isBehind = false;
+  /** Content of a save that was not answered: it may be stored, or not. */
+  unanswered: Content | null = null;
   readonly isCrlf: boolean;
   /** Versions that were edited before: an answer that is late brings none of them back. */
   readonly #past = new Set<string>();
@@ -256,6 +258,7 @@ export class Editor {
     this.sha = sha;
     this.base = base;
     this.isBehind = false;
+    this.unanswered = null;
   }
 
   /** Whether a version that was read is another one than is edited, and none that was edited before. */

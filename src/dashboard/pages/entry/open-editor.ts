@@ -1,7 +1,7 @@
 /** Opens an entry with what an earlier visit left unsaved in this browser, on whatever became of the entry since. */
 import { type DraftKey, type LocalDraft, pruneLocalDrafts, readLocalDraft } from '../../lib/local-drafts.ts';
 import { Editor } from './editor.ts';
-import { type Content, changeOf, rebase } from './rebase.ts';
+import { type Content, changeOf, rebase, sameContent } from './rebase.ts';
 import { loadDiffer } from './save.ts';
 
 /** What was found: nothing; text on the version that is stored; text merged with a newer one; text that clashes with it; text of an entry that is gone. */
@@ -63,10 +63,12 @@ export async function openEditor(
   return { editor, restored: isAsStored ? 'none' : 'merged', at };
 }
 
-/** Takes in a version that somebody else saved while the entry is open. @returns whether it could be */
+/** Takes in a version that was saved while the entry is open: by somebody else, unless a save here was not answered. @returns whether it could be */
 export async function takeIn(editor: Editor, stored: StoredVersion): Promise<'none' | 'merged' | 'behind'> {
   if (!editor.isNews(stored.sha)) return 'none';
-  const merged = rebase(editor.base, editor.content(), stored.content, await loadDiffer());
+  const { unanswered } = editor;
+  const isOwn = unanswered !== null && sameContent(unanswered, stored.content);
+  const merged = rebase(isOwn ? unanswered : editor.base, editor.content(), stored.content, await loadDiffer());
   // Meanwhile it may have been saved.
   if (!editor.isNews(stored.sha)) return 'none';
   if (merged === null) {
@@ -75,5 +77,5 @@ export async function takeIn(editor: Editor, stored: StoredVersion): Promise<'no
     return 'behind';
   }
   editor.rebaseOn(stored.sha, stored.content, merged);
-  return 'merged';
+  return isOwn ? 'none' : 'merged';
 }

@@ -118,6 +118,16 @@ async function run<Data, Variables extends AnyVariables>(
   return fault || data === null ? { data: null, fault: fault as Fault } : { data, fault: null };
 }
 
+/** A save that was not answered may be stored: then what was typed since is a change of that, and clashes with nothing. */
+async function settleUnanswered(editor: Editor, { place, collection, branch }: Target, slug: string): Promise<void> {
+  const { unanswered } = editor;
+  if (unanswered === null) return;
+  const at = { collection, slug, branch: branch?.name ?? null };
+  const entry = await readEntry(place, at, unanswered.raw !== null).catch(() => null);
+  if (entry && editor.isNews(entry.sha) && sameContent(unanswered, contentOf(entry)))
+    await settle(editor, unanswered, entry.sha, contentOf(entry));
+}
+
 const refused = (editor: Editor, fault: Fault): Saved => {
   editor.update({ faults: fieldFaults(fault) });
   return { kind: 'fault', fault };
@@ -167,6 +177,7 @@ export async function saveEntry(
   const { organization, project } = place;
   const refusal = refusalOf(branch);
   if (refusal) return { kind: 'fault', fault: refusal };
+  if (slug !== null) await settleUnanswered(editor, target, slug);
   const sent = resolution?.clash.sent ?? editor.content();
   const { base } = editor;
   if (slug === null || target.isGone || editor.sha === null) {
@@ -202,6 +213,7 @@ export async function saveEntry(
     project,
     input: { ...edit, collection, entry: slug, branch: branch?.name ?? null },
   });
+  editor.unanswered = fault?.code === 'NETWORK' ? sent : null;
   if (fault) return refused(editor, fault);
   const saved = data.updateEntry;
   const [conflict] = saved?.conflicts ?? [];

@@ -1,18 +1,8 @@
 /** The walk of somebody new: from the printed link to a page that is edited and published, by what is seen alone. */
-import { existsSync } from 'node:fs';
-import { chromium, type Page } from 'playwright-core';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { goodPassword } from '../support/browser.ts';
+import { openPage } from '../support/dashboard.ts';
 import { newDataDir, readFirstRun, startServer } from '../support/server-process.ts';
-
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-
-async function openPage(): Promise<Page> {
-  if (!existsSync(executablePath)) throw new Error(`This test needs chromium: nothing is at ${executablePath}`);
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
-  onTestFinished(() => browser.close());
-  return browser.newPage({ viewport: { width: 1440, height: 900 }, locale: 'en-GB' });
-}
 
 test('from the printed link to an edited page whose deployment is queued takes at most 15 actions', async () => {
   const dataDir = await newDataDir();

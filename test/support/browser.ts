@@ -98,5 +98,16 @@ export async function signedIn(app: App, user_id: number): Promise<Browser> {
   return browser;
 }
 
+/** A browser of the first account, Hazel's, whom the printed link of a new server lets in; the demo is hers too. */
+export async function setUp(app: Pick<TestApp, 'url'>, link: string): Promise<Browser> {
+  const browser = openBrowser(app);
+  const account = { name: 'Hazel', email: 'hazel@example.org', password: goodPassword };
+  const input = { secret: secretOf(link), ...account, organization_name: 'Acme', keep_demo: true };
+  const mutation = 'mutation ($input: SetupInput!) { setup(input: $input) { user { id } } }';
+  const { body } = await browser.graphql(mutation, { input });
+  if (body.errors) throw new Error(JSON.stringify(body.errors));
+  return browser;
+}
+
 /** The secret of a link such as `http://portico.test/join#…`. */
 export const secretOf = (url: string): string => url.slice(url.indexOf('#') + 1);

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished } from 'vitest';
 import { type Listener, listen } from '../../src/db/listener.ts';
 import { grantChannel } from '../../src/domain/identity/grant-cache.ts';
 import { deploymentChannel } from '../../src/domain/studio/deployments/deployment-feed.ts';
@@ -18,12 +18,24 @@ import { makePerson, signedIn } from './browser.ts';
 import { builtDashboard } from './build.ts';
 import { observeDatabase } from './observe-database.ts';
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-
 /** Widths that every page fits into, pixels. */
 const wide = { width: 1440, height: 900 };
 const middle = { width: 1024, height: 768 };
 export const narrow = { width: 375, height: 700 };
+
+export const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+/** A page of a browser of its own, for a server that runs as a process; it is closed after the test. */
+export async function openPage(): Promise<Page> {
+  const browser = await launch();
+  onTestFinished(() => browser.close());
+  return browser.newPage({ viewport: wide, locale: 'en-GB' });
+}
+
+async function launch(): Promise<Browser> {
+  if (!existsSync(executablePath)) throw new Error(`This test needs chromium: nothing is at ${executablePath}`);
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
+}
 
 interface Visitor {
   /** Of the person, who has an account in `acme` from the first time on; null: without a session. */
@@ -107,12 +119,11 @@ export function withDashboard(environment: Record<string, string> = {}): Dashboa
     return app;
   };
   beforeAll(async () => {
-    if (!existsSync(executablePath)) throw new Error(`This test needs chromium: nothing is at ${executablePath}`);
     app = await startTestApp(environment, await builtDashboard());
     observeDatabase(app.services, (statement) => statements.push(statement));
     listener = listenTo(app);
     await listener.ready;
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
+    browser = await launch();
   });
   afterEach(async () => {
     await Promise.all(contexts.splice(0).map((context) => context.close()));

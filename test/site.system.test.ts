@@ -68,7 +68,7 @@ describe('accounts', () => {
 
   test('the first one is made by the link, signed out, and signed in again', async () => {
     await page.goto(await link('setup'));
-    await page.getByRole('heading', { name: 'Make the first account' }).waitFor();
+    await page.getByRole('heading', { name: 'Create the first account' }).waitFor();
     expect(await page.evaluate('location.hash')).toBe('');
     const create = page.getByRole('button', { name: 'Create account' });
     await create.click();

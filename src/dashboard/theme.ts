@@ -161,7 +161,11 @@ export const theme = createTheme({
   respectReducedMotion: true,
   cursorType: 'pointer',
   components: {
-    Button: { defaultProps: { size: 'sm', variant: 'filled' } },
+    Button: {
+      defaultProps: { size: 'sm', variant: 'filled' },
+      // Where the system asks for no motion, nothing else puts it into the middle.
+      styles: { loader: { transform: 'translate(-50%, -50%)' } },
+    },
     Checkbox: { defaultProps: { color: 'var(--p-accent)', iconColor: 'var(--p-on-accent)' }, styles: hints },
     Radio: { defaultProps: { color: 'var(--p-accent)', iconColor: 'var(--p-on-accent)' }, styles: hints },
     Switch: { styles: hints },
@@ -190,7 +194,10 @@ export const theme = createTheme({
       styles: { title: sheetTitle, content: { borderInlineStart: '1px solid var(--p-line)' } },
     },
     Menu: { defaultProps: { ...noMotion, shadow: 'none' } },
-    Notification: { defaultProps: closing },
+    Notification: {
+      defaultProps: () => ({ withBorder: true, ...closing() }),
+      styles: { description: { color: 'var(--p-soft)' } },
+    },
     Popover: { defaultProps: noMotion },
     Tooltip: { defaultProps: { openDelay: 400, ...noMotion } },
     Select: { defaultProps: { comboboxProps: noMotion, size: 'sm', allowDeselect: false } },

@@ -81,7 +81,6 @@ const specific = [
   'conflict',
   'busy',
   'too_large',
-  'unsupported_media',
   'validation_failed',
   'frontmatter_invalid',
   'not_editable',

@@ -25,7 +25,7 @@ const sentence = (text: string): string => {
 };
 
 /** A text of the catalogue for a code of the server, otherwise the server's English. */
-function translated(code: string, english: string): string {
+export function translated(code: string, english: string): string {
   const key = `faults:${code}` as 'faults:NETWORK';
   return i18n.exists(key) ? i18n.t(key) : sentence(english);
 }

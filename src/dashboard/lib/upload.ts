@@ -1,6 +1,7 @@
 /** Files stored in the content: on the branch one works on, or where that takes no commits, in a draft that is begun with them. */
 import { FindMedia } from '../documents.ts';
 import { client } from './client.ts';
+import { translated } from './faults.ts';
 import { i18n } from './i18n.ts';
 import { type StoredFile, studioPath } from './media.ts';
 import type { Place } from './place.ts';
@@ -10,6 +11,7 @@ import { startTask } from './tasks.ts';
 interface Reply {
   status: number;
   body: {
+    code?: string;
     message?: string;
     path?: string;
     public_path?: string;
@@ -125,7 +127,8 @@ export async function uploadFile(place: UploadPlace | Promise<UploadPlace>, uplo
           ? await send(`${studioPath(at)}/drafts`, await draftOf(upload, at.draft))
           : await send(`${studioPath(at)}/media`, formOf(upload, at.draft));
         const path = at.opensDraft ? body.results?.[0]?.path : body.path;
-        if (status >= 300 || path === undefined) throw new Error(body.message ?? i18n.t('faults:NETWORK'));
+        if (status >= 300 || path === undefined)
+          throw new Error(translated(body.code ?? 'NETWORK', body.message ?? ''));
         const begun = body.branch?.name ?? null;
         const address = begun === null ? (body.public_path ?? null) : await publicPath(at, begun, path);
         resolve({ path, public_path: address, begun });

@@ -47,7 +47,7 @@ export function SearchField({ label, value, onSearch }: SearchFieldProps) {
       autoComplete="off"
       spellCheck={false}
       miw={0}
-      flex="1 1 220px"
+      flex="1 1 120px"
       maw={360}
     />
   );

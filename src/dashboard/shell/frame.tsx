@@ -31,6 +31,7 @@ function ThemeSwitch() {
     colorScheme === 'dark' || (colorScheme === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
   return (
     <ActionIcon
+      className={classes.theme}
       variant="subtle"
       color="gray"
       aria-label={t(isDark ? 'to_light' : 'to_dark')}
@@ -51,7 +52,7 @@ function UserMenu() {
       <Menu position="bottom-end" width={220}>
         <Menu.Target>
           <UnstyledButton className={classes.person}>
-            <Avatar name={me?.name ?? ''} size={28} radius="xl" color="teal" variant="filled" aria-hidden />
+            <Avatar name={me?.name ?? ''} size={28} radius="50%" color="teal" variant="filled" aria-hidden />
             <span className="unseen">{t('account_of', { name: me?.name ?? '' })}</span>
           </UnstyledButton>
         </Menu.Target>

@@ -65,6 +65,7 @@ export function ProofDialog() {
               value={email}
               onChange={(event) => setEmail(event.currentTarget.value)}
               required
+              withAsterisk={false}
             />
           )}
           <PasswordInput
@@ -75,6 +76,7 @@ export function ProofDialog() {
             error={explained}
             data-autofocus
             required
+            withAsterisk={false}
           />
           <Group justify="flex-end">
             <Button variant="default" onClick={() => close(false)}>

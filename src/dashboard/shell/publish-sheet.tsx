@@ -14,6 +14,7 @@ import { Changes } from '../parts/changes.tsx';
 import { Checks } from '../parts/checks.tsx';
 import { FaultAlert } from '../parts/fault-alert.tsx';
 import { MarkedText } from '../parts/marked-text.tsx';
+import { projectQuery } from './project-query.ts';
 import { mergeReview, openReview } from './publish.ts';
 import { Failure, Notice, Waiting } from './states.tsx';
 
@@ -232,6 +233,9 @@ interface PublishSheetProps {
 
 export function PublishSheet({ branch, onClose }: PublishSheetProps) {
   const { t } = useTranslation(['publish', 'common']);
+  const { data } = usePageQuery(projectQuery(usePlace()));
+  const drafts = data?.project?.studio.branches?.nodes;
+  const title = drafts?.find(({ name }) => name === branch)?.draft?.title ?? branch;
   return (
     <Drawer
       opened={branch !== null}
@@ -240,7 +244,7 @@ export function PublishSheet({ branch, onClose }: PublishSheetProps) {
       size={640}
       title={
         <>
-          {t('publish')}: <MarkedText text={branch ?? ''} />
+          {t('publish')}: <MarkedText text={title ?? ''} />
         </>
       }
     >

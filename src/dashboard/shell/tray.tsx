@@ -5,20 +5,24 @@ import { dismissTasks, type Task, useTasks } from '../lib/tasks.ts';
 
 function TaskRow({ task }: { task: Task }) {
   const { t } = useTranslation(['frame', 'common', 'session']);
+  const state = task.state !== 'running' && (
+    <Text span size="xs" flex="none" c={task.state === 'failed' ? 'var(--p-bad)' : 'dimmed'} role="status">
+      {t(`task_${task.state}`)}
+    </Text>
+  );
+  const action = task.state === 'running' ? task.cancel : task.retry;
   return (
     <Stack gap={4}>
-      <Group justify="space-between" wrap="nowrap" gap="xs">
-        {task.link ? <a href={task.link}>{task.title}</a> : <Text size="sm">{task.title}</Text>}
-        {task.state === 'running' ? (
-          task.cancel && (
-            <Button size="compact-xs" variant="subtle" onClick={task.cancel}>
-              {t('common:cancel')}
-            </Button>
-          )
+      <Group justify="space-between" align="start" wrap="nowrap" gap="xs">
+        <Text size="sm" miw={0} style={{ overflowWrap: 'anywhere' }}>
+          {task.link ? <a href={task.link}>{task.title}</a> : task.title}
+        </Text>
+        {action ? (
+          <Button size="compact-xs" variant="default" flex="none" onClick={action}>
+            {t(task.state === 'running' ? 'common:cancel' : 'common:retry')}
+          </Button>
         ) : (
-          <Text size="xs" c={task.state === 'failed' ? 'var(--p-bad)' : 'dimmed'} role="status">
-            {t(`task_${task.state}`)}
-          </Text>
+          state
         )}
       </Group>
       {task.state === 'running' && (
@@ -29,14 +33,9 @@ function TaskRow({ task }: { task: Task }) {
           size="sm"
         />
       )}
-      {task.retry && (
-        <Button size="compact-xs" variant="default" onClick={task.retry}>
-          {t('common:retry')}
-        </Button>
-      )}
-      {task.detail && (
+      {(task.retry || task.detail) && (
         <Text size="xs" c="dimmed">
-          {task.detail}
+          {task.retry && state} {task.detail}
         </Text>
       )}
     </Stack>

@@ -16,6 +16,8 @@ export default {
   version_mismatch: 'Jemand hat das inzwischen geändert. Es wurde nichts überschrieben.',
   precondition_failed: 'Jemand hat das inzwischen geändert. Es wurde nichts überschrieben.',
   reauthentication_required: 'Dafür wird Ihr Passwort noch einmal gebraucht.',
+  unsupported_media:
+    'Dateien dieser Art werden nicht angenommen, oder die Datei ist nicht das, was ihr Name sagt. Angenommen werden Bilder, Videos, Ton, Schriften, PDF, Office-Dokumente und reiner Text.',
   checks_failed:
     'Das Veröffentlichen wird zurückgehalten: Die Prüfungen haben Fehler gefunden, die die veröffentlichte Fassung nicht hat.',
 };

@@ -2,7 +2,7 @@ export default {
   sign_in: 'Anmelden',
   sign_in_lead: 'Mit der E-Mail-Adresse und dem Passwort Ihres Kontos auf diesem Server.',
   sign_in_with: 'Über {{host}} anmelden',
-  signed_in: 'Sie sind angemeldet',
+  signed_in: 'Schon angemeldet',
   signed_in_as: 'Sie sind als {{name}} angemeldet.',
   sign_out: 'Abmelden',
   setup: 'Das erste Konto anlegen',

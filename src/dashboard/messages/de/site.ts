@@ -2,7 +2,8 @@ export default {
   title: 'Website',
   none: 'Die Website wird noch nirgends gezeigt',
   none_lead:
-    'Eine Umgebung baut eine Fassung Ihrer Inhalte und zeigt sie unter einer Adresse: meist die veröffentlichte. Legen Sie eine an, und stellen Sie sie dann bereit.',
+    'Eine Umgebung baut eine Fassung Ihrer Inhalte und zeigt sie unter einer Adresse: meist die veröffentlichte.',
+  none_first: 'Legen Sie eine an, und stellen Sie sie dann bereit.',
   environments: 'Umgebungen',
   environment: 'Umgebung',
   new_environment: 'Neue Umgebung',
@@ -14,7 +15,6 @@ export default {
   live: 'Live',
   nothing_live: 'Noch nichts. Stellen Sie sie bereit, um sie zu zeigen.',
   nothing: 'Nichts',
-  by: 'Von',
   actions: 'Aktionen',
   make_live: 'Diese Fassung online stellen',
   make_live_short: 'Online stellen',

@@ -14,5 +14,7 @@ export default {
   version_mismatch: 'Somebody changed this meanwhile. Nothing was overwritten.',
   precondition_failed: 'Somebody changed this meanwhile. Nothing was overwritten.',
   reauthentication_required: 'This needs your password once more.',
+  unsupported_media:
+    'This kind of file is not accepted, or the file is not of the kind its name says. Pictures, video, sound, fonts, PDF, office documents and plain text are.',
   checks_failed: 'Publishing is held back: the checks found faults that the published version does not have.',
 };

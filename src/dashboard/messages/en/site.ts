@@ -2,7 +2,8 @@ export default {
   title: 'Site',
   none: 'The site is not shown anywhere yet',
   none_lead:
-    'An environment builds a version of your content and shows it at an address: usually the published version. Make one, then deploy it.',
+    'An environment builds a version of your content and shows it at an address: usually the published version.',
+  none_first: 'Make one, then deploy it.',
   environments: 'Environments',
   environment: 'Environment',
   new_environment: 'New environment',
@@ -14,7 +15,6 @@ export default {
   live: 'Live',
   nothing_live: 'Nothing yet. Deploy it to show it.',
   nothing: 'Nothing',
-  by: 'By',
   actions: 'Actions',
   make_live: 'Make this version live',
   make_live_short: 'Make live',

@@ -69,6 +69,7 @@ function CollectionEntries({ collection }: { collection: string }) {
       {t('new_entry')}
     </Button>
   );
+  if (!found && fault) return <Failure fault={fault} onRetry={refresh} order={1} />;
   return (
     <>
       <header className={classes.header}>
@@ -77,7 +78,6 @@ function CollectionEntries({ collection }: { collection: string }) {
         </Title>
         {newEntry}
       </header>
-      {!found && fault && <Failure fault={fault} onRetry={refresh} />}
       {selection.size > 0 && found ? (
         <Suspense fallback={<div className={classes.toolbar} />}>
           <BulkBar

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Menu } from '@mantine/core';
+import { ActionIcon, Button, Group, Menu, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconDots } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -68,12 +68,14 @@ function Row({ draft, count, onPublish, onDelete }: RowProps) {
         >
           <MarkedText text={title} />
         </Link>,
-        <MarkedText key="author" text={draft.draft?.owner.name ?? draft.commit?.author.name ?? ''} />,
         <span key="changed" title={changedAt && formats.time(changedAt)}>
-          {changedAt && formats.ago(changedAt)}
+          {changedAt && `${formats.ago(changedAt)} · `}
+          <MarkedText text={draft.draft?.owner.name ?? draft.commit?.author.name ?? ''} />
         </span>,
         count === undefined ? '\u2007' : formats.number(count),
-        <Apart key="apart" draft={draft} />,
+        <Text key="apart" inherit style={{ whiteSpace: 'normal' }}>
+          <Apart draft={draft} />
+        </Text>,
         draft.pulls?.map(({ number, title }) => (
           <Link
             key={number}
@@ -155,7 +157,7 @@ export function DraftList({ drafts, isFiltered, search, refresh, onNew }: DraftL
       <List
         label={t('title')}
         columns={[
-          ...(['name', 'author', 'changed', 'changes', 'apart', 'review'] as const).map((column) => t(column)),
+          ...(['name', 'changed', 'changes', 'apart', 'review'] as const).map((column) => t(column)),
           ` ${t('actions')}`,
         ]}
       >

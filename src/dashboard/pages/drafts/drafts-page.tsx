@@ -58,9 +58,11 @@ export function DraftsPage() {
         </Tabs.List>
         <Tabs.Panel value={tab}>
           {tab === 'drafts' ? (
-            <Box mb="md">
-              <SearchField label={t('find')} value={q} onSearch={(words) => change({ q: words || undefined })} />
-            </Box>
+            !isEmpty && (
+              <Box mb="md">
+                <SearchField label={t('find')} value={q} onSearch={(words) => change({ q: words || undefined })} />
+              </Box>
+            )
           ) : (
             <SegmentedControl
               aria-label={t('state')}

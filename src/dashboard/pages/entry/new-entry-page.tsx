@@ -1,11 +1,12 @@
 import { useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
 import { isFields } from '../../lib/json.ts';
 import type { DraftKey } from '../../lib/local-drafts.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
-import { useViewer } from '../../lib/viewer.tsx';
-import { Failure, NotFound, Waiting } from '../../shell/states.tsx';
+import { useCan, useViewer } from '../../lib/viewer.tsx';
+import { Failure, NotFound, Notice, Waiting } from '../../shell/states.tsx';
 import { contentOf, entryQuery } from './entry-query.ts';
 import { type OpenedEditor, openEditor } from './open-editor.ts';
 import type { Content } from './rebase.ts';
@@ -26,7 +27,9 @@ export function NewEntryPage() {
   const { collection } = useParams({ from: route });
   const { from, slug: proposed } = useSearch({ from: route });
   const { data, fault, refresh } = usePageQuery(entryQuery(place, collection, undefined));
+  const { t } = useTranslation('publish');
   const { me } = useViewer();
+  const can = useCan(place.organization, place.project);
   const [opened, setOpened] = useState<OpenedEditor | null>(null);
   const isOpening = useRef(false);
   const studio = data?.project?.studio;
@@ -51,6 +54,7 @@ export function NewEntryPage() {
     void open();
   }, [branch, collection, from, me?.id, place, proposed, template]);
   useEffect(() => () => void opened?.editor.keep(), [opened]);
+  if (!can('edit_studio')) return <Notice title={t('save_never')} order={1} />;
   if (fault && !studio) return <Failure fault={fault} onRetry={refresh} order={1} />;
   if (studio && !studio.collection) return fault ? <Failure fault={fault} onRetry={refresh} order={1} /> : <NotFound />;
   if (!opened || !studio?.collection) return <Waiting />;

@@ -6,6 +6,7 @@ import type { HomeQuery } from '../../documents.ts';
 import { useLive } from '../../lib/live.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
+import { useCan } from '../../lib/viewer.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { Row, Rows } from '../../parts/rows.tsx';
 import { VersionList } from '../../parts/version-list.tsx';
@@ -20,7 +21,8 @@ function Live({ studio }: { studio: Studio }) {
   const { t } = useTranslation(['home', 'publish']);
   const { organization, project } = usePlace();
   const environments = studio.environments?.nodes ?? [];
-  const toSite = (
+  const can = useCan(organization, project);
+  const toSite = can('manage_studio') && (
     <Link to="/p/$organization/$project/site" params={{ organization, project }} search={{ new: true }}>
       {t('to_site')}
     </Link>

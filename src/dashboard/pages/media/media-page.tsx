@@ -1,8 +1,7 @@
 /** The files of a site: folders, pictures, and what can be done with each. */
-import { Breadcrumbs, Button, FileButton, Group, TextInput, Title } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Box, Breadcrumbs, Button, FileButton, Group, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconFile, IconFolder, IconSearch, IconTrash, IconUpload } from '@tabler/icons-react';
+import { IconFile, IconFolder, IconTrash, IconUpload } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -17,6 +16,7 @@ import { uploadFile } from '../../lib/upload.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { Pager } from '../../parts/pager.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { Failure, Notice, Waiting } from '../../shell/states.tsx';
 import { MediaDetails } from './media-details.tsx';
 import classes from './media-page.module.css';
@@ -101,7 +101,7 @@ export function MediaPage() {
   const listed = { organization, project, draft: studio?.draft?.name };
   const change = (next: MediaSearch) =>
     navigate({ to: '.', search: (before) => ({ ...(before.draft && { draft: before.draft }), ...next }) });
-  const find = useDebouncedCallback((text: string) => change({ path, q: text || undefined }), 250);
+  const isEmpty = list?.nodes.length === 0 && q === '';
   const directory = path ?? directoryOf(list?.nodes.find(({ type }) => type === 'file')?.path ?? '');
   const target = directory || list?.nodes.find(({ type }) => type === 'dir')?.path || 'public';
   const isLeft = useRef(false);
@@ -182,17 +182,15 @@ export function MediaPage() {
         </Group>
       </Group>
       {path !== undefined && <Above place={place} path={path} />}
-      <TextInput
-        aria-label={t('find')}
-        placeholder={t('find')}
-        leftSection={<IconSearch size={16} />}
-        defaultValue={q}
-        onChange={(event) => find(event.currentTarget.value)}
-        maw={320}
-        mb="md"
-      />
+      {!isEmpty && (
+        <Box mb="md">
+          <SearchField label={t('find')} value={q} onSearch={(words) => change({ path, q: words || undefined })} />
+        </Box>
+      )}
       {!list && (fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting />)}
-      {list?.nodes.length === 0 && <Notice title={t(q ? 'none_found' : 'none')}>{!q && t('none_lead')}</Notice>}
+      {list?.nodes.length === 0 && (
+        <Notice title={t(isEmpty ? 'none' : 'none_found')}>{isEmpty && can('edit_studio') && t('none_lead')}</Notice>
+      )}
       {list && list.nodes.length > 0 && (
         <ul className={classes.grid}>
           {list.nodes.map((item) => (

@@ -21,14 +21,13 @@ interface DeploymentListProps {
 export function DeploymentList({ deployments, environments }: DeploymentListProps) {
   const { t } = useTranslation('site');
   const { organization, project } = usePlace();
-  const { ago, duration } = useFormats();
+  const { ago, duration, time } = useFormats();
   const isOfOne = 'id' in environments;
   const all = isOfOne ? [environments] : environments;
   const columns = [
     t('version'),
-    t('by'),
     ...(isOfOne ? [] : [t('environment')]),
-    ...[t('state'), t('begun'), t('took'), ` ${t('actions')}`],
+    ...[t('state'), t('took'), t('begun'), ` ${t('actions')}`],
   ];
   return (
     <List label={t('deployments')} columns={columns}>
@@ -47,15 +46,22 @@ export function DeploymentList({ deployments, environments }: DeploymentListProp
                   #{deployment.run_number} <MarkedText text={deployment.title} />
                 </span>
               </Link>,
-              <MarkedText key="by" text={deployment.commit?.author.name ?? '–'} />,
               ...(isOfOne ? [] : [<MarkedText key="environment" text={deployment.environment?.name ?? ''} />]),
-              <Group key="state" gap={8} wrap="nowrap">
-                <DeploymentMark status={deployment.status} conclusion={deployment.conclusion} />
-                {deployment.published && <Mark tone="good">{t('is_live')}</Mark>}
-              </Group>,
-              ago(deployment.created_at),
+              <DeploymentMark key="state" status={deployment.status} conclusion={deployment.conclusion} />,
               deployment.duration_ms === null ? '–' : duration(deployment.duration_ms),
-              environment && <MakeLive key="make-live" deployment={deployment} environment={environment} isCompact />,
+              <span key="begun" title={time(deployment.created_at)}>
+                {ago(deployment.created_at)}
+                {deployment.commit && (
+                  <>
+                    {' · '}
+                    <MarkedText text={deployment.commit.author.name} />
+                  </>
+                )}
+              </span>,
+              <Group key="live" justify="flex-end">
+                {deployment.published && <Mark tone="good">{t('is_live')}</Mark>}
+                {environment && <MakeLive deployment={deployment} environment={environment} isCompact />}
+              </Group>,
             ]}
           />
         );

@@ -82,7 +82,7 @@ export function SitePage() {
       {!fault && !environments && <Waiting />}
       {environments?.length === 0 && (
         <Notice title={t('none')} action={add}>
-          {t('none_lead')}
+          {t('none_lead')} {can('manage_studio') && t('none_first')}
         </Notice>
       )}
       {environments && environments.length > 0 && (

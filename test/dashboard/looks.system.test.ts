@@ -12,7 +12,7 @@ import workflows from '../../src/dashboard/messages/en/workflows.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { acme, seed, studio } from '../support/app.ts';
 import { commitTo, makeBranch } from '../support/conflict-site.ts';
-import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';
+import { expectGoodPage, expectTexts, narrow, withDashboard } from '../support/dashboard.ts';
 import { siteFiles } from '../support/site-files.ts';
 
 const dashboard = withDashboard();
@@ -29,6 +29,7 @@ const branch = `feature/${'a-long-name-'.repeat(15)}x`;
 
 let workflow = '';
 let trigger = '';
+let environment = '';
 
 async function make(path: string, body: object): Promise<Record<string, unknown>> {
   const answer = await dashboard.app.ask('POST', path, { body });
@@ -48,7 +49,7 @@ beforeAll(async () => {
   await makeBranch(dashboard.app, branch);
   await commitTo(dashboard.app, branch, { 'src/content/posts/en/rtl.md': postOf(long) });
   await make(`${studio}/pulls`, { title: long.slice(0, 290), head: branch, body: `${arabic}\n\n${long}` });
-  await make(`${studio}/environments`, { name: long.slice(0, 100), branch: 'main' });
+  environment = String((await make(`${studio}/environments`, { name: long.slice(0, 100), branch: 'main' })).id);
   const definition = 'portico: workflow/1\nsteps:\n  - {id: a, type: output, value: "1"}\n';
   workflow = String((await make(workflowsPath, { name: long.slice(0, 190), description: arabic, definition })).id);
   trigger = String((await make(`${workflowsPath}/${workflow}/triggers`, { type: 'webhook' })).id);
@@ -56,8 +57,10 @@ beforeAll(async () => {
   await dashboard.app.run(createProject, { organization: 'acme', name: long.slice(0, 190), machine_name: 'bare' });
 });
 
-/** Name of a page → its address, and a text it shows in German. */
-const pages: Record<string, readonly [address: () => string, text: string]> = {
+const reader = { email: 'reader@example.org', role: 'readonly' } as const;
+
+/** Name of a page → its address, a text it shows in German, and who sees it; without that an owner. */
+const pages: Record<string, readonly [address: () => string, text: string, visitor?: typeof reader]> = {
   account: [() => '/account', 'Tastenkürzel'],
   projects: [() => '/o/acme', 'Neues Projekt'],
   members: [() => '/o/acme?tab=members', 'Einladen'],
@@ -73,6 +76,7 @@ const pages: Record<string, readonly [address: () => string, text: string]> = {
   'an entry that cannot be read': [() => `${site}/content/posts/en/broken`, 'Nichts zu speichern'],
   'a new entry': [() => `${site}/new/posts`, 'Ohne Titel'],
   media: [() => `${site}/media`, 'Hochladen'],
+  'deleted files of media': [() => `${site}/media/deleted`, 'Gelöschte Dateien'],
   files: [() => `${site}/files`, 'Alle Dateien'],
   'a file': [() => `${site}/files/src?file=content.config.ts`, 'Herunterladen'],
   drafts: [() => `${site}/drafts`, 'Neuer Entwurf'],
@@ -80,14 +84,18 @@ const pages: Record<string, readonly [address: () => string, text: string]> = {
   'what a draft changes': [() => `${site}/drafts/changes?draft=${branch}`, 'Versionen'],
   'a review': [() => `${site}/drafts/reviews/1`, 'Ohne Veröffentlichung schließen'],
   environments: [() => `${site}/site`, 'Bereitstellen'],
+  'an environment': [() => `${site}/site/environments/${environment}`, 'Allgemein'],
+  'a deployment': [() => `${site}/site/deployments/1`, 'Bereitstellung 1'],
   workflows: [() => `${site}/workflows`, 'Neuer Ablauf'],
   'a new workflow': [() => `${site}/workflows/new`, 'Die Definition ist gültig'],
   'a definition': [() => `${site}/workflows/${workflow}`, 'Die Definition ist gültig'],
   triggers: [() => `${site}/workflows/${workflow}?tab=triggers`, 'Neuer Auslöser'],
   'versions of a workflow': [() => `${site}/workflows/${workflow}?tab=versions`, 'Version 1'],
+  'executions of a workflow': [() => `${site}/workflows/${workflow}?tab=executions`, 'Er ist noch nicht gelaufen'],
   'secrets of a workflow': [() => `${site}/workflows/${workflow}?tab=secrets`, 'Geheimnis'],
   'a trigger': [() => `${site}/workflows/${workflow}/triggers/${trigger}`, 'Erneuern'],
   'settings of a project': [() => `${site}/settings`, 'Geschützte Branches'],
+  'a collection that is not there': [() => `${site}/content/nothing`, 'Hier ist nichts'],
   'a page that is not there': [() => `${site}/workflows/nothing`, 'Hier ist nichts'],
   'a new project': [() => bare, 'Dieses Projekt ist leer'],
   'content of a new project': [() => `${bare}/content`, 'noch keine Sammlungen'],
@@ -96,7 +104,12 @@ const pages: Record<string, readonly [address: () => string, text: string]> = {
   'drafts of a new project': [() => `${bare}/drafts`, 'keine Entwürfe'],
   'reviews of a new project': [() => `${bare}/drafts?tab=reviews`, 'Keine Prüfung'],
   'the site of a new project': [() => `${bare}/site`, 'Neue Umgebung'],
+  'the form of a new environment': [() => `${bare}/site?new=true`, 'Gezeigt von'],
   'workflows of a new project': [() => `${bare}/workflows`, 'Neuer Ablauf'],
+  'a new project to a reader': [() => bare, 'Dieses Projekt ist leer', reader],
+  'an entry to a reader': [() => `${site}/content/posts/en/long`, 'Sie dürfen hier lesen', reader],
+  'a new entry to a reader': [() => `${site}/new/posts`, 'Sie dürfen hier lesen', reader],
+  'settings to a reader': [() => `${site}/settings`, 'Sie sehen diese Einstellungen', reader],
 };
 
 const english = { ...outside, ...inside, entry, workflows };
@@ -120,14 +133,34 @@ const keys = new Set(
 const complete = (page: Page) => expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
 
 test.each(Object.entries(pages))('%s is all German, and good on a telephone in both themes', async (_name, target) => {
-  const [address, text] = target;
-  const page = await dashboard.open(address(), { size: narrow, language: 'de' });
+  const [address, text, visitor] = target;
+  const page = await dashboard.open(address(), { size: narrow, language: 'de', ...visitor });
   await page.getByRole('heading', { level: 1 }).waitFor();
   await complete(page);
   await page.getByText(text).first().waitFor();
   const lines = (await page.locator('body').innerText()).split('\n').map((line) => line.trim());
   expect(lines.filter((line) => onlyEnglish.has(line) || keys.has(line))).toEqual([]);
   await expectGoodPage(page);
+});
+
+const outsidePages = [
+  ['/sign-in', 'Mit der E-Mail-Adresse'],
+  ['/setup', 'Dieser Server hat schon'],
+  ['/join', 'Diese Adresse ist unvollständig'],
+  ['/join#secret', 'Sie wurden eingeladen'],
+  ['/reset#secret', 'Ein neues Passwort wählen'],
+] as const;
+
+test('the pages for people who are not signed in are all German, and good on a telephone in both themes', async () => {
+  const page = await dashboard.open('/sign-in', { email: null, size: narrow });
+  await page.evaluate("localStorage.setItem('portico:language', 'de')");
+  for (const [address, text] of outsidePages) {
+    // Another page each time: what follows # alone loads none.
+    await page.goto('about:blank');
+    await page.goto(`${dashboard.app.url}${address}`);
+    await expectTexts(page, 'de', text);
+    await expectGoodPage(page);
+  }
 });
 
 test('a text from the right stands as its language does, in the list and in its entry, and what turns it is a mark', async () => {

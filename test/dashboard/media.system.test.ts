@@ -33,7 +33,7 @@ test('several files are uploaded at once into the folder that is open, and shown
   await expectGoodPage(page);
   const { MediaPage } = await dashboard.statementsOf(page);
   expect(MediaPage).toBeLessThanOrEqual(12);
-  await page.getByRole('textbox', { name: 'Find a file' }).fill('two');
+  await page.getByRole('searchbox', { name: 'Find a file' }).fill('two');
   await page.getByRole('button', { name: /one\.png/ }).waitFor({ state: 'detached' });
 });
 

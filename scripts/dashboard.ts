@@ -1,7 +1,7 @@
 /**
  * Builds the dashboard, `node scripts/dashboard.ts [documents]`: types and documents of its GraphQL (`src/dashboard/documents.ts`, from the
  * `.graphql` files beside the pages and `schema.graphql`), then `dist/dashboard`: files with hashed names, each beside its form in brotli,
- * and `.vite/manifest.json`, from which the server makes the page they are loaded by (`rest/site/dashboard.ts`). With `documents` only the former.
+ * and `.vite/manifest.json`, from which the server makes the page they are loaded by (`rest/site.ts`). With `documents` only the former.
  */
 import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -93,8 +93,8 @@ export async function writeDocuments(): Promise<void> {
   writeChanged(path.join(sources, 'documents.ts'), text);
 }
 
-/** Stores each file that can be compressed once more, by brotli at its highest level, which takes too long for an answer. */
-async function compress(directory: string): Promise<void> {
+/** Stores each file that can be compressed once more, by brotli at a level that takes too long for an answer. */
+async function compress(directory: string, level: number): Promise<void> {
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.(js|css|svg)$/.test(name),
   );
@@ -102,38 +102,52 @@ async function compress(directory: string): Promise<void> {
     names.map(async (name) => {
       const file = path.join(directory, name);
       const text = await readFile(file);
-      const params = { [constants.BROTLI_PARAM_SIZE_HINT]: text.length };
+      const params = { [constants.BROTLI_PARAM_QUALITY]: level, [constants.BROTLI_PARAM_SIZE_HINT]: text.length };
       await writeFile(`${file}.br`, await promisify(brotliCompress)(text, { params }));
     }),
   );
 }
 
+/** The dashboard, and the two pages for whoever programs against the interface: programs of their own, which only their addresses load. */
+const programs = [
+  { input: 'main.tsx', directory: '', level: constants.BROTLI_MAX_QUALITY },
+  // Some megabytes that are seldom loaded: the highest level would take half a minute.
+  { input: 'explorer.tsx', directory: 'explorer', level: 9 },
+  { input: 'reference.ts', directory: 'reference', level: 9 },
+] as const;
+
 /** @param output directory the files come to; what was in it goes */
 export async function buildDashboard(output: string): Promise<void> {
   const [{ build }, { default: react }] = await Promise.all([import('vite'), import('@vitejs/plugin-react')]);
   await writeDocuments();
-  await build({
-    configFile: false,
-    root: sources,
-    base: '/dashboard/',
-    logLevel: 'warn',
-    plugins: [react()],
-    build: {
-      outDir: output,
-      emptyOutDir: true,
-      manifest: true,
-      target: 'es2023',
-      chunkSizeWarningLimit: 2_000,
-      rolldownOptions: {
-        input: path.join(sources, 'main.tsx'),
-        output: {
-          // Otherwise a file for each set of modules that the same pages share: fifty requests before the first page.
-          codeSplitting: { groups: [{ name: 'initial', tags: ['$initial'] }] },
+  for (const { input, directory, level } of programs) {
+    const outDir = path.join(output, directory);
+    await build({
+      configFile: false,
+      root: sources,
+      base: path.posix.join('/dashboard', directory, '/'),
+      logLevel: 'warn',
+      publicDir: directory === '' ? 'public' : false,
+      plugins: [react()],
+      build: {
+        outDir,
+        emptyOutDir: true,
+        manifest: true,
+        target: 'es2023',
+        chunkSizeWarningLimit: 4_000,
+        rolldownOptions: {
+          input: path.join(sources, input),
+          // Directives of React's server components, which nothing here is.
+          onwarn: (warning, warn) => warning.code === 'MODULE_LEVEL_DIRECTIVE' || warn(warning),
+          output: {
+            // Otherwise a file for each set of modules that the same pages share: fifty requests before the first page.
+            codeSplitting: { groups: [{ name: 'initial', tags: ['$initial'] }] },
+          },
         },
       },
-    },
-  });
-  await compress(output);
+    });
+    await compress(outDir, level);
+  }
 }
 
 if (import.meta.main) {

@@ -44,7 +44,7 @@ describe.each([
   ['wide, light', { width: 1280, height: 900 }, 'light'],
   ['narrow, dark', { width: 375, height: 700 }, 'dark'],
 ] as const)('%s', (_name, size, colorScheme) => {
-  test.each(['/', '/setup', '/sign-in', '/join', '/reset', '/reference', '/explorer'])(
+  test.each(['/', '/setup', '/sign-in', '/join', '/reset', '/reference'])(
     '%s loads, fits and is titled',
     async (path) => {
       await page.setViewportSize(size);
@@ -111,67 +111,35 @@ describe('accounts', () => {
 });
 
 describe('reference', () => {
-  test('the search shows what has all words, and everything again when it is cleared', async () => {
+  test('an endpoint is found by its words, with what it takes and answers', async () => {
     await page.goto(`${app.url}/reference`);
-    const shown = page.locator('.endpoint:visible');
-    const all = await shown.count();
-    await page.keyboard.press('/');
-    await page.keyboard.type('entry put');
-    await page.getByText('1 endpoint', { exact: true }).waitFor();
-    expect(await shown.evaluateAll((sections) => sections.map((section) => section.id))).toEqual(['updateEntry']);
-    await page.keyboard.press('Escape');
-    expect(await shown.count()).toBe(all);
-  });
-
-  test('a link to an endpoint the search hides shows it', async () => {
-    await page.goto(`${app.url}/reference`);
-    await page.getByLabel('Search endpoints').fill('audit');
-    await page.goto(`${app.url}/reference#createEntry`);
-    await page.locator('#createEntry').waitFor({ state: 'visible' });
+    await page.getByRole('heading', { name: 'Portico API', level: 1 }).waitFor();
+    await page
+      .getByRole('button', { name: /Search/ })
+      .first()
+      .click();
+    await page.getByRole('combobox').fill('invite a person');
+    await page
+      .getByRole('option', { name: /Invite a person/ })
+      .first()
+      .click();
+    await page.getByRole('heading', { name: /Invite a person/ }).waitFor();
+    expect(page.url()).toContain('#');
   });
 });
 
 describe('explorer', () => {
-  const open = async () => {
+  test('runs a query with a token among the headers, which is kept nowhere', async () => {
+    await page.setViewportSize({ width: 375, height: 700 });
     await page.goto(`${app.url}/explorer`);
-    await page.getByLabel('API token').fill(app.token);
-    await page.getByRole('button', { name: 'Use' }).click();
-    await page.getByRole('heading', { name: 'Query', level: 3 }).waitFor();
-  };
-
-  test('runs a query with the token', async () => {
-    await open();
-    await page.getByRole('textbox', { name: 'Query' }).press('Control+Enter');
-    await page.locator('#status', { hasText: '200' }).waitFor();
-    const text = (await page.locator('#result').textContent()) ?? '';
-    expect(JSON.parse(text)).toMatchObject({ data: { organizations: { nodes: [{ machine_name: 'acme' }] } } });
-  });
-
-  test('drafts an operation from the schema that runs as it is', async () => {
-    await open();
-    await page.getByRole('textbox', { name: 'Query' }).fill('');
-    await page.getByRole('button', { name: 'Draft project' }).click();
-    await page.getByLabel('Variables').fill('{"organization": "acme", "project": "site"}');
-    await page.getByRole('button', { name: /^Run/ }).click();
-    await page.locator('#status', { hasText: '200' }).waitFor();
-    const { data, errors } = JSON.parse((await page.locator('#result').textContent()) ?? '');
-    expect(errors).toBeUndefined();
-    expect(data.project).toMatchObject({ machine_name: 'site' });
-  });
-
-  test('keeps the token for the tab only, and forgets it when asked', async () => {
-    await open();
-    await page.reload();
-    expect(await page.getByLabel('API token').inputValue()).toBe(app.token);
-    expect(await page.evaluate('localStorage.length + document.cookie.length')).toBe(0);
-    await page.getByRole('button', { name: 'Forget' }).click();
-    expect(await page.evaluate('sessionStorage.length')).toBe(0);
-  });
-
-  test('says what is wrong with the variables', async () => {
-    await open();
-    await page.getByLabel('Variables').fill('{');
-    await page.getByRole('button', { name: /^Run/ }).click();
-    await page.locator('#status', { hasText: 'Variables:' }).waitFor();
+    await page.getByRole('heading', { name: 'GraphQL explorer', level: 1 }).waitFor({ state: 'attached' });
+    await page.getByText('The schema is shown to authenticated callers').waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    await page.getByRole('button', { name: 'Headers' }).click();
+    await page.locator('.graphiql-editor-tool textarea').last().focus();
+    await page.keyboard.insertText(JSON.stringify({ Authorization: `Bearer ${app.token}` }));
+    await page.getByRole('button', { name: /Execute query/ }).click();
+    await page.getByRole('region', { name: 'Result' }).getByText('"acme"', { exact: true }).waitFor();
+    expect(await page.evaluate('JSON.stringify(localStorage) + document.cookie')).not.toContain(app.token);
   });
 });

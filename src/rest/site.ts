@@ -1,69 +1,243 @@
+/**
+ * What browsers load of the service itself: the dashboard, the explorer of GraphQL, and the reference with the OpenAPI document it shows. Each is one
+ * page, made for each request since it has a nonce of its own, and the files of its program (`scripts/dashboard.ts`); these have their hash in their
+ * name, so a browser keeps them for ever. Everything is public: it describes the software, and of the instance only its address.
+ */
+import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { findPackageJSON } from 'node:module';
 import path from 'node:path';
-import express, { type RequestHandler, type Router } from 'express';
+import { pipeline } from 'node:stream/promises';
+import express, { type Request, type Response, type Router } from 'express';
 import type { Settings } from '../kernel/services.ts';
 import { onlyGet } from './errors.ts';
 import { openapiDocument } from './openapi/openapi.ts';
 import type { Document } from './openapi/openapi-types.ts';
-import { assetNamed, packageRoot } from './site/assets.ts';
-import { createDashboard } from './site/dashboard.ts';
-import { explorerPage } from './site/explorer.ts';
-import { pageHeaders } from './site/layout.ts';
-import { referencePage } from './site/reference.ts';
 import type { Row } from './table.ts';
 
-/** Content security policy of the pages: their own files and this server. Nothing inline, nothing from other origins, no frames. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
+/** One program of the build, and the addresses at which it is. */
+interface Program {
+  addresses: RegExp;
+  title: string;
+  /** Directory of its build, below that of the dashboard. */
+  directory: string;
+  /** Content security policy (CSP Level 3) of its page. */
+  policy: (nonce: string, previews: string) => readonly string[];
+}
+
+/** Its own files and this server: nothing inline, nothing from other origins, no frames. */
+const own = ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "base-uri 'none'"];
+const closed = ["form-action 'self'", "frame-ancestors 'none'"];
+/** GraphiQL and Scalar write style elements and HTML of descriptions, by libraries that know neither nonces nor Trusted Types. */
+const toolPolicy = () => [
+  ...own,
+  ...closed,
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
 ];
 
-const headers = { ...pageHeaders(policy), 'Cache-Control': 'no-cache' };
+const programs: readonly Program[] = [
+  {
+    // `/o` and `/p` have pages below them.
+    addresses: /^\/(?:$|setup$|sign-in$|join$|reset$|account$|[op]\/)/,
+    title: 'Portico',
+    directory: '',
+    // Previews may be framed, and show images.
+    policy: (nonce, previews) => [
+      ...own,
+      ...closed,
+      `style-src 'self' 'nonce-${nonce}'`,
+      `img-src 'self' blob: data: ${previews}`,
+      `frame-src ${previews}`,
+      "font-src 'self'",
+      "worker-src 'self'",
+      "require-trusted-types-for 'script'",
+    ],
+  },
+  { addresses: /^\/explorer$/, title: 'GraphQL explorer · Portico', directory: 'explorer', policy: toolPolicy },
+  { addresses: /^\/reference$/, title: 'API reference · Portico', directory: 'reference', policy: toolPolicy },
+];
 
-const page =
-  (render: () => string): RequestHandler =>
-  (_request, response) =>
-    void response.set(headers).type('html').send(render());
+/** One file of Vite's manifest, as far as it is read here. */
+interface Built {
+  file: string;
+  css?: string[];
+  imports?: string[];
+  isEntry?: boolean;
+}
+
+/** What a page loads: paths below the directory of its program. */
+interface Files {
+  script: string;
+  /** Loaded by the script before it runs. */
+  modules: string[];
+  styles: string[];
+}
+
+function filesOf(manifest: Record<string, Built>): Files {
+  const entry = Object.values(manifest).find(({ isEntry }) => isEntry);
+  if (!entry) throw new Error('The manifest of the dashboard names no entry');
+  const reached = new Set<Built>();
+  const visit = (built: Built): void => {
+    if (reached.has(built)) return;
+    reached.add(built);
+    for (const name of built.imports ?? []) if (manifest[name]) visit(manifest[name]);
+  };
+  visit(entry);
+  const all = [...reached];
+  return {
+    script: entry.file,
+    modules: all.map(({ file }) => file).filter((file) => file !== entry.file),
+    styles: all.flatMap(({ css }) => css ?? []),
+  };
+}
+
+const bar = `<nav class="bar" aria-label="Pages">
+<a href="/"><img src="/dashboard/icon.svg" alt="Dashboard" width="24" height="24"></a>
+<a href="/reference">API reference</a>
+<a href="/explorer">GraphQL explorer</a>
+</nav>
+`;
+
+/** Nothing of it comes from outside: the names are those of the build. */
+function page({ title, directory }: Program, { script, modules, styles }: Files, nonce: string): string {
+  const base = path.posix.join('/dashboard', directory);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="/dashboard/icon.svg" type="image/svg+xml">
+${styles.map((file) => `<link rel="stylesheet" href="${base}/${file}">\n`).join('')}
+${modules.map((file) => `<link rel="modulepreload" href="${base}/${file}">\n`).join('')}
+<script type="module" nonce="${nonce}" src="${base}/${script}"></script>
+</head>
+<body>
+${directory === '' ? '' : bar.replace(`href="/${directory}"`, '$& aria-current="page"')}<div id="root"></div>
+<noscript><p>This page needs JavaScript. Everything it does is in the API too: <a href="/api/v2/openapi.json">OpenAPI document</a>.</p></noscript>
+</body>
+</html>
+`;
+}
+
+const types: Record<string, string> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Only what the build puts there; all but the icon is named by its hash. */
+const files = /^(?:icon\.svg|(?:(?:explorer|reference)\/)?assets\/[\w.-]+)$/;
+
+/** Whether a browser takes brotli (RFC 9110, 12.5.3); a quality of 0 refuses it. */
+const takesBrotli = (request: Request): boolean =>
+  /\bbr\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(request.get('Accept-Encoding') ?? '');
+
+async function sendFile(directory: string, request: Request, response: Response): Promise<boolean> {
+  const name = path.posix.normalize(request.path.slice('/dashboard/'.length));
+  const type = types[path.extname(name)];
+  if (type === undefined || !files.test(name)) return false;
+  const plain = path.join(directory, name);
+  const encoded = takesBrotli(request) ? await stat(`${plain}.br`).catch(() => null) : null;
+  const found = encoded ?? (await stat(plain).catch(() => null));
+  if (!found) return false;
+  response.set({
+    'Content-Type': type,
+    'Content-Length': String(found.size),
+    'Cache-Control': name === 'icon.svg' ? 'public, max-age=86400' : 'public, max-age=31536000, immutable',
+    'Content-Security-Policy': "default-src 'none'",
+    'X-Content-Type-Options': 'nosniff',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    Vary: 'Accept-Encoding',
+    ...(encoded && { 'Content-Encoding': 'br' }),
+  });
+  if (request.method === 'HEAD') response.end();
+  // Gone meanwhile, or a browser that has left: the answer is cut off, which its length shows.
+  else await pipeline(createReadStream(encoded ? `${plain}.br` : plain), response).catch(() => {});
+  return true;
+}
+
+/** Names of this machine: a cookie and the origin of the public URL hold for one of them alone. */
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** The address under the public URL's name, when the server was reached by another name of this machine; null otherwise. */
+function addressUnderOwnName(request: Request, public_url: string): string | null {
+  const own = new URL(public_url);
+  const { host } = request.headers;
+  if (host === undefined || host === own.host || !loopback.has(own.hostname)) return null;
+  const name = host.replace(/:\d+$/, '');
+  return loopback.has(name) && host.slice(name.length) === own.host.slice(own.hostname.length)
+    ? `${public_url}${request.originalUrl}`
+    : null;
+}
+
+/** What keeps a page to itself: no other page frames it, its type is not guessed, its address is not passed on. */
+const pageHeaders = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+/** Answers the addresses of one program, whose files are in a directory. */
+function sendPage(program: Program, directory: string, settings: Pick<Settings, 'public_url' | 'preview_url'>) {
+  const manifest = path.join(directory, program.directory, '.vite/manifest.json');
+  let known: { at: number; files: Files } | null = null;
+  /** Read again when it was built anew under a running server. */
+  const built = async (): Promise<Files> => {
+    const { mtimeMs } = await stat(manifest);
+    if (known?.at !== mtimeMs) known = { at: mtimeMs, files: filesOf(JSON.parse(await readFile(manifest, 'utf8'))) };
+    return known.files;
+  };
+  return async (request: Request, response: Response): Promise<void> => {
+    const address = addressUnderOwnName(request, settings.public_url);
+    if (address !== null) return void response.set('Cache-Control', 'no-store').redirect(302, address);
+    const nonce = randomBytes(16).toString('base64');
+    const policy = program.policy(nonce, settings.preview_url).join('; ');
+    response.set({ ...pageHeaders, 'Content-Security-Policy': policy });
+    const found = await built().catch(() => null);
+    if (found) response.type('html').send(page(program, found, nonce));
+    else
+      response
+        .status(503)
+        .type('text')
+        .send('The dashboard has not been built: run "npm run build", then load this page again.\n');
+  };
+}
 
 /**
- * The pages of the service itself and the OpenAPI document of its table. Only the paths named here are answered; all others are
- * left to later handlers. Everything is public: it describes the software, and of the instance only its address.
+ * Answers the paths named here; all others are left to later handlers.
  *
- * @param dashboard directory of the built dashboard
+ * @param directory what `scripts/dashboard.ts` wrote
  */
 export function createSite(
   settings: Pick<Settings, 'public_url' | 'preview_url'>,
   rows: readonly Row[],
-  dashboard = path.join(packageRoot, 'dist/dashboard'),
+  directory = path.join(path.dirname(findPackageJSON(import.meta.url) ?? ''), 'dist/dashboard'),
 ): Router {
   // Made on first use, so that it does not delay the start.
-  let made: Document | null = null;
-  const document = (): Document => {
-    made ??= openapiDocument(rows);
-    return made;
-  };
-  const handlers: Record<string, RequestHandler> = {
-    '/reference': page(() => referencePage(document(), settings.public_url)),
-    '/explorer': page(explorerPage),
-    '/api/v2/openapi.json': (_request, response) =>
-      void response.set({ 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' }).json(document()),
-  };
+  let document: Document | null = null;
   const router = express.Router({ strict: true, caseSensitive: true });
-  for (const [path, handler] of Object.entries(handlers)) {
-    router.get(path, handler);
-    router.all(path, onlyGet);
-  }
-  router.use(createDashboard({ directory: dashboard, settings }));
-  router.all('/site/:name', async (request, response, next) => {
-    const asset = await assetNamed(String(request.params.name));
-    if (!asset) return next();
-    if (request.method !== 'GET' && request.method !== 'HEAD') return onlyGet(request, response, next);
-    response.set({ ...headers, 'Content-Type': asset.type }).send(asset.content);
+  router.get('/api/v2/openapi.json', (_request, response) => {
+    document ??= openapiDocument(rows);
+    response.set({ 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' }).json(document);
   });
+  router.all('/api/v2/openapi.json', onlyGet);
+  router.get(/^\/dashboard\//, async (request, response, next) => {
+    if (!(await sendFile(directory, request, response))) next();
+  });
+  router.all(/^\/dashboard\//, (request, response, next) =>
+    request.method === 'GET' || request.method === 'HEAD' ? next() : onlyGet(request, response, next),
+  );
+  for (const program of programs) {
+    router.get(program.addresses, sendPage(program, directory, settings));
+    router.all(program.addresses, onlyGet);
+  }
   return router;
 }

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/rest/routes.ts';
-import { assetNames } from '../../src/rest/site/assets.ts';
 import { metricsToken, startTestApp, type TestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
 
@@ -41,7 +40,6 @@ const others = [
     '/explorer',
     '/api/v2/openapi.json',
   ].map((path) => [path, 'GET, HEAD'] as const),
-  ...assetNames.map((name) => [`/site/${name}`, 'GET, HEAD'] as const),
   ['/graphql', 'GET, POST'],
   [`${repository}/info/refs`, 'GET, HEAD'],
   [`${repository}/info/refs?service=git-upload-pack`, 'GET, HEAD'],

@@ -1,110 +1,216 @@
-import { createServer, type Server } from 'node:http';
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import express from 'express';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openapiDocument } from '../../src/rest/openapi/openapi.ts';
 import { routes } from '../../src/rest/routes.ts';
-import { assetNames } from '../../src/rest/site/assets.ts';
-import { html, inline } from '../../src/rest/site/html.ts';
 import { createSite } from '../../src/rest/site.ts';
 
-const publicUrl = 'https://content.example';
+let directory: string;
 let server: Server;
-let url: string;
+let port: number;
 
-beforeAll(async () => {
+const script = 'import "./shared-1.js";';
+
+/** @param program directory of a program beside the dashboard */
+async function build(entry: string, at: Date, program = ''): Promise<void> {
+  const output = path.join(directory, program);
+  const manifest = {
+    'main.tsx': { file: `assets/${entry}.js`, css: ['assets/main-1.css'], imports: ['_shared.js'], isEntry: true },
+    '_shared.js': { file: 'assets/shared-1.js', imports: ['main.tsx'] },
+    'page.tsx': { file: 'assets/page-1.js' },
+  };
+  const file = path.join(output, '.vite/manifest.json');
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, JSON.stringify(manifest));
+  await utimes(file, at, at);
+  await mkdir(path.join(output, 'assets'), { recursive: true });
+  await writeFile(path.join(output, `assets/${entry}.js`), script);
+  await writeFile(path.join(output, `assets/${entry}.js.br`), brotliCompressSync(script));
+  await writeFile(path.join(output, 'assets/page-1.js'), 'export {};');
+}
+
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'portico-dashboard-'));
   const app = express();
+  server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ({ port } = server.address() as AddressInfo);
+  const settings = { public_url: `http://localhost:${port}`, preview_url: 'http://*.localhost:4281' };
   app.use((_request, response, next) => {
     response.set('X-Request-Id', 'r1');
     next();
   });
-  app.use(createSite({ public_url: publicUrl, preview_url: 'https://*.preview.example' }, routes));
+  app.use(createSite(settings, routes, directory));
   app.use((_request, response) => void response.status(418).send('next'));
-  server = createServer(app);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
-afterAll(() => new Promise((resolve) => server.close(resolve)));
+afterEach(async () => {
+  await new Promise((resolve) => server.close(resolve));
+  await rm(directory, { recursive: true });
+});
 
-const pages = ['/reference', '/explorer'];
-const textOf = async (path: string) => (await fetch(`${url}${path}`)).text();
+interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
 
-describe('200', () => {
-  test.each(pages)('%s is a page that may load nothing from elsewhere', async (path) => {
-    const response = await fetch(`${url}${path}`);
-    expect(response.status).toBe(200);
-    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
-    expect(response.headers.get('referrer-policy')).toBe('no-referrer');
-    const policy = response.headers.get('content-security-policy') ?? '';
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain("frame-ancestors 'none'");
+const ask = (target: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const own = { Host: `localhost:${port}`, ...headers };
+    const sent = request({ host: '127.0.0.1', port, path: target, method, headers: own }, async (response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk as Buffer);
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) });
+    });
+    sent.on('error', reject).end();
+  });
+
+describe('pages', () => {
+  const pages = [
+    '/',
+    '/setup',
+    '/sign-in?next=%2F',
+    '/join',
+    '/reset',
+    '/account',
+    '/o/acme',
+    '/p/acme/site/content/posts/a/b',
+  ];
+
+  test.each(pages)('%s is the page that loads the dashboard, and nothing from elsewhere', async (target) => {
+    await build('main-1', new Date());
+    const { status, headers, body } = await ask(target);
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(headers['cache-control']).toBe('no-store');
+    const policy = headers['content-security-policy'] as string;
+    expect(policy).toContain("default-src 'none'; script-src 'self'; connect-src 'self'");
+    expect(policy).toContain("; style-src 'self' 'nonce-");
+    expect(policy).toContain('frame-src http://*.localhost:4281');
+    expect(policy).toContain("require-trusted-types-for 'script'");
     expect(policy).not.toContain('unsafe');
-    const text = await response.text();
-    const loaded = [...text.matchAll(/<(?:script|link|img)[^>]*(?:src|href)="([^"]+)"/g)].map((match) => match[1]);
-    expect(loaded.filter((address) => !address?.startsWith('/site/'))).toEqual([]);
-    expect(text).not.toMatch(/<script(?![^>]*src=)|<style|\sstyle=|\son[a-z]+=/);
+    const text = body.toString();
+    expect([...text.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1])).toEqual([
+      '/dashboard/icon.svg',
+      '/dashboard/assets/main-1.css',
+      '/dashboard/assets/shared-1.js',
+      '/dashboard/assets/main-1.js',
+      '/api/v2/openapi.json',
+    ]);
   });
 
-  test.each(pages)('what %s loads is there', async (path) => {
-    const loaded = [...(await textOf(path)).matchAll(/"(\/site\/[^"]+)"/g)].map((match) => match[1]);
-    expect(loaded.length).toBeGreaterThan(0);
-    for (const address of new Set(loaded)) expect((await fetch(`${url}${address}`)).status).toBe(200);
-  });
+  test.each(['explorer', 'reference'])(
+    '/%s is the page of a program beside it, and nothing from elsewhere',
+    async (name) => {
+      await build('main-1', new Date());
+      await build('tool-1', new Date(), name);
+      const { status, headers, body } = await ask(`/${name}`);
+      expect([status, headers['cache-control'], headers['x-frame-options']]).toEqual([200, 'no-store', 'DENY']);
+      const policy = String(headers['content-security-policy']);
+      expect(policy).toContain("default-src 'none'; script-src 'self'; connect-src 'self'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      // What the libraries of these two pages need, and no more.
+      expect(policy.match(/[\w-]+ [^;]*(?:unsafe|data:)[^;]*/g)).toEqual([
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data:",
+        "font-src 'self' data:",
+      ]);
+      const script = /<script[^>]* src="([^"]+)"/.exec(String(body))?.[1] ?? '';
+      expect(script).toBe(`/dashboard/${name}/assets/tool-1.js`);
+      expect((await ask(script)).headers['content-type']).toBe('text/javascript; charset=utf-8');
+      expect(String(body)).toContain(`href="/${name}" aria-current="page"`);
+      expect((await ask('/')).body.toString()).toContain('/dashboard/assets/main-1.js');
+    },
+  );
 
-  test.each(assetNames)('/site/%s has its type', async (name) => {
-    const response = await fetch(`${url}/site/${name}`);
-    const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml' };
-    expect(response.headers.get('content-type')).toBe(types[name.split('.')[1] as keyof typeof types]);
-    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
-  });
-
-  test('/reference has every endpoint of the table, and every anchor it links to', async () => {
-    const text = await textOf('/reference');
-    const ids = [...text.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1] ?? '');
-    expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
-    for (const row of routes) expect(ids).toContain(row.operation.name.split('.').at(-1));
-    for (const [, target] of text.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(target);
-  });
-
-  test('/api/v2/openapi.json is the document, without a credential', async () => {
-    const response = await fetch(`${url}/api/v2/openapi.json`);
-    expect(response.status).toBe(200);
-    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(openapiDocument(routes))));
-  });
-});
-
-describe('304', () => {
-  test('a page that has not changed is not sent again', async () => {
-    const etag = (await fetch(`${url}/reference`)).headers.get('etag') ?? '';
-    expect(
-      (await fetch(`${url}/reference`, { headers: { 'If-None-Match': etag, 'Cache-Control': 'max-age=0' } })).status,
-    ).toBe(304);
-  });
-});
-
-describe('405', () => {
-  test.each([...pages, '/api/v2/openapi.json'])('POST %s', async (path) => {
-    const response = await fetch(`${url}${path}`, { method: 'POST' });
-    expect(response.status).toBe(405);
-    expect(response.headers.get('allow')).toBe('GET, HEAD');
-    expect(await response.json()).toMatchObject({ error: true, code: 'method_not_allowed', request_id: 'r1' });
-  });
-});
-
-describe('left to others', () => {
-  const others = ['/api/v2/organizations', '/graphql', '/git/demo/site.git/info/refs', '/webhooks/ai/workflows/x'];
-  test.each([...others, '/Reference', '/reference/', '/site/none.css', '/site/..%2Fhtml.ts'])('%s', async (path) => {
-    expect((await fetch(`${url}${path}`)).status).toBe(418);
-  });
-});
-
-describe('html', () => {
-  test('escapes values, joins lists, leaves out what is absent', () => {
-    const evil = `<img src=x onerror="alert('1')">&`;
-    expect(html`<p title="${evil}">${[1, html`<b>2</b>`]}${null}${false}</p>`.text).toBe(
-      '<p title="&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;">1<b>2</b></p>',
+  test('each has a nonce of its own', async () => {
+    await build('main-1', new Date());
+    const nonces = await Promise.all(
+      [1, 2].map(async () => /nonce="([^"]+)"/.exec(String((await ask('/')).body))?.[1]),
     );
-    expect(inline('`<a>` is **<b>**').text).toBe('<code>&lt;a&gt;</code> is <strong>&lt;b&gt;</strong>');
+    expect(new Set(nonces).size).toBe(2);
+    expect(nonces[0]).toMatch(/^[A-Za-z0-9+/]{22}==$/);
   });
+
+  test('what is built under a running server is what the next page loads', async () => {
+    await build('main-1', new Date(1_000_000));
+    expect(String((await ask('/')).body)).toContain('main-1.js');
+    await build('main-2', new Date(2_000_000));
+    expect(String((await ask('/')).body)).toContain('main-2.js');
+  });
+
+  test('without a built dashboard 503 says what to do', async () => {
+    const { status, body } = await ask('/');
+    expect([status, String(body)]).toEqual([503, expect.stringContaining('npm run build')]);
+  });
+
+  test('under another name of this machine they lead to the public URL, whose cookie and origin hold', async () => {
+    await build('main-1', new Date());
+    const { status, headers } = await ask('/o/acme?x=1', { Host: `127.0.0.1:${port}` });
+    expect([status, headers.location]).toEqual([302, `http://localhost:${port}/o/acme?x=1`]);
+    expect((await ask('/', { Host: 'content.example' })).status).toBe(200);
+    expect((await ask('/', { Host: '127.0.0.1:1' })).status).toBe(200);
+  });
+
+  test('other methods are refused', async () => {
+    for (const target of ['/o/acme', '/reference', '/explorer', '/dashboard/icon.svg', '/api/v2/openapi.json']) {
+      const { status, headers, body } = await ask(target, {}, 'POST');
+      expect([target, status, headers.allow]).toEqual([target, 405, 'GET, HEAD']);
+      expect(JSON.parse(String(body))).toMatchObject({ error: true, code: 'method_not_allowed', request_id: 'r1' });
+    }
+  });
+
+  test.each([
+    ...['/o', '/p', '/other', '/setup/x', '/Reference', '/reference/', '/site/icon.svg'],
+    ...['/api/v2/organizations', '/graphql', '/git/demo/site.git/info/refs', '/webhooks/ai/workflows/x'],
+  ])('%s is left to others', async (target) => {
+    expect((await ask(target)).status).toBe(418);
+  });
+});
+
+describe('files', () => {
+  test('are kept for ever, in brotli where the browser takes it', async () => {
+    await build('main-1', new Date());
+    const plain = await ask('/dashboard/assets/main-1.js', { 'Accept-Encoding': 'gzip, br;q=0' });
+    expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect([plain.headers['content-encoding'], String(plain.body)]).toEqual([undefined, script]);
+    const packed = await ask('/dashboard/assets/main-1.js', { 'Accept-Encoding': 'gzip, deflate, br' });
+    expect([packed.headers['content-encoding'], packed.headers.vary]).toEqual(['br', 'Accept-Encoding']);
+    expect(String(brotliDecompressSync(packed.body))).toBe(script);
+    const head = await ask('/dashboard/assets/main-1.js', {}, 'HEAD');
+    expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(script.length), 0]);
+    // Where there is no other form.
+    expect(String((await ask('/dashboard/assets/page-1.js', { 'Accept-Encoding': 'br' })).body)).toBe('export {};');
+  });
+
+  test('one that is there and cannot be read ends its answer, and nothing else', async () => {
+    await build('main-1', new Date());
+    await mkdir(path.join(directory, 'assets/odd-1.js'));
+    await expect(ask('/dashboard/assets/odd-1.js')).rejects.toThrow();
+    expect((await ask('/dashboard/assets/main-1.js')).status).toBe(200);
+  });
+
+  test.each([
+    '/dashboard/.vite/manifest.json',
+    '/dashboard/assets/none.js',
+    '/dashboard/assets/..%2f.vite%2fmanifest.json',
+    '/dashboard/../../package.json',
+    '/dashboard/assets/',
+    '/dashboard/explorer/.vite/manifest.json',
+    '/dashboard/other/assets/main-1.js',
+  ])('%s is none', async (target) => {
+    await build('main-1', new Date());
+    expect((await ask(target)).status).toBe(418);
+  });
+});
+
+test('/api/v2/openapi.json is the document, without a credential', async () => {
+  const { status, body } = await ask('/api/v2/openapi.json');
+  expect(status).toBe(200);
+  expect(JSON.parse(String(body))).toEqual(JSON.parse(JSON.stringify(openapiDocument(routes))));
 });

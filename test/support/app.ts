@@ -13,7 +13,8 @@ import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { run } from '../../src/kernel/run.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Repository } from '../../src/ports/git.ts';
-import { createDashboard } from '../../src/rest/site/dashboard.ts';
+import { routes } from '../../src/rest/routes.ts';
+import { createSite } from '../../src/rest/site.ts';
 import { createApp } from '../../src/server/app.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { openCore } from '../../src/server/core.ts';
@@ -94,9 +95,7 @@ export async function startTestApp(environment: Record<string, string> = {}, das
   const { services } = core;
   const application = createApp(core, config);
   const server: Server = createHttpServer(
-    dashboard
-      ? express().use(createDashboard({ directory: dashboard, settings: services.settings }), application)
-      : application,
+    dashboard ? express().use(createSite(services.settings, routes, dashboard), application) : application,
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

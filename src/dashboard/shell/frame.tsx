@@ -123,7 +123,7 @@ export function Frame({ bar, navigation, strip, children }: FrameProps) {
           </ActionIcon>
         )}
         <Link to="/" className={classes.brand}>
-          <img src="/site/icon.svg" alt="" width="22" height="22" />
+          <img src="/dashboard/icon.svg" alt="" width="22" height="22" />
           <span className={classes.brandName}>Portico</span>
         </Link>
         <div className={classes.where}>{bar}</div>

@@ -47,11 +47,6 @@ const codesBelow: Record<string, readonly string[]> = { 431: ['invalid_request']
 
 type Refusal = keyof typeof refusals;
 
-/** Statuses of the shared responses, by their names. */
-export const statusOfResponse: Record<string, number> = Object.fromEntries(
-  Object.entries(refusals).map(([status, [name]]) => [name, Number(status)]),
-);
-
 /** Headers that belong to one refusal. */
 const ownHeaders: Record<string, string> = { 401: 'WWW-Authenticate', 429: 'Retry-After', 503: 'Retry-After' };
 

@@ -8,7 +8,7 @@ export function Outside() {
   return (
     <main className={classes.outside}>
       <a className={classes.brand} href="/">
-        <img src="/site/icon.svg" alt="" width="28" height="28" />
+        <img src="/dashboard/icon.svg" alt="" width="28" height="28" />
         Portico
       </a>
       <Outlet />

@@ -1,10 +1,12 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { User } from '../../src/domain/users/user.entity.ts';
+import { User, UserIdentity } from '../../src/domain/users/user.entity.ts';
 import { permissionNames, presets } from '../../src/kernel/actor.ts';
 import { acme, startTestApp, type TestApp } from '../support/app.ts';
 import { type Browser, goodPassword, makePerson, openBrowser, secretOf, signedIn } from '../support/browser.ts';
+import { overtake } from '../support/overtake.ts';
 
 let app: TestApp;
 let owner: Browser;
@@ -89,6 +91,35 @@ describe('members', () => {
     expect(messageOf(await accept(somebody, { secret: second }))).toBe('ok');
     expect(somebody.cookie).not.toBe(before);
     expect((await somebody.ask('GET', acme)).status).toBe(200);
+  });
+
+  it('who have an account without a password are not taken over by an invitation once it is in use', async () => {
+    const taking = async (email: string) => {
+      const { join_url } = (await invite({ email, role: 'readonly' })).body;
+      return { secret: secretOf(join_url), name: 'Mallory', password: 'a password of mine' };
+    };
+    const withoutPassword = async (email: string, role?: 'readonly') => {
+      const user_id = await makePerson(app, { email, ...(role && { role, organization: 'other' }) });
+      await app.services.orm.em.fork().nativeUpdate(User, { id: user_id }, { password: null });
+      return user_id;
+    };
+    await withoutPassword('in-other@example.org', 'readonly');
+    const user_id = await withoutPassword('elsewhere-known@example.org');
+    const linked_at = new Date();
+    await app.services.orm.em
+      .fork()
+      .insert(UserIdentity, { user_id, issuer: 'https://id.test', subject: 'x', linked_at });
+    for (const email of ['in-other@example.org', 'elsewhere-known@example.org'])
+      expect(messageOf(await accept(openBrowser(app), await taking(email)))).toMatch(
+        /^This account has no password yet/,
+      );
+    // Of two who accept at the same time the second finds the account of the first.
+    const input = await taking('both-at-once@example.org');
+    const { id = 0 } = (await app.services.orm.em.fork().findOne(User, { email: 'both-at-once@example.org' })) ?? {};
+    const { password } = await app.services.orm.em.fork().findOneOrFail(User, { email: 'owner@example.org' });
+    const first = (em: EntityManager) => em.nativeUpdate(User, { id }, { password: password ?? null });
+    const second = await overtake(app, first, () => accept(openBrowser(app), input));
+    expect(messageOf(second)).toBe('password: is not that of your account');
   });
 
   it('who administer the instance and have no password yet are not taken over by an invitation', async () => {
@@ -262,6 +293,26 @@ describe('accounts', () => {
     app.clock.now = null;
     expect((await fresh.ask('GET', acme)).status).toBe(200);
     expect((await old.ask('GET', acme)).status).toBe(401);
+  });
+
+  it('get no new password any more by a link that was made before they joined an organisation or changed it', async () => {
+    const person = await makePerson(app, { email: 'moves-on@example.org', role: 'readonly' });
+    const browser = await signedIn(app, person);
+    const link = async () => secretOf((await reset(owner, person)).body.data.createResetLink.reset_url);
+    const before = await link();
+    const change = 'mutation ($input: ChangePasswordInput!) { changePassword(input: $input) { user { id } } }';
+    const input = { current_password: goodPassword, new_password: 'another good one' };
+    expect(messageOf(await browser.graphql(change, { input }))).toBe('ok');
+    const between = await link();
+    const boss = await makePerson(app, { email: 'boss-of-other@example.org', role: 'owner', organization: 'other' });
+    const elsewhere = await (await signedIn(app, boss)).ask('POST', acme.replace('acme', 'other/members'), {
+      body: { email: 'moves-on@example.org', role: 'readonly' },
+    });
+    expect(messageOf(await accept(browser, { secret: secretOf(elsewhere.body.join_url) }))).toBe('ok');
+    for (const secret of [before, between])
+      expect(messageOf(await set(openBrowser(app), secret, 'one of my own'))).toBe(
+        'This link is no longer valid: ask for a new one',
+      );
   });
 
   it('are reset by an administrator, or by who owns every organisation they are in', async () => {

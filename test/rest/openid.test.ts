@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { type Browser, makePerson, openBrowser, signedIn } from '../support/browser.ts';
+import { type Browser, makePerson, openBrowser, secretOf, signedIn } from '../support/browser.ts';
 import { oidcClient, openIdProvider, type TestProvider } from '../support/openid-provider.ts';
 
 const publicUrl = 'http://portico.test';
@@ -144,6 +144,20 @@ describe('an account at the provider', () => {
     expect((await unlink(person, linked?.id)).body.errors).toMatchObject([{ extensions: { code: 'CONFLICT' } }]);
     app.services.settings.password_sign_in = true;
     expect((await unlink(person, linked?.id)).body.errors).toBeUndefined();
+    expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#unauthenticated');
+  });
+
+  it('is unlinked by a reset of the password: whoever had the account before may have linked it', async () => {
+    provider.account = 'before there';
+    const user_id = await makePerson(app, { email: 'reset@example.org', role: 'readonly' });
+    expect(await travel(await signedIn(app, user_id), '/auth/oidc?link')).toBe('/sign-in');
+    const admin = await signedIn(app, await makePerson(app, { email: 'root@example.org', instance_admin: true }));
+    const made = await admin.graphql(`mutation { createResetLink(input: { user_id: ${user_id} }) { reset_url } }`);
+    const person = openBrowser(app);
+    await person.graphql('mutation ($input: ResetPasswordInput!) { resetPassword(input: $input) { user { id } } }', {
+      input: { secret: secretOf(made.body.data.createResetLink.reset_url), password: 'another good one' },
+    });
+    expect([await whoIs(person), await identities(person)]).toEqual([`user:${user_id}`, []]);
     expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#unauthenticated');
   });
 

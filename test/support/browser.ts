@@ -82,19 +82,23 @@ export async function makePerson({ services }: App, person: Person): Promise<num
 /** A browser in which a person is signed in. */
 export async function signedIn(app: App, user_id: number): Promise<Browser> {
   const browser = openBrowser(app);
-  await startSession(
-    {
-      actor: null,
-      em: app.services.orm.em.fork(),
-      services: app.services,
-      address: '127.0.0.1',
-      browser: { user_agent: 'Test browser', same_origin: true },
-      setSession: (text) => {
-        browser.cookie = `portico=${text}`;
+  const em = app.services.orm.em.fork();
+  const person = await em.findOneOrFail(User, { id: user_id });
+  const start = (fork: typeof em) =>
+    startSession(
+      {
+        actor: null,
+        em: fork,
+        services: app.services,
+        address: '127.0.0.1',
+        browser: { user_agent: 'Test browser', same_origin: true },
+        setSession: (text) => {
+          browser.cookie = `portico=${text}`;
+        },
       },
-    },
-    user_id,
-  );
+      person,
+    );
+  await em.transactional(start);
   return browser;
 }
 

@@ -6,8 +6,9 @@ import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { changeOf, freeObject, timestamp } from '../../kernel/shapes.ts';
 import { defined } from '../../lib/objects.ts';
 import { userChanged } from '../identity/grant-cache.ts';
+import { endResetLink } from './one-time-link.ts';
 import { checkPassword, givenPassword, hashPassword, newPassword } from './passwords.ts';
-import { endSessions, startSession, UserSession } from './sessions.ts';
+import { endSessions, holdAccount, startSession, UserSession } from './sessions.ts';
 import { tryPassword } from './throttle.ts';
 import { type Preferences, User } from './user.entity.ts';
 import { personName, presentUser, user } from './user.ts';
@@ -111,11 +112,13 @@ export const changePassword = publicOperation({
     checkPassword('new_password', new_password, row);
     if (!(await tryPassword(services, row.email, address, current_password, row.password)).ok)
       throw new DomainError('forbidden', 'current_password: is wrong');
-    row.password = await hashPassword(new_password);
+    const password = await hashPassword(new_password);
     await em.transactional(async (fork) => {
-      await fork.flush();
+      await holdAccount(fork, row);
+      await fork.nativeUpdate(User, { id }, { password });
       await endSessions(fork, id);
-      await startSession({ ...context, em: fork }, id);
+      await endResetLink(fork, id);
+      await startSession({ ...context, em: fork }, { id, password });
     });
     services.grants.evict(`user:${id}`);
     return { user: presentUser(row) };

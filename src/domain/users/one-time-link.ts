@@ -49,6 +49,14 @@ export async function makeLink(
   return { url: `${settings.public_url}/${kind}#${secret}`, expires_at };
 }
 
+/**
+ * Ends the link by which an account could be given a password. Whoever had it made may have had the right no longer than until its person joined
+ * another organisation.
+ */
+export async function endResetLink(em: EntityManager, user_id: number): Promise<void> {
+  await em.nativeDelete(OneTimeLink, { kind: 'reset', user_id });
+}
+
 const gone: Record<LinkKind, string> = {
   setup: 'This set-up link is no longer valid: the newest one is in the log and in first-run.json',
   join: 'This invitation is no longer valid: ask for a new one',

@@ -45,7 +45,7 @@ export const signInWithProvider = publicOperation({
       );
     // It comes from the provider's page; that this browser was sent there by us is proved by the state it kept.
     const browser = { user_agent: context.browser?.user_agent ?? null, same_origin: true };
-    await em.transactional((fork) => startSession({ ...context, em: fork, browser }, row.id));
+    await em.transactional((fork) => startSession({ ...context, em: fork, browser }, row));
     return { user: presentUser(row) };
   },
 });

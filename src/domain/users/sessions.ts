@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { defineEntity, type EntityManager, type InferEntity, p } from '@mikro-orm/postgresql';
+import { defineEntity, type EntityManager, type InferEntity, LockMode, p } from '@mikro-orm/postgresql';
 import type { Actor } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
 import type { BrowserRequest } from '../../kernel/operation.ts';
 import type { Ports } from '../../kernel/services.ts';
 import { userChanged } from '../identity/grant-cache.ts';
 import { hashToken } from '../identity/token-text.ts';
+import { User } from './user.entity.ts';
 
 /** A browser in which a person is signed in. */
 export const UserSession = defineEntity({
@@ -63,15 +64,29 @@ export function requireSameOrigin(browser: BrowserRequest | undefined): void {
     );
 }
 
-/** Signs the browser in, with a new session: never one that was there before (session fixation), which ends. */
-export async function startSession(context: StartContext, user_id: number): Promise<void> {
+/** An account with the password, as stored, that it had when its person proved who they are, or that they have just set. */
+type Proved = Pick<User, 'id' | 'password'>;
+
+/**
+ * Holds an account until the transaction of `em` ends, so that a sign-in is over before a new password or a disablement ends all sessions, or finds it.
+ * @throws DomainError `unauthenticated` when the account was disabled, or given another password, since its person proved who they are
+ */
+export async function holdAccount(em: EntityManager, { id, password }: Proved): Promise<void> {
+  const where = { id, password: password ?? null, disabled_at: null };
+  const held = await em.findOne(User, where, { disableIdentityMap: true, lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (!held) throw new DomainError('unauthenticated', 'The account has changed meanwhile: sign in again');
+}
+
+/** Signs the browser in, in the transaction of `em`, with a new session: never one that was there before (session fixation), which ends. */
+export async function startSession(context: StartContext, person: Proved): Promise<void> {
   requireSameOrigin(context.browser);
+  await holdAccount(context.em, person);
   const before = context.actor?.user;
   if (before?.session) await endSessions(context.em, before.id, { id: before.session.id });
   const now = context.services.clock.now();
   const text = secretText();
   await context.em.insert(UserSession, {
-    user_id,
+    user_id: person.id,
     hash: hashToken(text),
     created_at: now,
     last_used: now,

@@ -151,7 +151,7 @@ export const setup = publicOperation.with(noted)({
     });
     await orTaken('organization_name', `${machine_name} is taken; choose another name`, () => em.flush());
     await em.insert(Member, ownerOf(made.id, row.id, now));
-    await startSession(context, row.id);
+    await startSession(context, row);
     return { user: presentUser(row), organization: machine_name };
   },
 });

@@ -28,10 +28,10 @@ export const signIn = publicOperation({
     const row = await em.findOne(User, { email, disabled_at: null });
     const { ok, isWeak } = await tryPassword(services, email, context.address, password, row?.password);
     if (!row || !ok) throw new DomainError('unauthenticated', 'E-mail or password is wrong');
-    if (isWeak) row.password = await hashPassword(password);
+    const stronger = isWeak ? await hashPassword(password) : null;
     await em.transactional(async (fork) => {
-      await fork.flush();
-      await startSession({ ...context, em: fork }, row.id);
+      await startSession({ ...context, em: fork }, row);
+      if (stronger !== null) await fork.nativeUpdate(User, { id: row.id }, { password: stronger });
     });
     return { user: presentUser(row) };
   },
@@ -74,7 +74,7 @@ export const confirmPassword = publicOperation({
     const row = await em.findOneOrFail(User, { id: person.id });
     const { ok } = await tryPassword(services, row.email, address, password, row.password);
     if (!ok) throw new DomainError('forbidden', 'Password is wrong');
-    await em.transactional((fork) => startSession({ ...context, em: fork }, person.id));
+    await em.transactional((fork) => startSession({ ...context, em: fork }, row));
     services.grants.evict(`user:${person.id}`);
     return { proved_until: new Date(services.clock.now().getTime() + 10 * 60_000).toISOString() };
   },

@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { publicOperation } from '../../kernel/operation.ts';
@@ -6,11 +7,11 @@ import { timestamp } from '../../kernel/shapes.ts';
 import { orTaken } from '../../kernel/sql.ts';
 import { userChanged } from '../identity/grant-cache.ts';
 import { Member } from '../organizations/member.entity.ts';
-import { makeLink, redeemLink } from './one-time-link.ts';
+import { endResetLink, makeLink, redeemLink } from './one-time-link.ts';
 import { checkPassword, givenPassword, hashPassword, newPassword } from './passwords.ts';
 import { endSessions, requireSameOrigin, startSession } from './sessions.ts';
 import { tryPassword } from './throttle.ts';
-import { User } from './user.entity.ts';
+import { User, UserIdentity } from './user.entity.ts';
 import { email, findUser, personName, presentUser, signedIn, user } from './user.ts';
 
 export const listUsers = publicOperation({
@@ -110,7 +111,7 @@ export const resetPassword = publicOperation({
   auditsAttempts: true,
   irreversible: true,
   notInSteps: true,
-  summary: 'Set a new password with the secret of a link, end all sessions, and sign in',
+  summary: 'Set a new password with the secret of a link, end all sessions and ties to accounts elsewhere, and sign in',
   input: z.object({ secret, password: newPassword }),
   output: signedIn,
   audit: (_input, output) => ({ type: 'user', id: output ? String(output.user.id) : null }),
@@ -118,16 +119,28 @@ export const resetPassword = publicOperation({
     const { em, services } = context;
     requireSameOrigin(context.browser);
     const { user_id } = await redeemLink(em, services, 'reset', secret);
-    const row = await findUser(em, user_id ?? 0);
+    const row = await findUser(em, user_id ?? 0, { lock: true });
     if (row.disabled_at) throw new DomainError('forbidden', 'This account is disabled: ask an administrator');
     checkPassword('password', password, row);
     row.password = await hashPassword(password);
     await em.flush();
     await endSessions(em, row.id);
-    await startSession(context, row.id);
+    // Whoever had the account before may have linked one of their own.
+    await em.nativeDelete(UserIdentity, { user_id: row.id });
+    await startSession(context, row);
     return { user: presentUser(row) };
   },
 });
+
+/** Whether an account that has no password is in use all the same, or will be: a link that is not its person's own is no proof of who has it. */
+async function isTaken(em: EntityManager, { id, instance_admin }: User): Promise<boolean> {
+  if (instance_admin) return true;
+  const uses = [
+    await em.count(UserIdentity, { user_id: id }),
+    await em.count(Member, { user_id: id, joined_at: { $ne: null } }),
+  ];
+  return uses.some((count) => count > 0);
+}
 
 export const acceptInvitation = publicOperation({
   name: 'identity.acceptInvitation',
@@ -150,7 +163,7 @@ export const acceptInvitation = publicOperation({
     requireSameOrigin(context.browser);
     const now = services.clock.now();
     const { member_id, user_id } = await redeemLink(em, services, 'join', secret);
-    const row = await findUser(em, user_id ?? 0);
+    const row = await findUser(em, user_id ?? 0, { lock: true });
     if (row.disabled_at) throw new DomainError('forbidden', 'This account is disabled: ask an administrator');
     const isSignedIn = actor?.user?.session != null;
     if (isSignedIn && actor?.user?.id !== row.id)
@@ -160,8 +173,8 @@ export const acceptInvitation = publicOperation({
       if (!(await tryPassword(services, row.email, address, password, row.password)).ok)
         throw new DomainError('forbidden', 'password: is not that of your account');
     } else if (row.password == null && !isSignedIn) {
-      // An invitation is in the hands of its sender, and members of one organisation are not to make administrators of the instance.
-      if (row.instance_admin)
+      // An invitation is in the hands of its sender, who is not to get what others have given to the account.
+      if (await isTaken(em, row))
         throw new DomainError(
           'forbidden',
           'This account has no password yet: set one with the link an administrator made for it, then open the invitation again',
@@ -175,8 +188,9 @@ export const acceptInvitation = publicOperation({
     }
     await em.flush();
     await em.nativeUpdate(Member, { id: member_id ?? 0, joined_at: null }, { joined_at: now });
+    await endResetLink(em, row.id);
     await userChanged(em, row.id);
-    await startSession(context, row.id);
+    await startSession(context, row);
     return { user: presentUser(row) };
   },
 });

@@ -1,4 +1,6 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { UserSession } from '../../../src/domain/users/sessions.ts';
 import { beginAttempt, SignInThrottle } from '../../../src/domain/users/throttle.ts';
 import { User } from '../../../src/domain/users/user.entity.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
@@ -254,6 +256,30 @@ describe('an account', () => {
     expect([await whoIs(here), await whoIs(there)]).toEqual([`user:${person}`, null]);
     expect(errorsOf(await signIn(openBrowser(app), goodPassword, 'change@example.org'))).toHaveLength(1);
     expect(errorsOf(await signIn(openBrowser(app), 'another good one', 'change@example.org'))).toEqual([]);
+  });
+
+  it('is not begun, and no password changed, by a password that is replaced meanwhile', async () => {
+    const account = 'overtaken@example.org';
+    const person = await makePerson(app, { email: account });
+    const browser = await signedIn(app, person);
+    const change = 'mutation ($input: ChangePasswordInput!) { changePassword(input: $input) { user { id } } }';
+    const confirm = 'mutation ($input: ConfirmPasswordInput!) { confirmPassword(input: $input) { proved_until } }';
+    const attempts = [
+      () => signIn(openBrowser(app), goodPassword, account),
+      () => browser.graphql(change, { input: { current_password: goodPassword, new_password: 'another good one' } }),
+      () => browser.graphql(confirm, { input: { password: goodPassword } }),
+    ];
+    const { password } = await app.services.orm.em.fork().findOneOrFail(User, { id: person });
+    for (const attempt of attempts) {
+      const reset = (em: EntityManager) => em.nativeUpdate(User, { id: person }, { password: 'replaced' });
+      expect(errorsOf(await overtake(app, reset, attempt))).toEqual([
+        'unauthenticated: The account has changed meanwhile: sign in again',
+      ]);
+      const em = app.services.orm.em.fork();
+      expect((await em.findOneOrFail(User, { id: person })).password).toBe('replaced');
+      expect(await em.count(UserSession, { user_id: person })).toBe(1);
+      await em.nativeUpdate(User, { id: person }, { password: password ?? null });
+    }
   });
 
   it('keeps both of two preferences that are chosen at the same time', async () => {

@@ -18,6 +18,7 @@ import { directBranch } from '../repository/branch-rules.ts';
 import { refInput, snapshotOf } from '../repository/refs.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
+import { below } from '../schema/site-layout.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { viewOf } from '../view.ts';
 import { media, mediaKind } from './media.schema.ts';
@@ -103,8 +104,16 @@ async function itemsBelow(snapshot: Snapshot, site: SiteIndex, root: string, rec
 export function isMedia(site: SiteIndex, { path, mode }: Pick<TreeFile, 'path' | 'mode'>): boolean {
   if (mode !== '100644' && mode !== '100755') return false;
   if (path.split('/').some((segment) => segment.startsWith('.'))) return false;
+  // Beside entries lie components and settings too.
+  if (mediaRootOf(site, path)?.public_path === null && mediaTypeOf(path) === null) return false;
   return !site.discovery.schemas.some((schema) => schema.matches(path));
 }
+
+/** The media roots but for those inside another one, whose files are listed with it. */
+const outerRoots = ({ discovery: { mediaRoots } }: SiteIndex): string[] =>
+  mediaRoots
+    .map((root) => root.path)
+    .filter((root) => !mediaRoots.some(({ path: outer }) => outer !== root && below(outer, root) !== null));
 
 const orders: Record<string, (a: Item, b: Item) => number> = {
   path: (a, b) => (a.path < b.path ? -1 : 1),
@@ -138,7 +147,7 @@ export const listMedia = studioOperation({
       checkStoredPath('path', directory);
       throw new DomainError('not_found', `path: ${directory} is not a directory of media`);
     }
-    const roots = directory === null ? site.discovery.mediaRoots.map((root) => root.path) : [directory];
+    const roots = directory === null ? outerRoots(site) : [directory];
     const wanted = q === undefined ? null : foldText(q);
     const all = (await Promise.all(roots.map((root) => itemsBelow(snapshot, site, root, recursive === true)))).flat();
     const chosen = await filterYielding(

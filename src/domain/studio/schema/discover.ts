@@ -25,16 +25,27 @@ import type {
   Discovery,
   DiscoveryOptions,
   EntrySample,
+  MediaRoot,
   SiteFiles,
 } from './collection-schema.ts';
-import { codeExtensions, findConfig, readCodeConfig } from './config/config-file.ts';
+import { codeExtensions, findConfig, readCodeConfig, readDataConfig } from './config/config-file.ts';
 import { studioConfigReader } from './config/studio-config.ts';
 import { inferFields, schemaOfGroup } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
 import { membership, noPaths, placing, union } from './path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from './reader.ts';
 import type { SchemaField, SchemaSourceKind, Warning } from './schema.schema.ts';
-import { findSite, joinPath, mediaRootsOf } from './site-layout.ts';
+import {
+  below,
+  findSite,
+  hasFilesBeside,
+  joinPath,
+  mediaRootsOf,
+  type SiteLayout,
+  trimmedPath,
+} from './site-layout.ts';
+import { resolvePath } from './static/module-graph.ts';
+import { isNode, MAX_SOURCE, nodesOf, parseModule } from './static/syntax.ts';
 import { at, entriesOf, textAt } from './static/values.ts';
 
 /**
@@ -88,6 +99,19 @@ const vitepressReader: SchemaReader = {
   },
 };
 
+/** MkDocs serves every file beside the pages of its directory. */
+const mkdocsReader: SchemaReader = {
+  name: 'mkdocs',
+  async read(reading) {
+    const path = findConfig(reading, ['mkdocs'], ['yml', 'yaml']);
+    if (path === undefined) return [];
+    const config = await readDataConfig(path, { ...reading, warnings: [] });
+    const docs = resolvePath(reading.layout.root, textAt(config ?? undefined, 'docs_dir') ?? 'docs');
+    if (docs) reading.layout.mediaRoots ??= [{ path: docs, public_path: '/' }];
+    return [];
+  },
+};
+
 const eleventyNames = [
   '.eleventy.js',
   '.eleventy.cjs',
@@ -97,14 +121,52 @@ const eleventyNames = [
   'eleventy.config.ts',
 ];
 
+/** Directories that Eleventy copies to the site as they are: texts and objects of texts given to `addPassthroughCopy`. */
+async function passthroughCopies(
+  path: string,
+  { site, layout, paths, dependencies }: SiteReading,
+): Promise<MediaRoot[]> {
+  dependencies.add(path);
+  const text = await site.read(path);
+  if (text === null || text.length > MAX_SOURCE) return [];
+  const calls = [...nodesOf(await parseModule(path, text).catch(() => null))].filter(
+    ({ type, callee }) =>
+      type === 'CallExpression' &&
+      isNode(callee) &&
+      isNode(callee.property) &&
+      callee.property.name === 'addPassthroughCopy',
+  );
+  const roots = calls.flatMap(({ arguments: given }): MediaRoot[] => {
+    const [first] = Array.isArray(given) ? given : [];
+    // Where a text is copied to depends on the input directory.
+    if (isNode(first) && first.type === 'StringLiteral') return [{ path: String(first.value), public_path: null }];
+    const members = isNode(first) && Array.isArray(first.properties) ? first.properties : [];
+    return members.flatMap(({ key, value }) =>
+      isNode(value) && value.type === 'StringLiteral'
+        ? [{ path: String(key?.value ?? key?.name), public_path: `/${trimmedPath(String(value.value))}` }]
+        : [],
+    );
+  });
+  const found = new Map<string, MediaRoot>();
+  for (const root of roots) {
+    const directory = resolvePath(layout.root, trimmedPath(root.path));
+    if (!directory || !paths.some((file) => below(directory, file) !== null)) continue;
+    if (root.public_path !== null || !found.has(directory)) found.set(directory, { ...root, path: directory });
+  }
+  return [...found.values()];
+}
+
 const eleventyReader: SchemaReader = {
   name: 'eleventy',
   async read(reading) {
     const path = eleventyNames
       .map((name) => joinPath(reading.layout.root, name))
       .find((name) => reading.present.has(name));
-    // The configuration is a function; nothing the schemas need is in it.
-    return path === undefined ? [] : describePages(reading, 'eleventy', path, eleventyPage);
+    if (path === undefined) return [];
+    const copies = await passthroughCopies(path, reading);
+    if (copies.length > 0) reading.layout.mediaRoots ??= copies;
+    // The configuration is a function; nothing more the schemas need is in it.
+    return describePages(reading, 'eleventy', path, eleventyPage);
   },
 };
 
@@ -124,6 +186,7 @@ const readers: readonly SchemaReader[] = [
   docusaurusReader,
   vitepressReader,
   eleventyReader,
+  mkdocsReader,
 ];
 
 /** What these say may be otherwise with any other file. */
@@ -185,9 +248,19 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
     warnings: [...warnings, ...schemas.flatMap((schema) => schema.warnings)],
     dependencies: [...reading.dependencies].sort(),
     contentRoot: layout.root,
-    mediaRoots: reading.layout.mediaRoots ?? (await mediaRootsOf(paths, reading.layout)),
+    mediaRoots: withFilesBeside(reading.layout.mediaRoots ?? (await mediaRootsOf(paths, layout)), schemas, layout),
     locales: reading.layout.locales,
   };
+}
+
+/** Adds the directories of collections whose entries may have files beside them; where these are published follows from each entry. */
+function withFilesBeside(roots: MediaRoot[], schemas: readonly CollectionSchema[], layout: SiteLayout): MediaRoot[] {
+  const found = [...roots];
+  const directories = schemas.filter((schema) => hasFilesBeside(schema, layout)).map(({ path }) => path);
+  for (const path of directories.sort())
+    if (!found.some((root) => root.path === path || below(root.path, path) !== null))
+      found.push({ path, public_path: null });
+  return found;
 }
 
 function addDraft(drafts: Map<string, Draft>, draft: Draft, warnings: Warning[]): void {

@@ -145,7 +145,7 @@ export function schemaOfGroup(group: Group, layout: SiteLayout, declared: readon
   const rejected = declared.map((draft) => draft.rejects).filter((set) => set !== noPaths);
   const paths = without(
     { kind: 'folder', base, extensions, ...(shallow && { depth: 1 }) },
-    { kind: 'excluded', root: layout.root, given: layout.given },
+    { kind: 'excluded', root: layout.root, given: layout.given, framework: layout.framework },
     ...rejected,
   );
   const names = indexNames(layout.framework);

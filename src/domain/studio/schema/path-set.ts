@@ -23,7 +23,7 @@ export type PathSet =
   /** Files whose name begins with a date, as Jekyll's posts do. */
   | { kind: 'dated' }
   /** What is no content wherever collections are. */
-  | { kind: 'excluded'; root: string; given: boolean }
+  | { kind: 'excluded'; root: string; given: boolean; framework: string | null }
   | { kind: 'union'; of: readonly PathSet[] }
   | { kind: 'intersection'; of: readonly PathSet[] }
   | { kind: 'difference'; of: PathSet; without: readonly PathSet[] };

@@ -1,6 +1,6 @@
 import { filterYielding, forEachYielding } from '../../../lib/concurrency.ts';
 import type { LocaleRules } from '../slug.ts';
-import type { MediaRoot } from './collection-schema.ts';
+import type { CollectionSchema, MediaRoot } from './collection-schema.ts';
 import type { SchemaField, SchemaSourceKind } from './schema.schema.ts';
 
 /** Extensions of Markdown entries, the preferred one first (studio slug rules). */
@@ -131,17 +131,34 @@ export function indexNames(framework: string | null): string[] {
 
 const buildOutputs = ['dist', 'build', '_site', 'out', 'public'];
 const excludedAtRoot = new Set([...buildOutputs, 'vendor', 'archetypes', 'scaffolds']);
+/** Directories of programs and their tests, of sites whose content has a directory of its own. */
+const besideContent = new Set(['test', 'tests', 'fixtures', 'scripts', 'e2e', 'example', 'examples']);
+const withContentDirectory = new Set(['astro', 'hugo', 'hexo', 'docusaurus', 'mkdocs', 'nuxt', 'gatsby', 'sveltekit']);
+/** Where designs lie that bring examples of content with them. */
+const withThemes = new Set(['hugo', 'hexo']);
+const ofTests = new Set(['__tests__', '__fixtures__', '__mocks__']);
+const packages = new Set(['packages', 'libs', 'crates']);
+
+/** Whether what lies below these directories is what the site is built and tested with. */
+function isTooling([top = '', ...more]: readonly string[], framework: string | null): boolean {
+  if (framework === null) return false;
+  if (withThemes.has(framework) && top === 'themes') return true;
+  if (!withContentDirectory.has(framework)) return false;
+  return besideContent.has(top) || (packages.has(top) && more.some((name) => besideContent.has(name)));
+}
+
 const projectFile = /^(readme|changelog|licen[cs]e)([._-].*)?$/i;
 
-/** Whether a file is no content wherever collections are: packages, hidden directories, build outputs, the project's own papers. */
-export function isExcluded(path: string, layout: Pick<SiteLayout, 'root' | 'given'>): boolean {
-  if (path.split('/').some((part) => part === 'node_modules' || part.startsWith('.'))) return true;
+/** Whether a file is no content wherever collections are: packages, tests, hidden directories, build outputs, the project's own papers. */
+export function isExcluded(path: string, layout: Pick<SiteLayout, 'root' | 'given' | 'framework'>): boolean {
+  if (path.split('/').some((part) => part === 'node_modules' || part.startsWith('.') || ofTests.has(part))) return true;
   const roots = layout.given ? [layout.root] : [...new Set(['', layout.root])];
   for (const root of roots) {
     const rest = below(root, path);
     if (rest === null) continue;
     const slash = rest.indexOf('/');
     if (slash !== -1 && excludedAtRoot.has(rest.slice(0, slash))) return true;
+    if (slash !== -1 && isTooling(rest.split('/').slice(0, -1), layout.framework)) return true;
     // Of a root that was only found, the README may well be a page: the readme of the repository is the one at its top.
     if (slash === -1 && projectFile.test(rest) && (root === '' || layout.given)) return true;
   }
@@ -159,6 +176,10 @@ const staticDirectories: [string, string | null][] = [
   ['src/images', null],
 ];
 
+/** Frameworks that write the site to `public`. */
+const publishingToPublic = new Set(['hugo', 'hexo', 'gatsby']);
+const withStatic = new Set(['hugo', 'docusaurus', 'sveltekit', 'gatsby']);
+
 /** Directories of media files: those of the usual names that exist, else the framework's usual one. */
 export async function mediaRootsOf(paths: readonly string[], layout: SiteLayout): Promise<MediaRoot[]> {
   const present = new Set<string>();
@@ -170,15 +191,30 @@ export async function mediaRootsOf(paths: readonly string[], layout: SiteLayout)
     if (first !== -1) present.add(path.slice(from, first));
     if (second !== -1) present.add(path.slice(from, second));
   });
-  const roots = staticDirectories.filter(([directory]) => present.has(directory));
-  const usual: [string, string | null] = ['hugo', 'docusaurus', 'sveltekit', 'gatsby'].includes(layout.framework ?? '')
-    ? ['static', '/']
-    : ['public', '/'];
+  const framework = layout.framework ?? '';
+  const isBuilt = (directory: string) => directory === 'public' && publishingToPublic.has(framework);
+  const roots = staticDirectories.filter(([directory]) => present.has(directory) && !isBuilt(directory));
+  const usual: [string, string | null] = withStatic.has(framework) ? ['static', '/'] : ['public', '/'];
   return (roots.length > 0 ? roots : [usual]).map(([directory, public_path]) => ({
     path: joinPath(layout.root, directory),
     public_path,
   }));
 }
+
+/** Frameworks whose pages may have files beside them. */
+const withFilesBeside = new Set(['astro', 'hugo', 'docusaurus', 'vitepress', 'mkdocs']);
+
+/** Whether entries of a collection may have files beside them, in its own directory or a deeper one. */
+export const hasFilesBeside = (
+  { path, source: { kind }, extensions }: Pick<CollectionSchema, 'path' | 'source' | 'extensions'>,
+  { framework, root }: SiteLayout,
+): boolean =>
+  path !== '' &&
+  path !== root &&
+  kind !== 'studio_config' &&
+  markdownExtensions.some((one) => extensions.includes(one)) &&
+  (kind === 'keystatic' ||
+    (withFilesBeside.has(framework ?? '') && (kind !== 'inference' || /(^|\/)(content|docs)(\/|$)/.test(path))));
 
 /** Files whose appearance or change can change what discovery finds, for the caller's cache key. */
 export function configurationFiles<T extends { path: string }>(files: readonly T[]): Promise<T[]> {

@@ -303,3 +303,67 @@ describe('aliases', () => {
     expect(found.dependencies).toEqual(['src/content.config.ts', 'src/kinds.ts', 'src/lib/title.ts', 'tsconfig.json']);
   });
 });
+
+describe('directories beside the content', () => {
+  it('are no collections when they hold tests, scripts and themes', async () => {
+    const found = await discover({
+      'hugo.toml': '',
+      'content/posts/a.md': '',
+      'content/tests/b.md': '',
+      'themes/plain/README.md': '',
+      'tests/fixtures/c.md': '',
+      'scripts/notes.md': '',
+      'lib/__fixtures__/d.md': '',
+    });
+    expect(found.schemas.map((one) => one.path)).toEqual(['content/posts', 'content/tests']);
+    const plain = await discover({ 'tests/a.md': '', 'themes/b.md': '' });
+    expect(plain.schemas.map((one) => one.path)).toEqual(['tests', 'themes']);
+  });
+
+  it.each([
+    ['hugo.toml', '', 'public/a.png', [['static', '/']]],
+    [
+      'hugo.toml',
+      '',
+      'content/posts/a/index.md',
+      [
+        ['static', '/'],
+        ['content/posts', null],
+      ],
+    ],
+    ['gatsby-config.js', '', 'public/a.png', [['static', '/']]],
+    [
+      '_config.yml',
+      '',
+      'source/_posts/a.md',
+      [
+        ['source', '/'],
+        ['source/_posts', null],
+      ],
+    ],
+    ['mkdocs.yml', 'docs_dir: text', 'text/img/a.png', [['text', '/']]],
+    ['mkdocs.yml', '', 'docs/a.md', [['docs', '/']]],
+    ['astro.config.mjs', '', 'public/a.png', [['public', '/']]],
+    [
+      'astro.config.mjs',
+      '',
+      'src/content/posts/a.md',
+      [
+        ['public', '/'],
+        ['src/content/posts', null],
+      ],
+    ],
+    [
+      '.eleventy.js',
+      'module.exports = (c) => { c.addPassthroughCopy("img"); c.addPassthroughCopy({ "img": "/x", "none": "y" }); c.addPassthroughCopy(a + b) }',
+      'img/a.png',
+      [['img', '/x']],
+    ],
+  ])(
+    'are media where the framework takes them from or beside entries, never what it writes: %s, %s, %s',
+    async (config, text, file, roots) => {
+      const found = await discover({ [config]: text, [file]: '' });
+      expect(found.mediaRoots.map((one) => [one.path, one.public_path])).toEqual(roots);
+    },
+  );
+});

@@ -206,7 +206,7 @@ describe('directories become collections', () => {
       fc.asyncProperty(fc.uniqueArray(path, { maxLength: 25 }), async (paths) => {
         const found = await names(paths);
         for (const [file, collection] of Object.entries(found)) {
-          const excluded = isExcluded(file, { root: '', given: false });
+          const excluded = isExcluded(file, { root: '', given: false, framework: null });
           expect([file, collection]).toEqual([
             file,
             excluded ? '' : expect.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$/),

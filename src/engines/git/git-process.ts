@@ -16,6 +16,8 @@ export interface Log {
 export interface RunOptions extends SpawnOptions {
   /** Bytes for stdin. */
   input?: string | Buffer;
+  /** Most bytes of stdout; with more the process is ended. Default 256 MiB. */
+  mostOutput?: number;
 }
 
 export interface GitOutput extends GitExit {
@@ -48,6 +50,8 @@ const standingCpu = 3600;
 const waiting = 1_000;
 /** How long one waits for others, milliseconds. */
 const patience = 30_000;
+/** Output of one command that is collected, bytes. */
+const mostCollected = 256 * 1024 * 1024;
 /** Processes of all kinds at once. */
 const mostChildren = 256;
 
@@ -140,11 +144,19 @@ export class GitProcesses {
   }
 
   /** Like `run`, for what takes minutes and must not stand in the way of short commands; the caller bounds it. */
-  async runNow(args: readonly string[], { input = '', ...options }: RunOptions = {}): Promise<GitOutput> {
+  async runNow(
+    args: readonly string[],
+    { input = '', mostOutput = mostCollected, ...options }: RunOptions = {},
+  ): Promise<GitOutput> {
     const child = this.spawn(args, { timeout: wallTime.read, ...options });
     child.streams.stdin.end(input);
     const chunks: Buffer[] = [];
-    for await (const chunk of child.streams.stdout) chunks.push(chunk);
+    let left = mostOutput;
+    for await (const chunk of child.streams.stdout) {
+      left -= chunk.length;
+      if (left < 0) child.kill(new DomainError('too_large', `git answered with more than ${mostOutput} bytes`));
+      else chunks.push(chunk);
+    }
     const exit = await child.exited;
     if (exit.ended !== null) throw exit.ended;
     if (exit.over !== null) throw exit.over;

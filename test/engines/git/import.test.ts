@@ -317,6 +317,21 @@ describe('import over http', () => {
     });
   });
 
+  it('reads no more branches than memory is meant for', async () => {
+    const line = (at: number) => `0049${'1'.repeat(40)} refs/heads/b${String(at).padStart(15, '0')}\n`;
+    const endless = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-advertisement' });
+      const all = Array.from({ length: 350_000 }, (_, at) => line(at)).join('');
+      response.end(`001e# service=git-upload-pack\n0000${all}0000`);
+    });
+    await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void endless.close());
+    const { store } = testStore({ allowHttp: true, resolveUpstream });
+    const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}/x.git`;
+    const importing = store.importFrom('site', { url, kind: 'https' });
+    await expect(importing).rejects.toMatchObject({ code: 'too_large' });
+  });
+
   it('stops when it is told to, and says when nobody answers', async () => {
     const stop = new AbortController();
     const silent = createServer(() => stop.abort(new Error('stopped')));

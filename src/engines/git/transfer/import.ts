@@ -14,7 +14,11 @@ import { formatOf, isOid, type ObjectFormat } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
 import { type Reach, type UpstreamOptions, withReach } from './reach.ts';
+import { mostRefs } from './upstream.ts';
 import { failureOf, isDamage, isStorageFull, upstreamError } from './upstream-failure.ts';
+
+/** Of git's progress, characters. What the source says without a line end may be of any length, and would be gone through anew with each piece. */
+const longestLine = 200;
 
 /**
  * Reads the progress `git fetch --progress` writes to stderr: lines such as `Receiving objects:  45% (9/20), 1.2 MiB | …`, rewritten in
@@ -36,7 +40,7 @@ class ProgressReader {
 
   read(text: string): void {
     const lines = (this.#rest + text).split(/[\r\n]/);
-    this.#rest = lines.pop() ?? '';
+    this.#rest = (lines.pop() ?? '').slice(0, longestLine);
     for (const line of lines) this.#line(line);
   }
 
@@ -126,7 +130,7 @@ function spawnOptions({ source: { signal }, upstream: { fetchCpu: cpu } }: Impor
 
 /** The source's default branch and hash, from `ls-remote --symref`: lines `ref: <target> TAB HEAD` and `<oid> TAB <ref>`. */
 async function askRemote(job: Import, way: Reach): Promise<Remote> {
-  const options = { ...spawnOptions(job, way), timeout: wallTime.read };
+  const options = { ...spawnOptions(job, way), timeout: wallTime.read, mostOutput: mostRefs };
   const { code, stdout, stderr } = await job.processes.run(
     ['ls-remote', '--symref', '--end-of-options', way.url],
     options,

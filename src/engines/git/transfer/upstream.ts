@@ -23,6 +23,9 @@ export interface UpstreamContext {
 /** Of an upstream's own words, characters. */
 const longestMessage = 1_000;
 
+/** Of all branches and tags of an upstream with their ids, bytes: some 150,000 of them. */
+export const mostRefs = 16 * 1024 * 1024;
+
 /** Where fetched branches stand; clients never see them. */
 export const tracking = 'refs/remotes/upstream';
 
@@ -122,7 +125,14 @@ async function spoken(
     try {
       const { fetchCpu: cpu } = options;
       const place = { ...(gitDir !== undefined && { gitDir }), ...(cpu !== undefined && { cpu }) };
-      return await processes.runNow(args(way), { ...place, config, env: way.env, timeout, signal });
+      return await processes.runNow(args(way), {
+        ...place,
+        config,
+        env: way.env,
+        timeout,
+        signal,
+        mostOutput: mostRefs,
+      });
     } catch (error) {
       const isLate = error instanceof DomainError && error.code === 'git_timeout';
       // The upstream has no part in how much work its objects are.

@@ -238,8 +238,9 @@ const site = createRoute({
   getParentRoute: () => project,
   path: '/site',
   // With the form of a new environment.
-  validateSearch: z.object({ new: z.catch(z.optional(z.boolean()), undefined) }),
-  loader: ({ params }) => prefetch(siteQuery(params)),
+  validateSearch: z.object({ new: z.catch(z.optional(z.boolean()), undefined), after: text }),
+  loaderDeps: ({ search: { after } }) => ({ after }),
+  loader: ({ params, deps: { after } }) => prefetch(siteQuery(params, after)),
   component: part(() => import('./pages/site/site-page.tsx'), 'SitePage', 'environment'),
 });
 const deployment = createRoute({
@@ -253,7 +254,9 @@ const environment = createRoute({
   getParentRoute: () => project,
   path: '/site/environments/$environment',
   params: { parse: (params) => (/^\d{1,9}$/.test(params.environment) ? params : false) },
-  loader: ({ params }) => prefetch(environmentQuery(params, Number(params.environment))),
+  validateSearch: z.object({ after: text }),
+  loaderDeps: ({ search: { after } }) => ({ after }),
+  loader: ({ params, deps: { after } }) => prefetch(environmentQuery(params, Number(params.environment), after)),
   component: part(() => import('./pages/site/environment/environment-page.tsx'), 'EnvironmentPage', 'environment'),
 });
 const workflows = createRoute({

@@ -68,6 +68,14 @@ describe('what is live', () => {
     await page.getByText(/^Deployment \d+ is live in Rolled\.$/).waitFor();
     await rowOf(page, 'Red').getByText('live now').waitFor();
     expect(await rowOf(page, 'Green').getByText('live now').count()).toBe(0);
+    await page.getByRole('button', { name: 'Undo' }).press('Enter');
+    await page.getByText('What was live before is live again.').waitFor();
+    await rowOf(page, 'Green').getByText('live now').waitFor();
+    await rowOf(page, 'Red')
+      .getByRole('button', { name: /^Make live/ })
+      .press('Enter');
+    await dialog.getByRole('button', { name: 'Make this version live' }).press('Enter');
+    await rowOf(page, 'Red').getByText('live now').waitFor();
 
     await rowOf(page, 'Green').getByRole('link').press('Enter');
     await page.getByRole('heading', { name: /^Deployment \d+$/ }).waitFor();
@@ -107,6 +115,21 @@ describe('what is live', () => {
     await page.reload();
     await rowOf(page, 'New').getByText('live now').waitFor();
     expect(await button.count()).toBe(0);
+  });
+
+  test('more deployments than a page holds are on further pages', async () => {
+    const made = await make('Busy');
+    for (let left = 21; left > 0; left -= 1)
+      await dashboard.app.ask('POST', `${studio}/deployments`, { body: { environment_id: made.id } });
+    const page = await dashboard.open(pageOf(made));
+    const links = page.getByRole('table', { name: 'Deployments' }).getByRole('link');
+    await page.getByText('21 in all').waitFor();
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await expect.poll(() => links.count()).toBe(1);
+    await page.reload();
+    await page.getByRole('button', { name: 'First page' }).click();
+    await expect.poll(() => links.count()).toBe(20);
+    await dashboard.app.ask('DELETE', `${environments}/${made.id}?force=true`);
   });
 
   test('the site is taken down, and comes back with a version that is made live', async () => {

@@ -220,7 +220,8 @@ describe('audit log', () => {
     await page.waitForURL('**action=identity.createToken*');
     const actions = page.getByRole('table', { name: 'Audit log' }).getByRole('row').filter({ hasText: 'projects.' });
     await expect.poll(() => actions.count()).toBe(0);
-    await page.getByRole('row').filter({ hasText: 'identity.createToken' }).first().waitFor();
+    const [made] = await page.getByRole('row').filter({ hasText: 'identity.createToken' }).allInnerTexts();
+    expect(made).toMatch(/^\d{1,2} [A-Z][a-z]{2,3} 20\d\d, \d\d:\d\d/);
     await page.getByLabel('By').fill('user:999999');
     await page.getByRole('button', { name: 'Filter' }).click();
     await page.getByText('Nothing was recorded that fits the filter.').waitFor();

@@ -24,7 +24,11 @@ export interface Formats {
   duration: (milliseconds: number) => string;
 }
 
-export function formatsFor(locale: string, zone: string | undefined): Formats {
+/** English dates name the month, after the day: what stands where is plain everywhere. */
+const locales: Record<string, string> = { en: 'en-GB' };
+
+export function formatsFor(language: string, zone: string | undefined): Formats {
+  const locale = locales[language] ?? language;
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const timeZone = zone ?? own;
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });

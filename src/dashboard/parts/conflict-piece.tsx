@@ -82,7 +82,6 @@ export function ConflictPiece({ piece, sides, has, choice, onChoose }: ConflictP
                 autosize
                 minRows={1}
                 maxRows={16}
-                dir="auto"
                 value={choice.text}
                 onChange={(event) => onChoose({ text: event.currentTarget.value })}
                 error={!isSettled(piece, choice) && t('conflict_not_json')}

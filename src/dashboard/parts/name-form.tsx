@@ -37,7 +37,6 @@ export function NameForm({ before, onSave, isRunning, fault, hint, autoComplete 
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
         error={fault?.fields.get('/name')}
-        dir="auto"
       />
     </CommandForm>
   );

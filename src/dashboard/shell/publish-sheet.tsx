@@ -156,7 +156,6 @@ function Sheet({ branch, studio, onDone }: { branch: Branch; studio: Studio; onD
           value={title}
           onChange={(event) => setTitle(event.currentTarget.value)}
           error={fault?.fields.get('/title')}
-          dir="auto"
         />
       )}
       {review && (

@@ -28,6 +28,7 @@ export default {
   make_live_until_deploy: 'Sie bleibt, bis etwas anderes bereitgestellt oder online gestellt wird.',
   make_live_overtaken: 'Bereitstellung {{number}} läuft gerade und tritt an ihre Stelle, wenn sie gelingt.',
   made_live: 'Bereitstellung {{number}} ist in {{environment}} online.',
+  made_live_undone: 'Was vorher live war, ist wieder online.',
   latest: 'Zuletzt',
   deployment: 'Bereitstellung {{number}}',
   deployments: 'Bereitstellungen',

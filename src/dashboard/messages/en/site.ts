@@ -27,6 +27,7 @@ export default {
   make_live_until_deploy: 'It stays until something else is deployed or made live.',
   make_live_overtaken: 'Deployment {{number}} is under way, and takes its place when it succeeds.',
   made_live: 'Deployment {{number}} is live in {{environment}}.',
+  made_live_undone: 'What was live before is live again.',
   latest: 'Latest',
   deployment: 'Deployment {{number}}',
   deployments: 'Deployments',

@@ -154,7 +154,6 @@ export function SetDialog({
           description={field.list ? t('list_hint') : undefined}
           value={text}
           disabled={isEmpty}
-          dir="auto"
           onChange={(event) => setText(event.currentTarget.value)}
           autoComplete="off"
         />

@@ -146,7 +146,6 @@ export function SavedViews({ place: { organization, project }, collection, look,
             maxLength={80}
             onChange={(event) => setName(event.currentTarget.value)}
             error={saving.fault?.fields.get('/name') ?? saving.fault?.fields.get('/query')}
-            dir="auto"
           />
           {can('manage_studio') && (
             <Checkbox

@@ -46,7 +46,6 @@ export function NewDraft({ isOpen, onClose }: { isOpen: boolean; onClose: () => 
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
             error={ofField}
-            dir="auto"
             required
             withAsterisk={false}
             data-autofocus

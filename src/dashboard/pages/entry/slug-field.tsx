@@ -37,7 +37,6 @@ export function SlugField({ editor, place, title }: { editor: Editor; place: For
       withAsterisk
       aria-required
       spellCheck={false}
-      dir="auto"
       mb="md"
     />
   );

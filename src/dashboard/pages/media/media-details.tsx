@@ -64,7 +64,6 @@ function Rename({ item, place, onChanged, onClose }: MediaDetailsProps) {
             description={t('name_hint')}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
-            dir="auto"
           />
           <Button
             type="submit"

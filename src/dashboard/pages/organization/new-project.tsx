@@ -38,7 +38,6 @@ export function NewProject({ organization, onClose }: { organization: string; on
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           error={fault?.fields.get('/name')}
-          dir="auto"
           data-autofocus
         />
         <TextInput

@@ -53,7 +53,6 @@ export function NewToken({ organization, projects, onClose, onMade }: NewTokenPr
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           error={fault?.fields.get('/name')}
-          dir="auto"
           data-autofocus
         />
         <Select

@@ -8,7 +8,7 @@ import {
   MakeLive as MakeLiveDocument,
   type ShownEnvironmentFragment,
 } from '../../documents.ts';
-import { useCommand } from '../../lib/command.ts';
+import { send, useCommand } from '../../lib/command.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
@@ -27,7 +27,7 @@ interface MakeLiveProps {
 }
 
 export function MakeLive({ deployment, environment, isCompact = false }: MakeLiveProps) {
-  const { t } = useTranslation('site');
+  const { t } = useTranslation(['site', 'common']);
   const { organization, project } = usePlace();
   const can = useCan(organization, project);
   const [isOpen, setOpen] = useState(false);
@@ -39,11 +39,27 @@ export function MakeLive({ deployment, environment, isCompact = false }: MakeLiv
     reset();
     setOpen(false);
   };
+  const undo = async (toast: string, before: number) => {
+    notifications.hide(toast);
+    const input = { environment: environment.id, published_deployment_id: before };
+    const { fault } = await send(MakeLiveDocument, { organization, project, input });
+    notifications.show(
+      fault ? { message: fault.message, color: 'red', autoClose: false } : { message: t('made_live_undone') },
+    );
+  };
   const makeLive = async () => {
     const input = { environment: environment.id, published_deployment_id: id };
     const outcome = await run({ organization, project, input });
     if (outcome.fault) return;
-    notifications.show({ message: t('made_live', { number, environment: environment.name }) });
+    const toast = notifications.show({
+      autoClose: 15_000,
+      title: t('made_live', { number, environment: environment.name }),
+      message: published && (
+        <Button size="compact-sm" variant="default" onClick={() => void undo(toast, published.id)}>
+          {t('common:undo')}
+        </Button>
+      ),
+    });
     close();
   };
   const isOvertaken = latest !== null && latest.status !== 'completed' && latest.run_number > number;

@@ -53,16 +53,16 @@ export function SitePage() {
   const place = usePlace();
   const { organization, project } = place;
   const can = useCan(organization, project);
-  const { data, fault, refresh } = usePageQuery(siteQuery(place));
+  const { new: isAdding = false, after } = useSearch({ from: '/inside/p/$organization/$project/site' });
+  const { data, fault, refresh } = usePageQuery(siteQuery(place, after));
   const frame = usePageQuery(projectQuery(place)).data?.project?.studio;
   const navigate = useNavigate();
-  const { new: isAdding = false } = useSearch({ from: '/inside/p/$organization/$project/site' });
   const setAdding = (isOpen: boolean) =>
     navigate({ to: '.', search: (before) => ({ ...before, new: isOpen || undefined }), replace: true });
   useLive(['deployment'], refresh);
   const studio = data?.project?.studio;
   const environments = studio?.environments?.nodes;
-  const deployments = studio?.deployments?.nodes ?? [];
+  const deployments = studio?.deployments;
   const add = can('manage_studio') && (
     <Button
       variant={environments?.length === 0 ? 'filled' : 'default'}
@@ -92,12 +92,12 @@ export function SitePage() {
           ))}
         </ul>
       )}
-      {deployments.length > 0 && (
+      {deployments && deployments.total_count > 0 && (
         <>
           <Title order={2} mt="xl" mb="sm">
             {t('deployments')}
           </Title>
-          <DeploymentList deployments={deployments} environments={environments ?? []} />
+          <DeploymentList deployments={deployments} after={after} environments={environments ?? []} />
         </>
       )}
       {isAdding && can('manage_studio') && frame?.repository && (

@@ -16,10 +16,13 @@ interface At {
   project: string;
 }
 
-/** What is live, and what was deployed lately. */
-export const siteQuery = ({ organization, project }: At): PageQuery<SiteQuery, SiteQueryVariables> => ({
+/** What is live, and what was deployed lately. @param after cursor of a page of the deployments */
+export const siteQuery = (
+  { organization, project }: At,
+  after: string | undefined,
+): PageQuery<SiteQuery, SiteQueryVariables> => ({
   query: Site,
-  variables: { organization, project },
+  variables: { organization, project, after: after ?? null },
 });
 
 export const deploymentQuery = (
@@ -33,9 +36,10 @@ export const deploymentQuery = (
 export const environmentQuery = (
   { organization, project }: At,
   environment: number,
+  after: string | undefined,
 ): PageQuery<EnvironmentPageQuery, EnvironmentPageQueryVariables> => ({
   query: EnvironmentPage,
-  variables: { organization, project, environment },
+  variables: { organization, project, environment, after: after ?? null },
 });
 
 type Environment = NonNullable<NonNullable<EnvironmentPageQuery['project']>['studio']['environment']>;

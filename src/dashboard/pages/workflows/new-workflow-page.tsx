@@ -51,7 +51,6 @@ export function NewWorkflowPage() {
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           error={fault?.fields.get('/name')}
-          dir="auto"
           data-autofocus
         />
         <TextInput
@@ -60,7 +59,6 @@ export function NewWorkflowPage() {
           value={description}
           onChange={(event) => setDescription(event.currentTarget.value)}
           error={fault?.fields.get('/description')}
-          dir="auto"
         />
         <DefinitionEditor
           label={t('definition')}

@@ -1,6 +1,6 @@
 /** An environment: what is live in it, how it is built and shown, and what was deployed to it. */
 import { Alert, Anchor, Group, Text, Title } from '@mantine/core';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useLive } from '../../../lib/live.ts';
 import { usePageQuery } from '../../../lib/page-query.ts';
@@ -25,13 +25,14 @@ export function EnvironmentPage() {
   const { organization, project } = usePlace();
   const id = Number(useParams({ from: '/inside/p/$organization/$project/site/environments/$environment' }).environment);
   const can = useCan(organization, project);
-  const { data, fault, refresh } = usePageQuery(environmentQuery({ organization, project }, id));
+  const { after } = useSearch({ from: '/inside/p/$organization/$project/site/environments/$environment' });
+  const { data, fault, refresh } = usePageQuery(environmentQuery({ organization, project }, id, after));
   useLive(['deployment'], refresh);
   const environment = data?.project?.studio.environment;
   const deploy = useDeploy(environment ?? undefined);
   if (!environment) return fault ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Waiting rows={12} />;
   const shared = { organization, project, environment, onChanged: refresh };
-  const deployments = environment.deployments?.nodes ?? [];
+  const { deployments } = environment;
   return (
     <>
       <Anchor
@@ -66,8 +67,8 @@ export function EnvironmentPage() {
       <Title order={2} mb="sm">
         {t('site:deployments')}
       </Title>
-      {deployments.length > 0 ? (
-        <DeploymentList deployments={deployments} environments={environment} />
+      {deployments && deployments.total_count > 0 ? (
+        <DeploymentList deployments={deployments} after={after} environments={environment} />
       ) : (
         <Text c="dimmed">{t('no_deployments')}</Text>
       )}

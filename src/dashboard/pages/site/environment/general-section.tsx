@@ -37,7 +37,6 @@ function GeneralForm({ environment, onChanged }: EnvironmentSectionProps) {
         value={values.name}
         onChange={(event) => change({ name: event.currentTarget.value })}
         error={fault?.fields.get('/name')}
-        dir="auto"
       />
       <BranchSelect
         value={values.branch}

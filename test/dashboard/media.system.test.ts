@@ -45,6 +45,23 @@ test('script in a file name is shown as text', async () => {
   await expectGoodPage(page);
 });
 
+test('a file says where it is used, and what stands for it there', async () => {
+  const text = '![A hill\\] at dusk](/images/seen.png) and ![](../../public/images/seen.png)\n';
+  await commitTo(dashboard.app, 'main', {
+    'public/images/seen.png': png,
+    'content/posts/seen.md': post({ title: 'Seen', cover: '/images/seen.png', cover_alt: 'The cover' }, text),
+    'content/posts/unseen.md': post({ title: 'Unseen' }, '`seen.png` is a name.\n'),
+  });
+  const page = await dashboard.open(`${media}?path=public%2Fimages`);
+  await page.getByRole('button', { name: /seen\.png/ }).click();
+  const uses = page.getByRole('region', { name: 'Used in' });
+  await uses.getByText('The cover').waitFor();
+  await uses.getByText('A hill] at dusk').waitFor();
+  await uses.getByText('No alternative text').waitFor();
+  expect(await uses.getByRole('link').allInnerTexts()).toEqual(['Seen']);
+  await expectGoodPage(page);
+});
+
 test('a file gets another name, and the entries that use it follow', async () => {
   const page = await dashboard.open(`${media}?path=public%2Fimages`);
   await page.getByRole('button', { name: /hero\.png/ }).click();

@@ -11,6 +11,8 @@ export default {
   path: 'Pfad im Repository',
   address: 'Adresse auf der Website',
   preview: 'Vorschau von {{name}}',
+  used_in: 'Verwendet in',
+  no_alternative: 'Kein Alternativtext: Wer das Bild nicht sieht, erfährt nichts davon.',
   download: 'Herunterladen',
   replace: 'Ersetzen',
   rename: 'Umbenennen',

@@ -11,6 +11,8 @@ export default {
   path: 'Path in the repository',
   address: 'Address on the site',
   preview: 'Preview of {{name}}',
+  used_in: 'Used in',
+  no_alternative: 'No alternative text: people who do not see the image miss it.',
   download: 'Download',
   replace: 'Replace',
   rename: 'Rename',

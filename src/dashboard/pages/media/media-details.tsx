@@ -18,6 +18,7 @@ import { Copyable } from '../../parts/copyable.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import classes from './media-details.module.css';
+import { MediaUses } from './media-uses.tsx';
 import { referrersOf, renameMedia } from './rename-media.ts';
 
 interface MediaDetailsProps {
@@ -216,6 +217,7 @@ export function MediaDetails(props: MediaDetailsProps) {
             </Button>
           )}
         </Group>
+        <MediaUses item={item} place={place} />
         {can('edit_studio') && can('delete_studio') && <Rename key={item.path} {...props} />}
       </Stack>
       {isDeletion && <Deletion {...props} onClose={() => setDeletion(false)} onDone={onClose} />}

@@ -1,3 +1,4 @@
+import { pipeline, Readable, Transform } from 'node:stream';
 import {
   DecryptCommand,
   DescribeKeyCommand,
@@ -19,6 +20,22 @@ export interface AwsKmsOptions {
 }
 
 const seconds = 1_000;
+
+/** Largest answer of the service, bytes: a data key and what is said of it take a few hundred. */
+const largest = 64 * 1024;
+
+/** An answer that ends with an error when it goes beyond what one can need. */
+function bounded(answer: Readable): Readable {
+  let size = 0;
+  const bound = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      size += chunk.length;
+      if (size > largest) done(new KeyError('unavailable', `AWS KMS: the answer is larger than ${largest} bytes`));
+      else done(null, chunk);
+    },
+  });
+  return pipeline(answer, bound, () => {});
+}
 
 /** What the service's refusals mean; everything else is a matter of the network, of throttling or of rights, and may pass. */
 const faults: Record<string, KeyFault> = {
@@ -70,6 +87,15 @@ export function openAwsKms({ key, url, patience = 10 * seconds }: AwsKmsOptions)
       socketTimeout: patience,
     },
   });
+  client.middlewareStack.add(
+    (next) => async (call) => {
+      const result = await next(call);
+      const answer = result.response as { body?: unknown };
+      if (answer.body instanceof Readable) answer.body = bounded(answer.body);
+      return result;
+    },
+    { name: 'boundAnswers', step: 'deserialize', priority: 'low' },
+  );
 
   async function infoOf(id: string): Promise<KekInfo & { isUsable: boolean }> {
     const { KeyMetadata } = await withKeyErrors(client.send(new DescribeKeyCommand({ KeyId: id })));

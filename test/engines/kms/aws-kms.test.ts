@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openAwsKms } from '../../../src/engines/kms/aws-kms.ts';
 import { startAwsKms } from './aws-server.ts';
@@ -67,6 +68,26 @@ describe('AWS KMS', () => {
       silent.close();
     });
     expect(await fault(kms.unwrap(key, 'context'))).toBe('unavailable');
+  });
+
+  it('is unavailable when it answers without end, of which little is read', async () => {
+    const ended = Promise.withResolvers<boolean>();
+    const endless = createServer((request, response) => {
+      request.resume();
+      const pieces = Array.from({ length: 256 }, () => Buffer.alloc(256 * 1024, ' '));
+      Readable.from(pieces).pipe(response.writeHead(200, { 'Content-Type': 'application/x-amz-json-1.1' }));
+      response.once('close', () => ended.resolve(response.writableFinished));
+    });
+    await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve));
+    const { port } = endless.address() as AddressInfo;
+    const kms = openAwsKms({ key: 'alias/portico', url: `http://127.0.0.1:${port}` });
+    onTestFinished(() => {
+      kms.close();
+      endless.closeAllConnections();
+      endless.close();
+    });
+    expect(await fault(kms.unwrap(key, 'context'))).toBe('unavailable');
+    expect(await ended.promise).toBe(false);
   });
 
   it('a disabled key makes it unhealthy', async () => {

@@ -29,8 +29,8 @@ export interface Source<T> {
   looksRarely?: true;
 }
 
-/** Looks of others for one of a source that looks rarely. */
-const rarely = 30;
+/** Looks of others for one of a source that looks rarely: rights are checked again every half minute. */
+const rarely = 15;
 
 /**
  * The events of a source for one subscription: those behind the client's position, then each as it happens, until the source, the client or the

@@ -89,9 +89,9 @@ export function createOpenIdRoutes(services: AllServices): Router {
         browser: browserOf(settings, request.headers),
         facts: {},
       };
-      const url = new URL(request.originalUrl, settings.public_url).href;
-      if (isLink) await run(linkIdentity, call, { url, ...checks });
-      else await run(signInWithProvider, call, { url, ...checks });
+      const answer = { url: new URL(request.originalUrl, settings.public_url).href, ...checks };
+      if (isLink) await run(linkIdentity, call, { answer });
+      else await run(signInWithProvider, call, { answer });
       if (call.facts.session !== undefined) response.append('Set-Cookie', sessionCookie(settings, call.facts.session));
       goTo(response, settings);
     }),

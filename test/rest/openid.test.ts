@@ -161,7 +161,12 @@ describe('an account at the provider', () => {
     expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#unauthenticated');
   });
 
-  it('leaves neither code nor verifier in the log', () => {
+  it('leaves neither code nor verifier in the log, and a row of each attempt in the audit log without them', async () => {
+    const rows = await app.services.orm.em
+      .fork()
+      .execute(`select outcome, changes from audit where action = 'identity.signInWithProvider'`);
+    expect(new Set(rows.map(({ outcome }) => outcome))).toEqual(new Set(['ok', 'denied']));
+    expect(new Set(rows.map(({ changes }) => JSON.stringify(changes)))).toEqual(new Set(['{"answer":null}']));
     expect(app.log.join('\n')).not.toMatch(/code=(?!x)[\w-]{10}|verifier=[\w-]{10}/);
   });
 });

@@ -9,13 +9,15 @@ import { startSession } from './sessions.ts';
 import { User, UserIdentity } from './user.entity.ts';
 import { findUser, presentUser, signedIn } from './user.ts';
 
-/** What the browser came back with, and what it kept since it was sent away. */
-const returned = z.object({ url: z.string(), state: z.string(), nonce: z.string(), verifier: z.string() });
+/** What the browser came back with, and what it kept since it was sent away: secrets, which as parts of one field stay out of the audit log. */
+const returned = z.object({
+  answer: z.object({ url: z.string(), state: z.string(), nonce: z.string(), verifier: z.string() }),
+});
 
 /** The identity the provider confirms. @throws DomainError `not_found` where the settings name no provider */
 function confirmed(
   { services: { openid } }: { services: Pick<Ports, 'openid'> },
-  { url, ...checks }: z.output<typeof returned>,
+  { answer: { url, ...checks } }: z.output<typeof returned>,
 ): Promise<OpenIdIdentity> {
   if (!openid) throw new DomainError('not_found', 'This server has no OpenID provider');
   return openid.finish(url, checks);

@@ -153,6 +153,16 @@ export const freeObject = z
   .meta({ type: 'object', additionalProperties: {} });
 free.add(freeObject, { free: true });
 
+/** What `JSON.stringify` writes for NUL and for half of a surrogate pair, none of which PostgreSQL keeps; a backslash itself it writes as two. */
+const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
+
+/** The same, kept by the database. */
+export const storedObject = freeObject.refine((value) => !unstorable.test(JSON.stringify(value)), {
+  error: 'must contain neither NUL nor half of a surrogate pair',
+  when: ({ issues }) => issues.length === 0,
+});
+free.add(storedObject, { free: true });
+
 /** A value that is the caller's own data, whatever names its objects have. */
 export const freeValue = z.unknown();
 free.add(freeValue, { free: true });

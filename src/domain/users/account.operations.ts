@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
 import { publicOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
-import { changeOf, freeObject, timestamp } from '../../kernel/shapes.ts';
+import { changeOf, storedObject, timestamp } from '../../kernel/shapes.ts';
 import { defined } from '../../lib/objects.ts';
 import { userChanged } from '../identity/grant-cache.ts';
 import { endResetLink } from './one-time-link.ts';
@@ -37,7 +37,7 @@ export const preferences = z
       )
       .nullish(),
     theme: z.enum(['light', 'dark', 'system']).meta({ id: 'Theme' }).nullish(),
-    editor: freeObject.nullish().describe('Of the entry editor: its own keys'),
+    editor: storedObject.nullish().describe('Of the entry editor: its own keys'),
   })
   .meta({ id: 'Preferences' });
 

@@ -282,6 +282,23 @@ describe('an account', () => {
     }
   });
 
+  it.each([
+    ['NUL', 'a\u0000'],
+    ['half of a surrogate pair', '\ud800'],
+  ])('refuses preferences with %s, which the database does not keep, but not their escapes', async (_what, text) => {
+    const browser = await signedIn(app, id);
+    const choose = (editor: object) =>
+      browser.graphql('mutation ($input: UpdatePreferencesInput!) { updatePreferences(input: $input) { editor } }', {
+        input: { editor },
+      });
+    for (const editor of [{ a: [text] }, { [text]: 1 }, { a: `\\${text}` }])
+      expect(errorsOf(await choose(editor))).toEqual([
+        'invalid_request: editor: must contain neither NUL nor half of a surrogate pair',
+      ]);
+    const escaped = { a: JSON.stringify(text) };
+    expect((await choose(escaped)).body.data.updatePreferences).toEqual({ editor: escaped });
+  });
+
   it('keeps both of two preferences that are chosen at the same time', async () => {
     const person = await makePerson(app, { email: 'both@example.org' });
     const browser = await signedIn(app, person);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { findPage, pageInput, pageOf } from '../../../kernel/paging.ts';
-import { freeObject, oneLine, timestamp } from '../../../kernel/shapes.ts';
+import { freeObject, oneLine, storedObject, timestamp } from '../../../kernel/shapes.ts';
 import { projectOperation } from '../../projects/operation.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { SavedView } from './saved-view.entity.ts';
@@ -64,7 +64,7 @@ export const saveView = projectOperation({
   input: z.object({
     name: oneLine(80),
     collection,
-    query: freeObject.describe(
+    query: storedObject.describe(
       'Search, filters, order and columns, as the client that shows it reads them; up to 4 KiB',
     ),
     shared: z.boolean().default(false).describe('Everybody in the project sees it'),

@@ -45,9 +45,23 @@ describe('configurations that want to be run', () => {
   });
 
   it('changes after the definition make a constant unknown', async () => {
-    const before = "const kinds = ['a']; kinds.push('b'); const o = { k: z.string() }; o.k = z.number();";
+    const before =
+      "const kinds = ['a']; kinds.push('b'); const o = { k: z.string() }; if (kinds.length) o.k = z.number();";
     const { field } = await foldSchema('z.object({ kind: z.enum(kinds), ...o })', before);
     expect(field('kind')?.type).toBe('any');
+    expect(field('k')?.type).toBe('any');
+  });
+
+  it('keys that statements give an object after its definition are its own, and leave the others known', async () => {
+    const before =
+      "const o = { k: z.string(), l: z.string() }; o.k = z.number(); o['m'] = z.boolean(); for (const l of []) o.l = l;";
+    const { field } = await foldSchema('z.object({ ...o })', before);
+    expect(['k', 'l', 'm'].map((name) => field(name)?.type)).toEqual(['number', 'any', 'boolean']);
+  });
+
+  it('objects that are changed as a whole are unknown', async () => {
+    const before = "const o = { k: z.string() }; o.k = z.number(); Object.assign(o, load()); const q = 'k'; o[q] = 1;";
+    const { field } = await foldSchema('z.object({ ...o })', before);
     expect(field('k')).toBeUndefined();
   });
 

@@ -57,6 +57,8 @@ interface PageTemplate {
   index: boolean;
   collections: ReadonlySet<string>;
   parameters: ReadonlyMap<string, ParameterSource>;
+  /** It gives the entry itself on to the page, so that each is a page of its own, whatever field its address is made of. */
+  passesEntry: boolean;
   /** Its code leaves drafts out. */
   hidesDrafts: boolean;
 }
@@ -95,9 +97,11 @@ function scriptOf(text: string): string | null {
   return /^\s*---[ \t]*\r?\n([\s\S]*?)\r?\n---/.exec(text)?.[1] ?? null;
 }
 
-function inspect(program: unknown): Pick<PageTemplate, 'collections' | 'parameters' | 'hidesDrafts'> {
+function inspect(program: unknown): Pick<PageTemplate, 'collections' | 'parameters' | 'passesEntry' | 'hidesDrafts'> {
   const collections = new Set<string>();
   const parameters = new Map<string, ParameterSource>();
+  /** Names that parameters take fields of, and names that are given on to the page. */
+  const [sources, passed] = [new Set<string>(), new Set<string>()];
   let hidesDrafts = false;
   for (const node of nodesOf(staticPaths(program) ?? program)) {
     if (node.type === 'CallExpression') {
@@ -108,11 +112,25 @@ function inspect(program: unknown): Pick<PageTemplate, 'collections' | 'paramete
     } else if (node.type === 'ObjectProperty' && keyOf(node) === 'params' && isNode(node.value)) {
       for (const member of Array.isArray(node.value.properties) ? node.value.properties : []) {
         const key = isNode(member) && member.type === 'ObjectProperty' ? keyOf(member) : null;
-        if (key !== null) parameters.set(key, sourceOf((member as AnyNode).value));
+        if (key === null) continue;
+        const { value } = member as AnyNode;
+        parameters.set(key, sourceOf(value));
+        sources.add(entryOf(value));
       }
+    } else if (node.type === 'ObjectProperty' && keyOf(node) === 'props' && isNode(node.value)) {
+      const members = Array.isArray(node.value.properties) ? node.value.properties : [];
+      const values = [node.value, ...members.map((member) => (isNode(member) ? member.value : null))];
+      for (const value of values) if (isNode(value) && value.type === 'Identifier') passed.add(String(value.name));
     } else if (node.type === 'Identifier' && node.name === 'draft') hidesDrafts = true;
   }
-  return { collections, parameters, hidesDrafts };
+  return { collections, parameters, passesEntry: [...sources].some((name) => passed.has(name)), hidesDrafts };
+}
+
+/** `post` of `post.data.topic`; `''` for what is no field of anything. */
+function entryOf(value: unknown): string {
+  let current = value;
+  while (isNode(current) && /MemberExpression$/.test(current.type)) current = current.object;
+  return isNode(current) && current.type === 'Identifier' && current !== value ? String(current.name) : '';
 }
 
 const keyOf = (node: AnyNode): string | null =>
@@ -160,6 +178,8 @@ function routeOf(template: PageTemplate): CollectionRoute | null {
   const kinds = all.map(({ name }) => template.parameters.get(name)?.kind);
   if (kinds.includes('id') && kinds.every((kind) => kind === 'id' || kind === 'field'))
     return { template, confidence: 0.9, split: null };
+  if (kinds.length > 0 && kinds.every((kind) => kind === 'field') && template.passesEntry)
+    return { template, confidence: 0.7, split: null };
   const [first, second] = all;
   const known = kinds.every((kind) => kind !== undefined);
   if (all.length === 2 && first && second?.rest && known && !first.rest)

@@ -3,17 +3,7 @@ import { codeExtensions, findConfig, readCodeConfig, readDataConfig } from '../.
 import { compileGlob } from '../../schema/glob.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
 import { resolvePath } from '../../schema/static/module-graph.ts';
-import {
-  at,
-  entriesOf,
-  isFalse,
-  isTrue,
-  itemsOf,
-  textAt,
-  textOf,
-  textsOf,
-  type Value,
-} from '../../schema/static/values.ts';
+import { at, entriesOf, isFalse, isTrue, itemsOf, textOf, textsOf, type Value } from '../../schema/static/values.ts';
 import { routeOfFile } from '../routing/file-routes.ts';
 import { basePath, directoryOf, nameOf, urlPath, withoutExtension } from '../routing/paths.ts';
 import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
@@ -66,8 +56,8 @@ type ContentKind = 'docs' | 'blog' | 'pages';
 interface Instance {
   kind: ContentKind;
   id: string;
-  /** Directory, relative to the site. */
-  path: string;
+  /** Directory, from the repository's root. */
+  directory: string;
   /** Without slashes at its ends. */
   route: string;
   options: Value | undefined;
@@ -81,20 +71,23 @@ const usual: Record<ContentKind, { path: string; route: string }> = {
 const kinds = ['docs', 'blog', 'pages'] as const;
 const clean = (path: string) => path.replace(/^(\.?\/)+|(?<!\/)\/+$/g, '');
 
-function instance(kind: ContentKind, options: Value | undefined, settings: Settings): Instance {
+/** The instance with these options; null, with a warning, when where it lies or what it is called cannot be told. */
+function instance(kind: ContentKind, options: Value | undefined, settings: Settings, root: string): Instance | null {
+  let isKnown = true;
   const text = (name: string) => {
     const value = at(options, name);
     const found = textOf(value);
-    if (value !== undefined && found === undefined && value.kind !== 'scalar') settings.warn(`${kind}.${name}`, value);
-    return found;
+    if (value === undefined || found !== undefined || value.kind === 'scalar') return found;
+    settings.warn(`${kind}.${name}`, value);
+    isKnown = false;
+    return undefined;
   };
-  return {
-    kind,
-    id: text('id') ?? 'default',
-    path: clean(text('path') ?? usual[kind].path),
-    route: clean(text('routeBasePath') ?? usual[kind].route),
-    options,
-  };
+  const id = text('id') ?? 'default';
+  const route = clean(text('routeBasePath') ?? usual[kind].route);
+  const path = text('path') ?? usual[kind].path;
+  const directory = resolvePath(root, path);
+  if (directory === null) settings.warn(`${kind}.path`, at(options, 'path'));
+  return isKnown && directory !== null ? { kind, id, directory, route, options } : null;
 }
 
 /** Neither options nor something that is switched on or off. */
@@ -104,8 +97,12 @@ const isUnclear = ({ kind }: Value) => kind !== 'record' && kind !== 'scalar' &&
  * The instances of presets and plug-ins; the classic preset has one of each kind unless it is switched off. What has options that cannot be
  * told is left out with a warning: its pages may be anywhere.
  */
-function instancesOf(settings: Settings): Instance[] {
+function instancesOf(settings: Settings, root: string): Instance[] {
   const found: Instance[] = [];
+  const add = (kind: ContentKind, options: Value | undefined) => {
+    const one = instance(kind, options, settings, root);
+    if (one !== null) found.push(one);
+  };
   const before = settings.unknown;
   const presets = settings.items('presets');
   if (settings.unknown > before) return [];
@@ -118,16 +115,18 @@ function instancesOf(settings: Settings): Instance[] {
     for (const kind of kinds) {
       const own = at(options, kind);
       if (own && isUnclear(own)) settings.warn(`presets.${kind}`, own);
-      else if (!(own && isFalse(own))) found.push(instance(kind, own, settings));
+      else if (!(own && isFalse(own))) add(kind, own);
     }
   }
   for (const plugin of settings.items('plugins')) {
     const [name, options] = plugin.kind === 'list' ? itemsOf(plugin) : [plugin, undefined];
     const kind = textOf(name)?.match(/(?:^|plugin-)content-(docs|blog|pages)$/)?.[1] as ContentKind | undefined;
     if (name?.kind === 'unknown' || (kind && options && isUnclear(options))) settings.warn('plugins', options ?? name);
-    else if (kind) found.push(instance(kind, options, settings));
+    else if (kind) add(kind, options);
   }
-  return found.length > 0 || presets.length > 0 ? found : kinds.map((kind) => instance(kind, undefined, settings));
+  if (found.length === 0 && presets.length === 0 && settings.unknown === before)
+    for (const kind of kinds) add(kind, undefined);
+  return found;
 }
 
 /** A version of the docs: where its files lie, and its part of the address. */
@@ -140,7 +139,7 @@ interface Version {
 }
 
 /** The versions of an instance of the docs: the current ones are `next` as soon as there is a released one, and the last has no part of its own. */
-async function versionsOf(instance: Instance, reading: RouteContext): Promise<Version[]> {
+async function versionsOf(instance: Instance, own: Settings, reading: RouteContext): Promise<Version[]> {
   const { root } = reading.layout;
   const prefix = instance.id === 'default' ? '' : `${instance.id}_`;
   const path = joinPath(root, `${prefix}versions.json`);
@@ -148,16 +147,28 @@ async function versionsOf(instance: Instance, reading: RouteContext): Promise<Ve
   const released = disabled ? [] : textsOf((await readDataConfig(path, reading)) ?? undefined);
   const includesCurrent = !isFalse(at(instance.options, 'includeCurrentVersion') ?? { kind: 'scalar', value: true });
   const only = textsOf(at(instance.options, 'onlyIncludeVersions'));
-  const last = textAt(instance.options, 'lastVersion') ?? released[0] ?? 'current';
-  const settings = new Map(entriesOf(at(instance.options, 'versions')));
+  const chosen = at(instance.options, 'lastVersion');
+  const paths = at(instance.options, 'versions');
+  for (const [name, value] of [
+    ['lastVersion', chosen],
+    ['versions', paths],
+  ] as const) {
+    if (value === undefined || !isUnclear(value)) continue;
+    own.warn(`docs.${name}`, value);
+    if (released.length > 0) return [];
+  }
+  const last = textOf(chosen) ?? released[0] ?? 'current';
+  const settings = new Map(entriesOf(paths));
   const names = [...(includesCurrent ? ['current'] : []), ...released];
   return names
     .filter((name) => only.length === 0 || only.includes(name))
-    .map((name) => {
-      const own = textAt(settings.get(name), 'path');
-      const route = own ?? (name === last ? '' : name === 'current' ? 'next' : name);
+    .flatMap((name) => {
+      const path = at(settings.get(name), 'path');
+      if (path && path.kind !== 'scalar') own.warn(`docs.versions.${name}.path`, path);
+      if (path && path.kind !== 'scalar') return [];
+      const route = textOf(path) ?? (name === last ? '' : name === 'current' ? 'next' : name);
       const released = joinPath(root, `${prefix}versioned_docs`, `version-${name}`);
-      return { name, directory: name === 'current' ? joinPath(root, instance.path) : released, route };
+      return [{ name, directory: name === 'current' ? instance.directory : released, route: clean(route) }];
     });
 }
 
@@ -198,8 +209,7 @@ export async function readDocusaurusRule(reading: RouteContext): Promise<RouteRu
 
 function addressIn(area: Area, rest: string, frontmatter: Frontmatter): string | null {
   const page = area.kind === 'pages' ? /\.(mdx?|jsx?|tsx?)$/ : /\.mdx?$/;
-  const hidden = /(^|\/)(_|__tests__\/)|\.test\.[jt]sx?$|\.d\.ts$/.test(rest) || area.excluded(rest);
-  if (!page.test(rest) || hidden || frontmatter.draft === true) return null;
+  if (!page.test(rest) || rest.endsWith('.d.ts') || area.excluded(rest) || frontmatter.draft === true) return null;
   if (area.kind === 'docs') {
     const { stripsNumbers } = area;
     const isNumbered = rest.split('/').some((name) => /^\d/.test(name));
@@ -217,15 +227,27 @@ function ended(path: string, slash: boolean | undefined): string {
   return slash ? `${path.replace(/\/$/, '')}/` : path.replace(/\/$/, '');
 }
 
+/** Whether a path fits the patterns of an option; null when it is not given. Patterns that cannot be told fit nothing, with a warning. */
+function patterns(name: 'include' | 'exclude', { kind, options }: Instance, settings: Settings) {
+  const value = at(options, name);
+  if (value === undefined) return null;
+  const texts = textsOf(value);
+  const globs = texts.flatMap((pattern) => compileGlob(pattern) ?? []);
+  if (value.kind !== 'list' || globs.length < value.items.length) settings.warn(`${kind}.${name}`, value);
+  return (rest: string) => globs.some((glob) => glob.matches(rest));
+}
+
 async function areasOf(settings: Settings, reading: RouteContext): Promise<Area[]> {
   const { root } = reading.layout;
   const fallback = settings.text('i18n', 'defaultLocale') ?? 'en';
   const locales = settings.texts('i18n', 'locales').filter((locale) => locale !== fallback);
   const areas: Area[] = [];
-  for (const instance of instancesOf(settings)) {
+  for (const instance of instancesOf(settings, root)) {
     const { kind, id, route, options } = instance;
-    const globs = textsOf(at(options, 'exclude')).flatMap((pattern) => compileGlob(pattern) ?? []);
-    const excluded = (rest: string) => globs.some((glob) => glob.matches(rest));
+    const included = patterns('include', instance, settings);
+    const left = patterns('exclude', instance, settings);
+    const excluded = (rest: string) =>
+      (included?.(rest) ?? true) === false || (left?.(rest) ?? /(^|\/)(_|__tests__\/)|\.test\.[jt]sx?$/.test(rest));
     const parser = at(options, 'numberPrefixParser');
     const isOwn = parser !== undefined && parser.kind !== 'scalar';
     if (isOwn) settings.warn(`${kind}.numberPrefixParser`, parser);
@@ -233,13 +255,14 @@ async function areasOf(settings: Settings, reading: RouteContext): Promise<Area[
     const plugin = `docusaurus-plugin-content-${kind}${id === 'default' ? '' : `-${id}`}`;
     const versions =
       kind === 'docs'
-        ? await versionsOf(instance, reading)
-        : [{ name: '', directory: joinPath(root, instance.path), route: '' }];
+        ? await versionsOf(instance, settings, reading)
+        : [{ name: '', directory: instance.directory, route: '' }];
     for (const version of versions) {
       areas.push({ ...shared, directory: version.directory, route: urlPath(route, version.route) });
       const folder = version.name === '' ? '' : version.name === 'current' ? 'current' : `version-${version.name}`;
       for (const locale of locales) {
-        const directory = joinPath(root, 'i18n', locale, plugin, folder);
+        const own = settings.text('i18n', 'localeConfigs', locale, 'path') ?? locale;
+        const directory = joinPath(root, clean(settings.text('i18n', 'path') ?? 'i18n'), own, plugin, folder);
         areas.push({ ...shared, directory, route: urlPath(locale, route, version.route) });
       }
     }

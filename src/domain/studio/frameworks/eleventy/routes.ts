@@ -3,8 +3,21 @@ import type { Frontmatter } from '../../frontmatter/values.ts';
 import { readCodeConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
+import type { Evaluator } from '../../schema/static/evaluate.ts';
 import { type AnyNode, isNode, MAX_SOURCE, nodesOf, parseModule } from '../../schema/static/syntax.ts';
-import { at, entriesOf, plain, textAt, textsOf, type Value } from '../../schema/static/values.ts';
+import {
+  at,
+  dataOf,
+  type Place,
+  placeOf,
+  plain,
+  property,
+  scalar,
+  textAt,
+  textsOf,
+  unknown,
+  type Value,
+} from '../../schema/static/values.ts';
 import { inZone, momentOf, pad, readDate } from '../routing/dates.ts';
 import { basePath, directoryOf, githubSlug, nameOf, urlPath } from '../routing/paths.ts';
 import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
@@ -55,19 +68,55 @@ async function readDirectoryData(reading: RouteContext, input: string): Promise<
   };
 }
 
-const wanted = ['permalink', 'draft', 'eleventyComputed', 'pagination'];
+const wanted = ['permalink', 'draft', 'pagination'];
+
+/** What templates of permalinks can name of any page, as the texts that name it; all else is not known. */
+function symbolicData(place: Place): Value {
+  const names = ['fileSlug', 'filePathStem'];
+  const page = names.map((name) => [name, scalar(`{{ page.${name} }}`)] as const);
+  const others = [null, unknown('it depends on the page', place)] as const;
+  return { kind: 'record', parts: [others, ['page', { kind: 'record', parts: [others, ...page], place }]], place };
+}
+
+/** `(data) => `/a/${data.page.fileSlug}/`` as a template; what decides by its data is left as it is. */
+function foldTemplate(value: Value, evaluator: Evaluator | undefined): Value {
+  if (value.kind !== 'closure' || evaluator === undefined) return value;
+  const { body } = value.node;
+  const [only, ...more] = body.type === 'BlockStatement' ? body.body : [];
+  const result = only?.type === 'ReturnStatement' && more.length === 0 ? only.argument : body;
+  if (result?.type !== 'TemplateLiteral') return unknown('it is made by a function', value.place);
+  const isPlain = result.expressions.every(({ type }) => type === 'Identifier' || type === 'MemberExpression');
+  if (!isPlain) return unknown('it is made by a function', value.place);
+  return evaluator.apply(value, [symbolicData(value.place)], value.place);
+}
 
 async function readOne(path: string, reading: RouteContext) {
   const quiet = { ...reading, warnings: [] };
-  const value = path.endsWith('.json') ? await readDataConfig(path, quiet) : (await readCodeConfig(path, quiet)).value;
+  const code = path.endsWith('.json') ? null : await readCodeConfig(path, quiet);
+  const read = code ? code.value : await readDataConfig(path, quiet);
+  // A function that gives the data may look at the configuration.
+  const value = read?.kind === 'closure' ? code?.evaluator.apply(read, [symbolicData(read.place)], read.place) : read;
   const values: Record<string, unknown> = {};
-  let unclear = value !== null && value.kind !== 'record';
-  for (const [key, part] of entriesOf(value ?? undefined)) {
-    if (!wanted.includes(key)) continue;
-    const data = plain(part);
-    if (data === undefined) unclear = true;
-    else if (key === 'eleventyComputed' && isRecord(data)) Object.assign(values, data);
-    else values[key] = data;
+  let unclear = false;
+  const note = (name: string, part: Value) => {
+    unclear = true;
+    const reason = part.kind === 'unknown' ? `: ${part.reason}` : '';
+    const place = placeOf(part, { path, line: 1 });
+    reading.warnings.push({ code: 'setting_unknown', message: `"${name}" cannot be determined${reason}`, ...place });
+  };
+  if (value && value.kind !== 'record') note('data', value);
+  if (value?.kind !== 'record') return { values, unclear };
+  const computed = property(value, 'eleventyComputed');
+  if (computed && computed.kind !== 'record') note('eleventyComputed', computed);
+  for (const holder of [value, computed]) {
+    for (const key of holder?.kind === 'record' ? wanted : []) {
+      const part = holder?.kind === 'record' ? property(holder, key) : undefined;
+      if (part === undefined) continue;
+      const folded = foldTemplate(part, code?.evaluator);
+      const data = plain(folded);
+      if (data === undefined) note(key, folded);
+      else values[key] = data;
+    }
   }
   return { values, unclear };
 }
@@ -167,6 +216,8 @@ interface TemplateData {
   /** Path below the input directory without extension. */
   stem: string;
   frontmatter: Frontmatter;
+  /** Lists of the site's global data. */
+  lists: ReadonlyMap<string, readonly unknown[]>;
 }
 
 const dateBefore = /^\d{4}-\d{2}-\d{2}-(?=.)/;
@@ -192,9 +243,25 @@ function lookup(name: string, data: TemplateData): string | Date | null {
   if (name === 'page.date' || name === 'date') return dateOf(data);
   const quoted = /^(["'])([^"']*)\1$/.exec(name);
   if (quoted) return quoted[2] ?? '';
-  const value = Object.hasOwn(data.frontmatter, name) ? data.frontmatter[name] : undefined;
+  const pagination = isRecord(data.frontmatter.pagination) ? data.frontmatter.pagination : null;
+  if (pagination && name === 'pagination.pageNumber') return '0';
+  const value = name === pagination?.alias ? firstItem(pagination, data) : ownValue(data.frontmatter, name);
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
+
+const ownValue = (values: Frontmatter, name: string): unknown =>
+  Object.hasOwn(values, name) ? values[name] : undefined;
+
+/** What the first of the pages of a list is made of, where each has one item. */
+function firstItem(pagination: Record<string, unknown>, { frontmatter, lists }: TemplateData): unknown {
+  const { data, size, reverse, filter: leftOut, before } = pagination;
+  if (typeof data !== 'string' || size !== 1 || reverse || leftOut || before) return undefined;
+  const own = ownValue(frontmatter, data);
+  return (Array.isArray(own) ? own : lists.get(data))?.[0];
+}
+
+/** What is only written into the addresses of the second page and those after it. */
+const furtherPages = /\{%-?\s*if\s+pagination\.pageNumber\s*(?:>|!=)\s*0\s*-?%\}[^%]*\{%-?\s*endif\s*-?%\}/g;
 
 function strftime(date: Date, format: string): string | null {
   const parts: Record<string, string> = {
@@ -230,8 +297,9 @@ const slug = (text: string): string =>
 
 /** A permalink with its `{{ … }}` filled in; null when one of them is unknown. */
 function fillPermalink(template: string, data: TemplateData): string | null {
-  let known = !/\{%|\$\{/.test(template);
-  const filled = template.replace(/\{\{-?([^{}]*?)-?\}\}/g, (_, expression: string) => {
+  const first = isRecord(data.frontmatter.pagination) ? template.replace(furtherPages, '') : template;
+  let known = !/\{%|\$\{/.test(first);
+  const filled = first.replace(/\{\{-?([^{}]*?)-?\}\}/g, (_, expression: string) => {
     const [name = '', ...filters] = expression.split('|');
     let value = lookup(name.trim(), data);
     for (const one of filters) value = value === null ? null : filter(value, one);
@@ -261,6 +329,7 @@ export async function readEleventyRule(reading: RouteContext): Promise<RouteRule
   const config = await readEleventyConfig(reading);
   const input = joinPath(reading.layout.root, config.input.includes('..') ? '' : config.input);
   const data = await readDirectoryData(reading, input);
+  const lists = await readLists(reading, joinPath(input, config.data));
   const formats = (config.formats ?? usualFormats).toSorted((a, b) => b.length - a.length);
   const isIgnored = await ignoring(reading, config, input);
   const source = { path: reading.detected.config ?? reading.layout.root };
@@ -279,7 +348,7 @@ export async function readEleventyRule(reading: RouteContext): Promise<RouteRule
       const permalink = isRecord(written) ? written.build : written;
       if (permalink === false || (around.unclear && permalink === undefined)) return null;
       if (typeof permalink === 'string') {
-        const filled = fillPermalink(permalink, { stem, frontmatter });
+        const filled = fillPermalink(permalink, { stem, frontmatter, lists });
         return filled === null ? null : urlPath(filled).replace(/(^|\/)index\.html$/, '$1');
       }
       return urlPath(defaultPath(stem));
@@ -289,6 +358,17 @@ export async function readEleventyRule(reading: RouteContext): Promise<RouteRule
       return { confidence: penalizeUnknown(0.9, data.of(stem).unclear ? 1 : 0), source };
     },
   };
+}
+
+/** The lists among the files of global data, by their names. */
+async function readLists(reading: RouteContext, directory: string): Promise<Map<string, readonly unknown[]>> {
+  const files = reading.paths.filter((path) => /^[^/]+\.json$/.test(below(directory, path) ?? ''));
+  const lists = new Map<string, readonly unknown[]>();
+  for (const path of files.slice(0, maxFiles)) {
+    const data = dataOf((await readDataConfig(path, { ...reading, warnings: [] })) ?? undefined);
+    if (Array.isArray(data)) lists.set(nameOf(path).replace(/\.json$/, ''), data);
+  }
+  return lists;
 }
 
 /** `a/index` and `a/a` → `a/`, everything else a directory of its own. */

@@ -355,6 +355,12 @@ export class Evaluator {
  */
 export async function jsonValue(path: string, text: string): Promise<Value | null> {
   const program = await parseModule(path, `export default (${text.replace(/^\ufeff/, '')}\n)`);
-  const module = { path, program, data: null, changed: new Set<string>(), imports: new Map<string, string>() };
+  const module = {
+    path,
+    program,
+    data: null,
+    changed: new Map<string, (string | null)[]>(),
+    imports: new Map<string, string>(),
+  };
   return new Evaluator(new Map([[path, module]])).export(path, 'default');
 }

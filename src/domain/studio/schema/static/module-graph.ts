@@ -122,7 +122,7 @@ function locate(candidates: readonly string[], known: ReadonlySet<string>): stri
 }
 
 async function loadModule(path: string, site: SiteFiles, warnings: Warning[]): Promise<Module> {
-  const module: Module = { path, program: null, data: null, changed: new Set(), imports: new Map() };
+  const module: Module = { path, program: null, data: null, changed: new Map(), imports: new Map() };
   const text = await site.read(path);
   if (text === null || text.length > MAX_SOURCE) {
     const message = text === null ? 'The file cannot be read' : `The file is larger than ${MAX_SOURCE / 1024} KiB`;

@@ -1,5 +1,5 @@
 import type { Evaluator } from './evaluate.ts';
-import type { Expression, Program, Statement } from './syntax.ts';
+import { type Expression, keysGiven, type Program, type Statement } from './syntax.ts';
 import { type Scope, scalar, unknown, type Value } from './values.ts';
 
 /** A file of the site's code, parsed. */
@@ -8,7 +8,8 @@ export interface Module {
   program: Program | null;
   /** Set for JSON files instead of a program. */
   data: Value | null;
-  changed: ReadonlySet<string>;
+  /** What is changed after its declaration, as `changedNames` has it. */
+  changed: ReadonlyMap<string, readonly (string | null)[]>;
   /** Specifier → path, for the imports that were found in the repository. */
   imports: Map<string, string>;
 }
@@ -151,7 +152,7 @@ export function bindings(module: Module, evaluator: Evaluator): Scope {
   const scope: Scope = (name) => (names.has(name) ? (names.get(name)?.() ?? null) : (globals.get(name) ?? null));
   const { path } = module;
   const set = (name: string, line: number, compute: Binding) => {
-    const changed = () => unknown(`"${name}" is changed after it is defined`, { path, line });
+    const changed = () => withChanges(name, compute(), module, (node) => evaluator.evaluate(node, scope, path));
     names.set(name, once(module.changed.has(name) ? changed : compute, path, line));
   };
   for (const statement of module.program?.body ?? []) {
@@ -159,6 +160,25 @@ export function bindings(module: Module, evaluator: Evaluator): Scope {
     else bindDeclaration(declarationIn(statement), module, evaluator, scope, set);
   }
   return scope;
+}
+
+/**
+ * A value after the module has changed it: an object with the keys that statements of the module give it. A key that is changed in another way
+ * is unknown, and so is all of what is changed as a whole.
+ */
+function withChanges(name: string, before: Value | null, module: Module, evaluate: (node: Expression) => Value): Value {
+  const place = { path: module.path, line: before && 'place' in before ? before.place.line : 1 };
+  const keys = module.changed.get(name) ?? [];
+  const known = keys.filter((key) => key !== null);
+  if (before?.kind !== 'record' || known.length < keys.length)
+    return unknown(`"${name}" is changed after it is defined`, place);
+  const given = module.program ? [...keysGiven(module.program)].filter((one) => one.name === name) : [];
+  const parts = [...new Set(known)].map((key): [string, Value] => {
+    const own = given.filter((one) => one.key === key);
+    const last = own.length === known.filter((one) => one === key).length ? own.at(-1) : undefined;
+    return [key, last ? evaluate(last.value) : unknown(`"${name}.${key}" is changed after it is defined`, place)];
+  });
+  return { ...before, parts: [...before.parts, ...parts] };
 }
 
 type Setter = (name: string, line: number, compute: Binding) => void;

@@ -51,23 +51,37 @@ const mutators = new Set([
 ]);
 const objectMutators = new Set(['assign', 'defineProperty', 'defineProperties', 'setPrototypeOf']);
 
-function rootName(node: unknown): string | null {
+/** The name a chain of members begins with, and the key it goes on with; null for a key that is computed, and for the name alone. */
+function rootOf(node: unknown): { name: string; key: string | null } | null {
   let current = node;
+  let key: string | null = null;
   while (isNode(current)) {
-    if (current.type === 'Identifier') return String(current.name);
+    if (current.type === 'Identifier') return { name: String(current.name), key };
     if (!/MemberExpression$|^TS/.test(current.type)) return null;
+    if (isNode(current.property)) key = keyOf(current);
     current = current.object ?? current.expression;
   }
   return null;
 }
 
-/** Names the module changes after their declaration (`x.a = 1`, `x.push(…)`): their initial value is not their value. */
-export function changedNames(program: Program): Set<string> {
-  const changed = new Set<string>();
+/** The key of a member as it is written; null when it is computed. */
+function keyOf({ property, computed }: AnyNode): string | null {
+  if (!isNode(property)) return null;
+  if (property.type === 'Identifier' && !computed) return String(property.name);
+  return property.type === 'StringLiteral' ? String(property.value) : null;
+}
+
+/**
+ * Names the module changes after their declaration (`x.a = 1`, `x.push(…)`): their initial value is not their value. To each the keys that are
+ * changed, once for every change; null: all of it.
+ */
+export function changedNames(program: Program): Map<string, (string | null)[]> {
+  const changed = new Map<string, (string | null)[]>();
+  const add = (name: string, key: string | null) => changed.set(name, [...(changed.get(name) ?? []), key]);
   const note = (node: unknown) => {
-    const name = rootName(node);
-    if (name !== null) changed.add(name);
-    else if (isNode(node) && /Pattern$/.test(node.type)) for (const inner of identifiersIn(node)) changed.add(inner);
+    const root = rootOf(node);
+    if (root !== null) add(root.name, root.key);
+    else if (isNode(node) && /Pattern$/.test(node.type)) for (const inner of identifiersIn(node)) add(inner, null);
   };
   for (const node of nodesOf(program)) {
     if (node.type === 'AssignmentExpression' || node.type === 'ForOfStatement' || node.type === 'ForInStatement')
@@ -81,6 +95,18 @@ export function changedNames(program: Program): Set<string> {
     }
   }
   return changed;
+}
+
+/** The statements of a module that give an object a key of its own (`x.a = …`): each with the name, the key and the value. */
+export function* keysGiven({ body }: Program): Generator<{ name: string; key: string; value: Expression }> {
+  for (const node of body) {
+    const expression = node.type === 'ExpressionStatement' ? node.expression : null;
+    if (expression?.type !== 'AssignmentExpression' || expression.operator !== '=') continue;
+    const { left, right } = expression;
+    if (left.type !== 'MemberExpression' || left.object.type !== 'Identifier') continue;
+    const key = keyOf(left as unknown as AnyNode);
+    if (key !== null) yield { name: left.object.name, key, value: right };
+  }
 }
 
 function* identifiersIn(root: AnyNode): Generator<string> {

@@ -1,0 +1,6 @@
+const section = 'given';
+
+export default {
+  tags: 'computed',
+  permalink: (data) => `/${section}/${data.page.fileSlug}/`,
+};

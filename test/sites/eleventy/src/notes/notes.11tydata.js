@@ -1,0 +1,1 @@
+export default { permalink: "/n/{{ page.filePathStem }}.html" };

@@ -1,0 +1,4 @@
+export default {
+  label: process.env.LABEL ?? 'none',
+  eleventyComputed: { heading: (data) => data.title },
+};

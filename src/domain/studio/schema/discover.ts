@@ -194,6 +194,10 @@ const ofTree: ReadonlySet<string> = new Set(['overlap', 'too_many_collections', 
 
 const MAX_COLLECTIONS = 500;
 const MAX_SAMPLES = 2000;
+/** Comparisons by which collections are completed, a path with one of them each; the rest stay as their configuration has them. */
+const mostSettled = 20_000_000;
+/** Collections a file is said to be in. */
+const mostSharing = 10;
 
 /**
  * Finds the collections of a site and their schemas by reading: configuration files first, then what the entries themselves show.
@@ -216,7 +220,8 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
   }
   const drafts = [...described.values()];
   let hidden = bound(drafts);
-  for (const draft of drafts) await draft.settle?.(paths);
+  const settled = drafts.filter(({ settle }) => settle).slice(0, Math.ceil(mostSettled / Math.max(1, paths.length)));
+  for (const draft of settled) await draft.settle?.(paths);
   const { owned, firsts } = await assign(drafts, paths, warnings);
   const covered = dropCovered(drafts, owned, firsts, warnings);
   const claimed = new Set<string>();
@@ -280,7 +285,7 @@ async function assign(drafts: readonly Draft[], paths: readonly string[], warnin
   const overlaps = new Set<string>();
   const setsOf = placing(drafts.map(({ schema }) => schema.paths));
   await forEachYielding(paths, (path) => {
-    const [owner, ...others] = setsOf(path).flatMap((at) => drafts[at] ?? []);
+    const [owner, ...others] = setsOf(path, mostSharing).flatMap((at) => drafts[at] ?? []);
     if (owner === undefined) return;
     owned.get(owner)?.push(path);
     for (const other of others) if (!firsts.has(other)) firsts.set(other, { path, owner });

@@ -1,3 +1,6 @@
+import { LRUCache } from 'lru-cache';
+import { upTo } from '../../../lib/version-cache.ts';
+
 /**
  * Globs of site configurations, matched in time proportional to pattern × path: they come from repositories, so they are never
  * turned into a backtracking RegExp.
@@ -16,8 +19,13 @@ interface CharClass {
 }
 
 const MAX_ALTERNATIVES = 256;
+/**
+ * Of all alternatives together, characters. A comparison takes at most as many steps as these have characters for each character of a path, so that
+ * one with the longest path (4 KiB) holds the event loop for some 50 ms.
+ */
+const MAX_EXPANDED = 4_000;
 
-/** `a.{b,c{d,e}}` → `a.b`, `a.cd`, `a.ce`; null when braces do not pair or there are more than 256 alternatives. */
+/** `a.{b,c{d,e}}` → `a.b`, `a.cd`, `a.ce`; null when braces do not pair, or there are more than 256 alternatives, or longer ones than are compared. */
 function expandBraces(pattern: string): string[] | null {
   let done: string[] = [];
   let open = [pattern];
@@ -33,7 +41,7 @@ function expandBraces(pattern: string): string[] | null {
     open = next;
   }
   done = [...new Set(done)];
-  return done;
+  return done.reduce((sum, { length }) => sum + length, 0) > MAX_EXPANDED ? null : done;
 }
 
 function innermostBraces(text: string): { before: string; parts: string[]; after: string } | 'none' | null {
@@ -140,11 +148,7 @@ function endingOf(segment: Segments[number] | undefined): string {
   return ending;
 }
 
-/**
- * Compiles one glob: `*`, `?`, `[a-z]`, `[^_]`, `{a,b}`, `@(a|b)` and `**`.
- * @returns null for what is not understood (other extended globs, unpaired brackets), so that callers do not guess
- */
-export function compileGlob(source: string): Glob | null {
+function compile(source: string): Glob | null {
   if (source.length > 1000) return null;
   const plain = source
     .replace(/^(\.\/)+/, '')
@@ -172,4 +176,17 @@ export function compileGlob(source: string): Glob | null {
     prefix: fixed.slice(0, wild === -1 ? -1 : wild).join('/'),
     matches: (path) => compiled.some(({ matches, ending }) => path.endsWith(ending) && matches(path)),
   };
+}
+
+/** Rules are compared with one path after the other, and not all of them keep what was compiled. */
+const known = new LRUCache<string, { glob: Glob | null }>(upTo(1_000));
+
+/**
+ * Compiles one glob: `*`, `?`, `[a-z]`, `[^_]`, `{a,b}`, `@(a|b)` and `**`.
+ * @returns null for what is not understood (other extended globs, unpaired brackets), so that callers do not guess
+ */
+export function compileGlob(source: string): Glob | null {
+  const found = known.get(source) ?? { glob: compile(source) };
+  known.set(source, found);
+  return found.glob;
 }

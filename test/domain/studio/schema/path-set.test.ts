@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { membership, type PathSet, placing } from '../../../../src/domain/studio/schema/path-set.ts';
+import { tally } from '../../../../src/lib/tally.ts';
 import fc from '../../../support/properties.ts';
 
 const directory = fc.constantFrom('', 'a', 'a/b', 'a/b/a', 'b');
@@ -58,4 +59,16 @@ it('finds of many sets all that a path is in, the first one first', () => {
     }),
     { numRuns: 2_000 },
   );
+});
+
+it('compares a path with a hundred sets of one directory, and with those that list it', () => {
+  const folders = Array.from({ length: 300 }, (): PathSet => ({ kind: 'folder', base: 'a', depth: 1 }));
+  const setsOf = placing([...folders, { kind: 'listed', paths: ['a/b/c.md'] }]);
+  let compared = 0;
+  const count = () => void compared++;
+  tally.compare.subscribe(count);
+  expect(setsOf('a/b/c.md')).toEqual([300]);
+  expect(setsOf('a/b/d.md')).toEqual([]);
+  tally.compare.unsubscribe(count);
+  expect(compared).toBe(201);
 });

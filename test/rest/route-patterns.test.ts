@@ -172,3 +172,23 @@ describe('404', () => {
     );
   });
 });
+
+describe('entries at one address', () => {
+  it('are reported with both paths', async () => {
+    await seed(app, {
+      ...files,
+      'src/content/posts/en/twin.md': '---\ntitle: Twin\nslug: en/alpha\n---\n',
+      'src/content/posts/en/twin-draft.md': '---\ntitle: Twin\nslug: en/alpha\ndraft: true\n---\n',
+    });
+    const { body } = await app.ask('POST', detect);
+    expect(body.warnings).toEqual([
+      {
+        code: 'same_url',
+        message:
+          'src/content/posts/en/alpha.md and src/content/posts/en/twin.md have the same address, /garden/posts/en/alpha/',
+        path: 'src/content/posts/en/twin.md',
+        collection: 'posts',
+      },
+    ]);
+  });
+});

@@ -1,3 +1,4 @@
+import { Pace } from '../../../lib/concurrency.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
@@ -258,6 +259,42 @@ export async function samplesOf(
     const url = urlOf(place.collection, place, facts[at]?.frontmatter ?? null);
     return url === undefined ? [] : [{ path: place.path, url }];
   });
+}
+
+/** Entries at one address that are reported. */
+const mostDuplicates = 50;
+
+/** A warning for each entry whose page has the address of another one, which the site then publishes in its place. */
+export async function duplicateAddresses(
+  { git, studio }: Context,
+  snapshot: Snapshot,
+  { site, patterns, urlOf }: { site: SiteIndex; patterns: readonly RoutePattern[]; urlOf: SampleUrl },
+): Promise<Warning[]> {
+  const holders = new Map<string, string>();
+  const warnings: Warning[] = [];
+  const pace = new Pace();
+  for (const collection of new Set(patterns.map((pattern) => pattern.collection))) {
+    const index = site.collections.get(collection);
+    if (index === undefined) continue;
+    const facts = await studio.content.collectionFacts(git, snapshot, index);
+    for (const [at, entry] of index.entries.entries()) {
+      if (pace.isDue) await pace.yield();
+      const url = urlOf(collection, entry, facts[at]?.frontmatter ?? null);
+      if (url === undefined) continue;
+      const { path } = entry;
+      const holder = holders.get(url);
+      if (holder === undefined) holders.set(url, path);
+      else
+        warnings.push({
+          code: 'same_url',
+          message: `${holder} and ${path} have the same address, ${url}`,
+          path,
+          collection,
+        });
+      if (warnings.length === mostDuplicates) return warnings;
+    }
+  }
+  return warnings;
 }
 
 type SampleUrl = (

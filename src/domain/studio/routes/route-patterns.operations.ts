@@ -11,7 +11,7 @@ import { checkStoredPath } from '../path-rules.ts';
 import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
-import { confirmPatterns, defaultsAt, patternsOf, samplesOf, siteAt } from './detect-patterns.ts';
+import { confirmPatterns, defaultsAt, duplicateAddresses, patternsOf, samplesOf, siteAt } from './detect-patterns.ts';
 import { type EntryRoutes, entryRoutes, routesWith } from './entry-routes.ts';
 import {
   filesOf,
@@ -226,6 +226,7 @@ export const detectRoutePatterns = studioOperation({
     const { patterns, check } = found;
     const { urlOf } = routesWith(patterns, routes);
     const samples = await samplesOf(context, snapshot, { site, patterns, urlOf });
+    const duplicates = await duplicateAddresses(context, snapshot, { site, patterns, urlOf });
     if (save) await saveRoutes(context, { root: chosen ?? detected.root, patterns });
     return {
       framework: detected.framework,
@@ -239,7 +240,7 @@ export const detectRoutePatterns = studioOperation({
       })),
       environment_defaults: await defaultsAt(context, snapshot, routes),
       saved: save,
-      warnings: [...routes.warnings, ...warnings],
+      warnings: [...routes.warnings, ...warnings, ...duplicates],
     };
   },
 });

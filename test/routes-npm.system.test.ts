@@ -27,6 +27,7 @@ describe.concurrent('the pages that were predicted are written', () => {
       output: join(directory, 'dist'),
       build: () => runProgram(directory, join(directory, 'node_modules/.bin/astro'), 'build').then(() => undefined),
       version: async () => undefined,
+      remove: async () => {},
     });
     expect(found).toMatchObject({ framework: 'astro', wrong: [], unknown: [] });
     expect(found.right.length).toBeGreaterThan(20);

@@ -126,6 +126,39 @@ describe('200', () => {
     const found = await app.ask('POST', '/api/v2/organizations/acme/projects/plain/studio/route-patterns/detect');
     expect(found.body).toMatchObject({ framework: null, patterns: [], environment_defaults: { build_command: null } });
   });
+
+  it('with `save` gives addresses to entries of collections in which only some files are pages', async () => {
+    const body = { machine_name: 'sections', name: 'Sections' };
+    await app.ask('POST', '/api/v2/organizations/acme/projects', { body });
+    const quiet = 'title: Quiet\ncascade:\n  _build: { render: never }';
+    const sections = {
+      'hugo.toml':
+        "baseURL = 'https://example.org/'\n[[module.mounts]]\nsource = 'content'\ntarget = 'content'\n[[module.mounts]]\nsource = 'notes/about.md'\ntarget = 'content/about.md'\n",
+      'content/quiet/_index.md': `---\n${quiet}\n---\n`,
+      'content/quiet/a.md': '---\ntitle: A\n---\n',
+      'content/quiet/loud/_index.md': '---\ntitle: Loud\ncascade:\n  _build: { render: always }\n---\n',
+      'content/quiet/loud/b.md': '---\ntitle: B\n---\n',
+      'notes/about.md': '---\ntitle: About\n---\n',
+      'notes/private.md': '---\ntitle: Private\n---\n',
+    };
+    await seed(app, sections, 'sections');
+    const at = '/api/v2/organizations/acme/projects/sections/studio';
+    await app.ask('POST', `${at}/route-patterns/detect`, { body: { save: true } });
+    const urls: Record<string, string | undefined> = {};
+    for (const { name } of (await app.ask('GET', `${at}/collections`)).body as { name: string }[])
+      for (const { path, url } of (await app.ask('GET', `${at}/collections/${name}`)).body as {
+        path: string;
+        url?: string;
+      }[])
+        urls[path] = url;
+    expect(urls).toMatchObject({
+      'content/quiet/a.md': undefined,
+      'content/quiet/loud/_index.md': '/quiet/loud/',
+      'content/quiet/loud/b.md': '/quiet/loud/b/',
+      'notes/about.md': '/about/',
+      'notes/private.md': undefined,
+    });
+  });
 });
 
 describe('400', () => {

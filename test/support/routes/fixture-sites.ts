@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, cp, mkdir, mkdtemp, readFile } from 'node:fs/promises';
+import { access, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -91,6 +91,7 @@ export async function copySite(from: FixtureSite, repository: string, home: stri
   return {
     directory,
     output: join(root, from.output),
+    remove: () => rm(directory, { recursive: true, force: true }),
     async build() {
       await runProgram(root, from.package === null ? program : join(above, 'node_modules/.bin', program), ...args);
     },
@@ -111,6 +112,8 @@ export interface SiteCopy {
   build(): Promise<void>;
   /** Of the program that builds. */
   version(): Promise<string | undefined>;
+  /** The packages stay, for the next copy. */
+  remove(): Promise<void>;
 }
 
 const exists = (path: string) =>

@@ -5,6 +5,7 @@ import type { EntryFacts } from '../content/entry-facts.ts';
 import { siteFilesOf } from '../content/site-files.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { environmentDefaults } from '../frameworks/environment-defaults.ts';
+import { directoryOf } from '../frameworks/routing/paths.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { joinPath } from '../schema/site-layout.ts';
@@ -131,10 +132,10 @@ function probeFrontmatter({ fields }: CollectionSchema): Record<string, unknown>
 }
 
 /** The address of a file that is not there, with names in the place of what was made up for it; null when it would be no page. */
-function probeUrl(routes: SiteRoutes, schema: CollectionSchema, stem: string): string | null {
+function probeUrl(routes: SiteRoutes, schema: CollectionSchema, directory: string, stem: string): string | null {
   const frontmatter = probeFrontmatter(schema);
   for (const extension of schema.extensions) {
-    const path = joinPath(schema.path, `${stem}.${extension}`);
+    const path = joinPath(directory, `${stem}.${extension}`);
     const url = schema.matches(path) ? routes.urlOf({ path, frontmatter }) : null;
     if (url === null) continue;
     const named = schema.fields.reduce((text, { name }) => text.replaceAll(fieldProbe(name), `{${name}}`), url);
@@ -149,15 +150,33 @@ function probeUrl(routes: SiteRoutes, schema: CollectionSchema, stem: string): s
   return null;
 }
 
+/** How many entries are looked at where no page is made of a file that is not there. */
+const mostProbed = 100;
+
+/** The pattern of entries that are there, when files of other names beside them are no pages; null when they are none either. */
+function patternOfEntries(routes: SiteRoutes, { schema, entries }: CollectionIndex): string | null {
+  const frontmatter = probeFrontmatter(schema);
+  for (const { path, slug } of entries.slice(0, mostProbed)) {
+    const url = routes.urlOf({ path, frontmatter });
+    if (url !== null) return url.replace(slug.slice(slug.lastIndexOf('/') + 1), '{slug}');
+  }
+  return null;
+}
+
 /** The pattern of a collection, as the site's rule has it; null when its entries are no pages. */
-function patternOf(routes: SiteRoutes, { schema, entries }: CollectionIndex): RoutePattern | null {
-  const url_pattern =
-    probeUrl(routes, schema, probe.slug) ??
-    probeUrl(routes, schema, `${date}-${probe.slug}`) ??
-    probeUrl(routes, schema, `${probe.slug}/index`);
+function patternOf(routes: SiteRoutes, collection: CollectionIndex): RoutePattern | null {
+  const { schema, entries } = collection;
+  const inDirectory = (directory: string) =>
+    probeUrl(routes, schema, directory, probe.slug) ??
+    probeUrl(routes, schema, directory, `${date}-${probe.slug}`) ??
+    probeUrl(routes, schema, directory, `${probe.slug}/index`);
+  // Posts may be in any directory, and sections decide about what is below them.
+  const directories = new Set([schema.path, ...entries.slice(0, mostProbed).map(({ path }) => directoryOf(path))]);
+  const home = [...directories].find((directory) => inDirectory(directory) !== null);
+  const url_pattern = home === undefined ? patternOfEntries(routes, collection) : inDirectory(home);
   const evidence = routes.evidenceOf(entries[0]?.path ?? joinPath(schema.path, `x.${schema.extensions[0]}`));
   if (url_pattern === null || evidence === null) return null;
-  const index = probeUrl(routes, schema, `${probe.slug}/index`);
+  const index = probeUrl(routes, schema, home ?? schema.path, `${probe.slug}/index`);
   const [first] = entries;
   const one = first?.locale !== undefined && entries.every(({ locale }) => locale === first.locale);
   const many = schema.extensions.length > 1;

@@ -15,7 +15,7 @@ export async function getStaticPaths() {
 `;
 
 /** A site whose posts have pages. */
-function* pagedSite(site: Site): Generator<ContentFile> {
+export function* pagedSite(site: Site): Generator<ContentFile> {
   yield* siteFiles(site);
   yield { path: 'astro.config.mjs', content: Buffer.from("export default { site: 'https://example.org' };\n") };
   yield { path: 'src/pages/posts/[...slug].astro', content: Buffer.from(template) };

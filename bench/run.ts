@@ -27,6 +27,7 @@ import { preview } from './preview.ts';
 import { routes } from './routes.ts';
 import { schedules } from './schedules.ts';
 import { search } from './search.ts';
+import { sites } from './sites.ts';
 import { start } from './start.ts';
 import { describeMachine } from './support/machine.ts';
 import { markdownOf } from './support/markdown.ts';
@@ -53,6 +54,7 @@ const benchmarks: readonly Benchmark[] = [
   graphql,
   dashboard,
   ...studio,
+  sites,
   crawl,
   browser,
   frontier,
@@ -150,7 +152,7 @@ ${'clean'.padEnd(14)}Removes the generated repositories, which are kept in ${rep
 --small         A twentieth of everything: shows that all works, and no figure means anything.
 --large         Also a collection of 100,000 entries over HTTP.
 --pages=<n>,…   Crawls of sites of so many pages alone, in place of 1,000 and 10,000.
---only=<text>   Hostile bodies for endpoints whose name has this in it alone.
+--only=<text>   Hostile bodies for endpoints, and sites, whose name has this in it alone.
 --json          Each report once more as a line of JSON.
 `;
 

@@ -70,7 +70,8 @@ if (program === 'src/main') {
 if (folder !== 'src') {
   installPackages(path.join(root, folder));
   const project = path.join(folder, 'tsconfig.json');
-  make(path.join(root, folder, 'dist'), sourcesKey(root, [...programSources, folder]), [[compiler, '-p', project]]);
+  const sources = [...programSources, folder, ...(folder === 'bench' ? ['test/support/routes'] : [])];
+  make(path.join(root, folder, 'dist'), sourcesKey(root, sources), [[compiler, '-p', project]]);
 }
 const file =
   folder === 'src'

@@ -73,7 +73,7 @@ function Row({ draft, count, onPublish, onDelete }: RowProps) {
           <MarkedText text={draft.draft?.owner.name ?? draft.commit?.author.name ?? ''} />
         </span>,
         count === undefined ? '\u2007' : formats.number(count),
-        <Text key="apart" inherit style={{ whiteSpace: 'normal' }}>
+        <Text key="apart" inherit miw={120} style={{ whiteSpace: 'normal' }}>
           <Apart draft={draft} />
         </Text>,
         draft.pulls?.map(({ number, title }) => (

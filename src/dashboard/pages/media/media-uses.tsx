@@ -1,4 +1,4 @@
-import { Group, Text, Title } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { Nodes } from 'mdast';
@@ -73,9 +73,9 @@ export function MediaUses({ item, place }: { item: MediaItemFragment; place: Pla
   if (uses.length === 0) return null;
   return (
     <section aria-label={t('used_in')}>
-      <Title order={3} size="sm" mb={4}>
+      <Text component="h3" size="sm" fw={600} mb={4}>
         {t('used_in')}
-      </Title>
+      </Text>
       <ul className={classes.uses}>
         {uses.map(({ path, slug, title, collection, texts }) => (
           <li key={path}>

@@ -94,8 +94,11 @@ export function listenOn(server: Server, port: number, host: string, setting: st
   });
 }
 
-/** An HTTP server with the limits of a public one: header block 32 KiB, slow headers 10 s, idle connections 65 s. */
-export function createHttpServer(app: RequestListener): Server {
+/**
+ * An HTTP server with the limits of a public one: header block 32 KiB, slow headers 10 s, idle connections 65 s.
+ * @param stalled milliseconds after which a request or answer of which no byte moves is given up; no operation is silent for as long
+ */
+export function createHttpServer(app: RequestListener, { stalled = 300_000 } = {}): Server {
   const server = createServer(
     {
       maxHeaderSize: 32 * 1024,
@@ -110,5 +113,6 @@ export function createHttpServer(app: RequestListener): Server {
       if (!refuseWithoutHost(request, response)) app(request, response);
     },
   );
+  server.timeout = stalled;
   return server.on('clientError', answerClientError).on('checkExpectation', refuseExpectation);
 }

@@ -1,5 +1,5 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import express from 'express';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateToken } from '../../src/domain/identity/token-text.ts';
@@ -174,6 +174,25 @@ describe('a server with the limits of a public one', () => {
     const at = await listen(createHttpServer(express()));
     const text = await overSocket(at, `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(33 * 1024)}\r\n\r\n`);
     expect(text).toMatch(/^HTTP\/1\.1 431 /);
+    close();
+  });
+
+  it.each([
+    ['an upload that stops coming', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n12'],
+    ['an answer that is not read', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ])('gives up %s', async (_what, head) => {
+    const over = Promise.withResolvers<boolean>();
+    const app: RequestListener = (request, response) => {
+      response.once('close', () => over.resolve(request.complete && response.writableFinished));
+      request.resume();
+      // More than the kernel keeps of a connection.
+      if (request.method === 'GET') response.end(Buffer.alloc(64 * 1024 * 1024));
+    };
+    const { url } = await listen(createHttpServer(app, { stalled: 50 }));
+    const client = connect(Number(new URL(url).port), '127.0.0.1').pause();
+    client.on('error', () => {}).write(head);
+    expect(await over.promise).toBe(false);
+    client.destroy();
     close();
   });
 

@@ -234,7 +234,7 @@ export function createGraphql({
   async function answer(request: Request, response: Response): Promise<void> {
     if (request.method === 'OPTIONS') return void response.status(204).set('Allow', 'GET, POST').end();
     if (request.method !== 'GET' && request.method !== 'POST')
-      throw new DomainError('method_not_allowed', 'This path knows GET, POST');
+      throw new DomainError('method_not_allowed', 'Method not allowed; allowed: GET, POST');
     response.set('Cache-Control', 'private, no-store').vary('Authorization, Cookie');
     const actor = await authenticateRequest(services, { headers: request.headers, isSafe: false });
     response.locals.actor = actor;

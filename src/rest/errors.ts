@@ -88,7 +88,7 @@ export const otherMethods =
     const allow = known.join(', ');
     response.set('Allow', allow);
     if (request.method === 'OPTIONS') return void response.status(204).end();
-    const error = new DomainError('method_not_allowed', `This path knows ${allow}`);
+    const error = new DomainError('method_not_allowed', `Method not allowed; allowed: ${allow}`);
     response.status(statusOf[error.code]).json(errorBody(error, String(response.getHeader('X-Request-Id'))));
   };
 

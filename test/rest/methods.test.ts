@@ -62,7 +62,12 @@ describe.each([...ofRows, ...others])('%s', (path, allow) => {
       expect([method, status, given.get('allow')]).toEqual([method, 405, allow]);
       if (method === 'HEAD') continue;
       if (path.startsWith('/git/')) expect(body).toBe(`This address knows ${allow}\n`);
-      else expect(body).toMatchObject({ error: true, code: 'method_not_allowed', message: `This path knows ${allow}` });
+      else
+        expect(body).toMatchObject({
+          error: true,
+          code: 'method_not_allowed',
+          message: `Method not allowed; allowed: ${allow}`,
+        });
     }
   });
 

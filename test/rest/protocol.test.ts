@@ -259,7 +259,7 @@ describe('405', () => {
   ])('%s %s', async (method, path, allow) => {
     const answer = await askRaw(app, method, path);
     if (path.endsWith('/schema/refresh')) return expect(answer.status).toBe(404);
-    expectRefusal(answer, 405, 'method_not_allowed', `This path knows ${allow}`);
+    expectRefusal(answer, 405, 'method_not_allowed', `Method not allowed; allowed: ${allow}`);
     expect(answer.headers.get('allow')).toBe(allow);
   });
 });

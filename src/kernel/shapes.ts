@@ -59,19 +59,25 @@ export const rolePreset = z
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
 const printable = /^[^\u0000-\u001f\u007f\ud800-\udfff]*$/u;
 
+/** The same without what turns the direction of the text around it, and would let one name be read as another. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const unturned = /^[^\u0000-\u001f\u007f\u202a-\u202e\u2066-\u2069\ud800-\udfff]*$/u;
+
+function faultOf(text: string): string {
+  if (!text.isWellFormed()) return 'must be well-formed Unicode; it has half of a surrogate pair';
+  return printable.test(text)
+    ? 'must not contain characters that turn the direction of text: U+202A to U+202E, U+2066 to U+2069'
+    : 'must not contain control characters';
+}
+
 /** One line of text: control characters would break lines apart, and PostgreSQL stores neither NUL nor half of a surrogate pair. */
-export const oneLine = (max: number) =>
+export const oneLine = (max: number, pattern = printable) =>
   z
     .string()
     .trim()
     .min(1, 'must not be empty')
     .max(max, `must be at most ${max} characters`)
-    .regex(printable, {
-      error: ({ input }) =>
-        String(input).isWellFormed()
-          ? 'must not contain control characters'
-          : 'must be well-formed Unicode; it has half of a surrogate pair',
-    });
+    .regex(pattern, { error: ({ input }) => faultOf(String(input)) });
 
 /** Text without NUL, which PostgreSQL and the environment of a process cannot hold. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what is refused
@@ -98,7 +104,7 @@ export const addressOf = (schemes: string): RegExp => addressWith(schemes, '\\s\
 export const openAddressOf = (schemes: string): RegExp => addressWith(schemes, '\\s\\\\/?#@');
 
 /** One line of text a person typed as a name. */
-export const displayName = oneLine(200);
+export const displayName = oneLine(200, unturned);
 
 const webFault = 'must be an http or https URL';
 /** A link to the web, of at most 2000 characters. A check of a pattern would take the place of the format in the description. */

@@ -87,6 +87,10 @@ describe('400', () => {
     ['name: must not be empty', { name: '   ' }],
     ['name: must be at most 200 characters', { name: 'x'.repeat(201) }],
     ['name: must not contain control characters', { name: 'a\u0000b' }],
+    [
+      'name: must not contain characters that turn the direction of text: U+202A to U+202E, U+2066 to U+2069',
+      { name: 'a\u202eb' },
+    ],
     ['type: must be a string', { type: 1 }],
     ['type: must not be empty', { type: ' ' }],
     ['name: must not be empty', { name: '' }],

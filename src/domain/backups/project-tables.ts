@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { displayName, machineName, permissionName, timestamp } from '../../kernel/shapes.ts';
+import { machineName, oneLine, permissionName, timestamp } from '../../kernel/shapes.ts';
 import { Crawler, type StoredSettings, usualSettings } from '../crawlers/config/crawler.entity.ts';
 import { crawlerSettings } from '../crawlers/config/crawler.schema.ts';
 import { CrawlerSchedule } from '../crawlers/schedules/crawler-schedule.entity.ts';
@@ -35,7 +35,7 @@ const workflowTable = backedUp({
   isNamed: 'uuid',
   ofProject: async (_em, project_id) => live(project_id),
   columns: {
-    name: displayName,
+    name: oneLine(200),
     version: number,
     latest_version: number,
   },
@@ -167,7 +167,7 @@ const crawlerScheduleTable = backedUp({
 export const projectRow = {
   name: 'project',
   row: z.object({
-    name: displayName,
+    name: oneLine(200),
     machine_name: machineName,
     region: z.string().nullable(),
     import: importState.nullable(),

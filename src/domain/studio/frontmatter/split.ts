@@ -38,10 +38,20 @@ const openings: [RegExp, RegExp, Exclude<FrontmatterFormat, 'none'>][] = [
 
 /** What the first line of a block, comments apart, begins with when it holds keys: two rules of Markdown can look like delimiters. */
 const firstKey: Record<Exclude<FrontmatterFormat, 'none'>, RegExp> = {
-  yaml: /^(?:[ \t]*(?:#.*)?\r?\n)*(?:(?:"[^"\n]*"|'[^'\n]*')[ \t]*|[^\s#"'\-[\]{}>|*&!%@`][^\n:]*):(?:\s|$)/,
-  toml: /^(?:[ \t]*(?:#.*)?\r?\n)*[ \t]*(?:\[|["'\w-][^=\n]*=)/,
+  yaml: /^(?:(?:"[^"\n]*"|'[^'\n]*')[ \t]*|[^\s#"'\-[\]{}>|*&!%@`][^\n:]*):(?:\s|$)/,
+  toml: /^[ \t]*(?:\[|["'\w-][^=\n]*=)/,
   json: /^\s*\{/,
 };
+
+/** What follows blank lines and comments. A loop: a pattern that repeats a line keeps each on a stack of its own, which five million overflow. */
+function withoutComments(source: string): string {
+  let at = 0;
+  for (let end = source.indexOf('\n'); end !== -1; end = source.indexOf('\n', at)) {
+    if (!/^[ \t]*(?:#.*)?\r?$/.test(source.slice(at, end))) break;
+    at = end + 1;
+  }
+  return source.slice(at);
+}
 
 /**
  * Cuts a file into its parts. A block counts only when it is closed, and from the first byte (after a BOM), or after blank lines when it
@@ -52,7 +62,7 @@ export function splitFile(text: string, path: string): Split {
   const rest = text.slice(bom.length);
   const data = dataFormat(path);
   if (data !== undefined) return parts('data', data, bom, '', rest, '', '');
-  const blank = /^(?:[ \t]*\r?\n)*/.exec(rest)?.[0] ?? '';
+  const blank = /^[ \t\r\n]*\n/.exec(rest)?.[0] ?? '';
   const begun = rest.slice(blank.length);
   for (const [opening, closing, format] of openings) {
     const open = opening.exec(begun)?.[0];
@@ -61,7 +71,7 @@ export function splitFile(text: string, path: string): Split {
     const close = closing.exec(inner);
     if (close === null) break;
     const source = inner.slice(0, close.index);
-    if (blank !== '' && !firstKey[format].test(source)) break;
+    if (blank !== '' && !firstKey[format].test(withoutComments(source))) break;
     const after = inner.slice(close.index + close[0].length);
     return parts('content', format, bom, blank + open, source, close[0], after);
   }

@@ -9,6 +9,18 @@ import fc from '../../../support/properties.ts';
 const file = (source: string) => Buffer.from(`---\n${source}\n---\n`);
 const kibibytes = 256 * 1024;
 
+describe('a file of millions of lines', () => {
+  const lines = 5_000_000;
+
+  it.each([
+    ['blank ones', '\n'.repeat(lines), {}],
+    ['blank ones before its block', `${'\n'.repeat(lines)}---\na: 1\n---\n`, { a: 1 }],
+    ['comments before its first key', `\n---\n${'#\n'.repeat(lines)}a: 1\n---\n`, null],
+  ])('is read with %s', (_what, text, frontmatter) => {
+    expect(parseFile(Buffer.from(text), 'a.md').frontmatter).toEqual(frontmatter);
+  });
+});
+
 describe('a block of YAML that is not simple', () => {
   const flow = (commas: number) => file(`a: [${'0,'.repeat(commas)}0]`);
 

@@ -86,7 +86,7 @@ class Scanner {
   }
 
   skipBlank(): void {
-    this.take(/(?:[ \t\r\n]|#[^\n]*)*/y);
+    while (this.take(/[ \t\r\n]+|#[^\n]*/y) !== '');
   }
 
   key(): string[] {

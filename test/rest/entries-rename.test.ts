@@ -39,3 +39,41 @@ describe('a rename suggests how to keep the old address alive', () => {
     expect(body).not.toHaveProperty('details');
   });
 });
+
+describe('a post of Hexo with an asset folder', () => {
+  const hexo = '/api/v2/organizations/acme/projects/hexo/studio';
+  const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+  it('takes its files along, and says so', async () => {
+    await app.ask('POST', '/api/v2/organizations/acme/projects', { body: { machine_name: 'hexo', name: 'Hexo' } });
+    const files = {
+      '_config.yml': 'post_asset_folder: true\n',
+      'package.json': '{"dependencies":{"hexo":"8.1.2"}}',
+      'source/_posts/old.md': '---\ntitle: Old\n---\n![](a.png)\n',
+      'source/_posts/old/a.png': Buffer.from(pixel, 'base64'),
+      'source/_posts/old/deep/b.png': Buffer.from(pixel, 'base64'),
+      'source/_posts/old/entry.md': '---\ntitle: Entry\n---\n',
+      'source/_posts/older/c.png': Buffer.from(pixel, 'base64'),
+    };
+    await seed(app, files, 'hexo');
+    const token = await app.makeToken(['browse_studio', 'edit_studio']);
+    const renamed = await app.ask('PUT', `${hexo}/collections/posts/old`, { body: { slug: 'new' }, token });
+    expect(renamed).toMatchObject({
+      status: 200,
+      body: {
+        path: 'source/_posts/new.md',
+        assets: ['source/_posts/new/a.png', 'source/_posts/new/deep/b.png'],
+      },
+    });
+    const { body } = await app.ask('GET', `${hexo}/filetree?path=source&flat=true`);
+    expect(body.tree.flatMap((one: { path: string; type: string }) => (one.type === 'blob' ? [one.path] : []))).toEqual(
+      [
+        'source/_posts/new.md',
+        'source/_posts/new/a.png',
+        'source/_posts/new/deep/b.png',
+        'source/_posts/old/entry.md',
+        'source/_posts/older/c.png',
+      ],
+    );
+  });
+});

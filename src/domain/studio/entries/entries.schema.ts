@@ -69,6 +69,7 @@ export const savedEntry = z
     renamed_from: z.string().optional(),
     conflicts: z.array(conflict).optional().describe('GraphQL: why nothing was saved; REST refuses instead'),
     references: z.array(z.string()).optional().describe('Entries whose relations a rename rewrote, as collection/slug'),
+    assets: z.array(z.string()).optional().describe('Paths of the files that a rename moved along'),
     details: renameDetails.optional().describe('Of a rename: how to keep the old address alive'),
     sync: sync.optional().describe('Of a mirror: state of the branch compared with the upstream'),
   })

@@ -187,7 +187,7 @@ export async function planUpdate(
   }
   if (index.find(slug)) throw fieldError('already_exists', to.field, `${collection} has an entry ${slug}`);
   const renamed = await renameEntry(context, staged, index, place, { slug, field: to.field }, bytes);
-  const { path, changes, references } = renamed;
+  const { path, changes, references, assets } = renamed;
   return {
     changes,
     summary: `Rename ${collection}/${entry} to ${slug}`,
@@ -196,6 +196,7 @@ export async function planUpdate(
       place: { ...place, slug, path },
       renamedFrom: entry,
       references,
+      assets,
       redirect: redirectFor(index.schema, entry),
     },
     check: checkIn(path, place.path),

@@ -1,11 +1,12 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { parsePointer } from '../../../lib/json-pointer.ts';
-import type { Snapshot } from '../../../ports/git-records.ts';
+import type { TreeFile } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import type { StagedContent } from '../changes/staged-content.ts';
 import { checkFree } from '../changes/write-rules.ts';
 import { isContent, refusalOf } from '../content/admission.ts';
-import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
+import { type CollectionIndex, type IndexedEntry, schemaAt } from '../content/collection-index.ts';
+import { withoutExtension } from '../frameworks/routing/paths.ts';
 import { editOpened } from '../frontmatter/edit-file.ts';
 import { openFile } from '../frontmatter/parse-file.ts';
 import { pathForSlug } from '../slug.ts';
@@ -21,6 +22,8 @@ const headBytes = 4096;
 export interface Rename {
   path: string;
   changes: Change[];
+  /** New paths of the files that move along. */
+  assets: string[];
   /** Slugs, with their collections, of the entries whose relations were rewritten. */
   references: string[];
 }
@@ -31,8 +34,47 @@ interface Goal {
   field: string;
 }
 
+/** A file that moves along, as it is. @throws DomainError `not_editable` for a submodule, `forbidden` */
+async function moveAlong(
+  context: Context,
+  { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
+  file: TreeFile,
+  to: string,
+  field: string,
+) {
+  const { path, mode, oid } = file;
+  if (mode === '160000') throw new DomainError('not_editable', `${field}: ${path} is a submodule and cannot be moved`);
+  const content = await tree.blob(oid);
+  checkMove(context, site, { from: path, to, mode, content }, field);
+  return [
+    { path, content: null },
+    { path: to, content, mode },
+  ];
+}
+
+/** The files of a directory called like the entry, which only its page shows; entries there stay. */
+async function moveAssets(
+  context: Context,
+  staged: Pick<StagedContent, 'tree' | 'site'>,
+  place: IndexedEntry,
+  target: string,
+  field: string,
+): Promise<{ changes: Change[]; assets: string[] }> {
+  const [from, to] = [withoutExtension(place.path), withoutExtension(target)];
+  const below = (await staged.tree.treeOid(from)) === null ? [] : await staged.tree.files(from);
+  const files = below.filter((file) => schemaAt(staged.site, `${from}/${file.path}`) === undefined);
+  if (files.length > 0) await checkFree(staged.tree, to, field);
+  const changes: Change[] = [];
+  for (const file of files)
+    changes.push(
+      ...(await moveAlong(context, staged, { ...file, path: `${from}/${file.path}` }, `${to}/${file.path}`, field)),
+    );
+  return { changes, assets: files.map((file) => `${to}/${file.path}`) };
+}
+
 async function moveFile(
-  tree: Snapshot,
+  context: Context,
+  { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
   index: CollectionIndex,
   place: IndexedEntry,
   { slug, field }: Goal,
@@ -40,12 +82,11 @@ async function moveFile(
 ) {
   const target = pathForSlug(index.schema, slug, { format: place.path.slice(place.path.lastIndexOf('.') + 1) });
   await checkFree(tree, target, field);
+  const along = index.schema.asset_folders ? await moveAssets(context, { tree, site }, place, target, field) : null;
   return {
     path: target,
-    changes: [
-      { path: place.path, content: null },
-      { path: target, content: bytes },
-    ],
+    changes: [{ path: place.path, content: null }, { path: target, content: bytes }, ...(along?.changes ?? [])],
+    assets: along?.assets ?? [],
   };
 }
 
@@ -79,16 +120,17 @@ async function moveBundle(
 ) {
   await checkFree(tree, to, field);
   const changes: Change[] = [];
+  const assets: string[] = [];
   for (const file of await tree.files(from)) {
     const path = `${from}/${file.path}`;
-    if (file.mode === '160000')
-      throw new DomainError('not_editable', `${field}: ${path} is a submodule and cannot be moved`);
-    const content = path === place.path ? bytes : await tree.blob(file.oid);
     const target = `${to}/${file.path}`;
-    if (path !== place.path) checkMove(context, site, { from: path, to: target, mode: file.mode, content }, field);
-    changes.push({ path, content: null }, { path: target, content, mode: file.mode });
+    if (path === place.path) changes.push({ path, content: null }, { path: target, content: bytes, mode: file.mode });
+    else {
+      changes.push(...(await moveAlong(context, { tree, site }, { ...file, path }, target, field)));
+      assets.push(target);
+    }
   }
-  return { path: `${to}${place.path.slice(from.length)}`, changes };
+  return { path: `${to}${place.path.slice(from.length)}`, changes, assets };
 }
 
 /** A copy of a value with the slug at one pointer replaced; a relation is a slug, or an object that names it. */
@@ -123,7 +165,7 @@ export async function renameEntry(
   const moved =
     directory === from
       ? await moveBundle(context, { tree, site }, { from, to, field }, place, bytes)
-      : await moveFile(tree, index, place, goal, bytes);
+      : await moveFile(context, { tree, site }, index, place, goal, bytes);
   const references = await referencesTo(context, { tree, site }, namedIn(site, { collection, slug: place.slug }));
   // A relation is written in one of several forms; it keeps its form.
   const before = referenceIds(index.schema, place);

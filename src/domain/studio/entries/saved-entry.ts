@@ -127,6 +127,7 @@ interface Saved {
   merged?: boolean;
   renamedFrom?: string;
   references?: string[];
+  assets?: string[];
   redirect?: Redirect | null;
 }
 
@@ -165,6 +166,7 @@ export async function savedRecord(
     merged: saved.merged ?? false,
     ...(saved.renamedFrom !== undefined && { renamed_from: saved.renamedFrom }),
     ...(saved.references && { references: saved.references }),
+    ...(saved.assets && saved.assets.length > 0 && { assets: saved.assets }),
     ...(saved.redirect && { details: { redirect: saved.redirect } }),
   };
 }

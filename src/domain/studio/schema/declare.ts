@@ -29,6 +29,7 @@ export interface Declaration {
   lenient?: boolean;
   strict?: boolean;
   itemsInFile?: boolean;
+  assetFolders?: boolean | undefined;
   format?: EntryFormat | undefined;
   /** Preferred extension first; absent: what the files have and the pattern allows. */
   extensions?: readonly string[];
@@ -79,6 +80,7 @@ export function declare(declaration: Declaration, { layout }: SiteReading): Draf
     ...(declaration.urlPattern === undefined ? {} : { url_pattern: declaration.urlPattern }),
     strict: declaration.strict ?? false,
     items_in_file: declaration.itemsInFile ?? false,
+    ...(declaration.assetFolders && { asset_folders: true as const }),
     ...(declaration.template === undefined ? {} : { template: declaration.template }),
     slugs: {
       extensions,

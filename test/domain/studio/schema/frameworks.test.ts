@@ -204,6 +204,7 @@ describe('Hexo', () => {
     ]);
     expect(found.schemas.some((one) => one.matches('source/_parts/c.md'))).toBe(false);
     expect(found.locales).toMatchObject({ codes: ['en', 'de'], default: 'en', default_unmarked: true });
+    expect(named(found, 'posts').asset_folders).toBe(true);
     expect(named(found, 'posts').template).toEqual({ slug: '{{year}}-{{month}}-{{day}}-{{slug}}' });
     expect(await check(found, 'posts', { title: 'A', date: '2024-01-02 03:04:05', categories: [['a', 'b']] })).toEqual(
       [],

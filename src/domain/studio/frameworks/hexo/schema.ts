@@ -4,7 +4,7 @@ import { type Declaration, declare } from '../../schema/declare.ts';
 import type { PathSet } from '../../schema/path-set.ts';
 import { folderFiles, type SchemaReader } from '../../schema/reader.ts';
 import { dataExtensions, joinPath, trimmedPath } from '../../schema/site-layout.ts';
-import { at, textAt, textsOf } from '../../schema/static/values.ts';
+import { at, isTrue, textAt, textsOf } from '../../schema/static/values.ts';
 import { withoutExtension } from '../routing/paths.ts';
 import { hexoMarkdown } from './routes.ts';
 
@@ -45,10 +45,11 @@ export const hexoReader: SchemaReader = {
       const source = { kind: 'hexo', path } as const;
       return [declare({ name, source, files, fields: [], warnings: [], infer: true, ...more }, reading)];
     };
+    const assetFolders = isTrue(at(config, 'post_asset_folder'));
     const template = postTemplate(textAt(config, 'new_post_name') ?? ':title.md');
     return [
-      ...collection('posts', '_posts', hexoMarkdown, { fields: hexoPost, ...template }),
-      ...collection('drafts', '_drafts', hexoMarkdown, { fields: hexoPost }),
+      ...collection('posts', '_posts', hexoMarkdown, { fields: hexoPost, assetFolders, ...template }),
+      ...collection('drafts', '_drafts', hexoMarkdown, { fields: hexoPost, assetFolders }),
       ...collection('data', '_data', dataExtensions, { infer: false, lenient: true, indexNames: [], locales: null }),
       ...collection('pages', '', hexoMarkdown, { fields: hexoPage, rejects: parts }),
     ];

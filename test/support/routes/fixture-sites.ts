@@ -39,6 +39,7 @@ export const fixtureSites = {
   hexo: site('hexo', ['hexo', 'hexo', 'public'], 'hexo', 'generate', '--silent'),
   eleventy: site('eleventy', ['eleventy', '@11ty/eleventy', 'www'], 'eleventy', '--quiet'),
   mkdocs: site('mkdocs', ['mkdocs', null, 'site'], 'mkdocs', 'build', '--quiet'),
+  'nuxt-content': site('nuxt-content', ['nuxt_content', '@nuxt/content', '.output/public'], 'nuxt', 'generate'),
   jekyll: site('jekyll', ['jekyll', null, '_site'], 'jekyll', 'build', '--quiet'),
   vitepress: site('vitepress', ['vitepress', 'vitepress', '.vitepress/dist'], 'vitepress', 'build'),
 } satisfies Record<string, FixtureSite>;

@@ -114,6 +114,7 @@ const deciding = new Set([
   'slug',
   'url',
   'permalink',
+  'path',
   'id',
   'draft',
   'layout',

@@ -40,6 +40,22 @@ test('a draft is made by its name, shows in the list, and is deleted after a con
   expect(Drafts).toBeLessThanOrEqual(12);
 });
 
+test('a draft that is made after the list was read, and before its changes are followed, shows in the list', async () => {
+  const page = await dashboard.open('/account');
+  const held = Promise.withResolvers<void>();
+  await page.route('**/graphql', async (route) => {
+    if (/subscription Watch\b/.test(route.request().postData() ?? '')) await held.promise;
+    await route.fallback();
+  });
+  const followed = page.waitForRequest((request) => /subscription Watch\b/.test(request.postData() ?? ''));
+  await page.goto(`${dashboard.app.url}${drafts}`);
+  await page.getByText('There are no drafts').waitFor();
+  await followed;
+  await makeBranch(dashboard.app, 'between');
+  held.resolve();
+  await page.getByRole('row', { name: /between/ }).waitFor();
+});
+
 test('a draft is compared with the published version by field and by line, and what cannot be seen stands as marks', async () => {
   await draftWith(
     'hidden',

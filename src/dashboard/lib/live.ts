@@ -17,7 +17,7 @@ export interface LiveEvent {
   version: string | null;
 }
 
-/** Called with null when events are lost: what is shown is to be read anew. */
+/** Called with null when there may have been events that are not known: what is shown is to be read anew. */
 type Listener = (event: LiveEvent | null) => void;
 
 interface Subscriber {
@@ -69,6 +69,17 @@ function open(at: At, topics: readonly string[]): Stream {
     last = null;
     notify(at, null);
   };
+  /** The topic that notified a subscriber of the beginning: one refresh is enough for all of its topics. */
+  const begun = new Map<Subscriber, string>();
+  // What is shown was read before the stream began, and a topic of many begins with none of its objects.
+  const begin = (topic: string) => {
+    for (const subscriber of subscribers) {
+      const isMeant = isAt(subscriber, at) && subscriber.topics.includes(topic);
+      if (!isMeant || (begun.get(subscriber) ?? topic) !== topic) continue;
+      begun.set(subscriber, topic);
+      subscriber.notify(null);
+    }
+  };
   const close = follow({
     document: Watch,
     variables: { organization, project, topics: [...topics] },
@@ -78,8 +89,8 @@ function open(at: At, topics: readonly string[]): Stream {
       if (!watch) return;
       const { topic, id, version, position } = watch;
       last = { organization, project, position };
-      // By this a topic of many only says that it has begun.
-      if (id !== null) notify(at, { topic, id, version });
+      if (id === null) begin(topic);
+      else notify(at, { topic, id, version });
     },
     onLost: lose,
     onEnd: () => {
@@ -123,7 +134,7 @@ document.addEventListener('visibilitychange', () => {
 /**
  * Calls `onEvent` for each change of what is named, in the project of the page, as long as the component is mounted. All components of a page may
  * name 20 topics: `branch`, `branch:<name>`, `pull`, `pull:<number>`, `deployment`, `deployment:<id>`, and `entryTopic()`.
- * @param onEvent called with null when changes are not known: read anew what is shown
+ * @param onEvent called with null when changes are not known, as when the stream begins: read anew what is shown
  */
 export function useLive(topics: readonly string[], onEvent: Listener): void {
   const { organization, project } = usePlace();

@@ -57,6 +57,9 @@ describe('what is live', () => {
     const page = await dashboard.open(pageOf(made));
     await rowOf(page, 'Green').getByText('live now').waitFor();
     await expectGoodPage(page);
+    const other = await page.context().newPage();
+    await other.goto(`${dashboard.app.url}${pageOf(made)}`);
+    await rowOf(other, 'Green').getByText('live now').waitFor();
     await rowOf(page, 'Red')
       .getByRole('button', { name: /^Make live/ })
       .press('Enter');
@@ -76,6 +79,7 @@ describe('what is live', () => {
       .press('Enter');
     await dialog.getByRole('button', { name: 'Make this version live' }).press('Enter');
     await rowOf(page, 'Red').getByText('live now').waitFor();
+    await rowOf(other, 'Red').getByText('live now').waitFor();
 
     await rowOf(page, 'Green').getByRole('link').press('Enter');
     await page.getByRole('heading', { name: /^Deployment \d+$/ }).waitFor();

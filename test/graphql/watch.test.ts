@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Listener, listen } from '../../src/db/listener.ts';
 import { hashToken } from '../../src/domain/identity/token-text.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { createEnvironment } from '../../src/domain/studio/environments/environments.operations.ts';
+import { createEnvironment, updateEnvironment } from '../../src/domain/studio/environments/environments.operations.ts';
 import { createPull, updatePull } from '../../src/domain/studio/pulls/write-pull.operations.ts';
 import { changeChannel } from '../../src/domain/studio/watch/change-log.ts';
 import { UserSession } from '../../src/domain/users/sessions.ts';
@@ -238,6 +238,34 @@ describe('watch', () => {
     const second = await eventOf(stream);
     expect(second.version).not.toBe(first.version);
     expect((await eventOf(await subscribe([`deployment:${id}`]))).version).toBe(second.version);
+  });
+
+  it('sends both deployments when another one is made live, and that which was live when none is', async () => {
+    const [{ id: earlier }, { id: later }] = [await deploy(), await deploy()];
+    const em = app.services.orm.em.fork();
+    await em.execute(
+      `update deployment set status = 'completed', conclusion = 'success', output_digest = ?, manifest_sha256 = ? where id in (?, ?)`,
+      ['d'.repeat(64), 'd'.repeat(64), earlier, later],
+    );
+    await em.execute('update environment set published_deployment_id = ? where id = ?', [later, environment]);
+    const versionOf = async (id: number) => (await eventOf(await subscribe([`deployment:${id}`]))).version;
+    const stream = await watching(['deployment']);
+    /** Makes another one live, and waits until the stream has named these with the versions that they have then. */
+    const show = async (published_deployment_id: number | null, ids: readonly number[]) => {
+      const before = await Promise.all(ids.map(versionOf));
+      await app.run(updateEnvironment, { organization: 'acme', project: 'site', environment, published_deployment_id });
+      const after = new Map<string, string>();
+      for (const [at, id] of ids.entries()) {
+        after.set(String(id), await versionOf(id));
+        expect(after.get(String(id))).not.toBe(before[at]);
+      }
+      while (after.size > 0) {
+        const { id, version } = await eventOf(stream);
+        if (after.get(id) === version) after.delete(id);
+      }
+    };
+    await show(earlier, [earlier, later]);
+    await show(null, [earlier]);
   });
 
   it('goes on behind a position, without loss and without repeating, by the header and by the argument', async () => {

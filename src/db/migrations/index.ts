@@ -30,6 +30,7 @@ import { WatchedChanges } from './20261223-watched-changes.ts';
 import { Drafts } from './20261224-drafts.ts';
 import { DeletedOrganizations } from './20261225-deleted-organizations.ts';
 import { SavedViews } from './20261226-saved-views.ts';
+import { LiveDeployments } from './20261227-live-deployments.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -65,4 +66,5 @@ export const migrations = [
   { name: '20261224-drafts', class: Drafts },
   { name: '20261225-deleted-organizations', class: DeletedOrganizations },
   { name: '20261226-saved-views', class: SavedViews },
+  { name: '20261227-live-deployments', class: LiveDeployments },
 ];

@@ -189,6 +189,29 @@ test('five minutes offline: the page stays, and what was typed is saved then, wi
   dashboard.forgive(/ERR_INTERNET_DISCONNECTED/);
 });
 
+test('a server that cannot be reached leaves the page as it is, which says so until it is', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/unreached'));
+  await editorReady(page);
+  await typeAtEnd(page, 'Typed before.');
+  await page.route('**/graphql', (route) =>
+    /query (ProjectFrame|EntryPage)\b/.test(route.request().postData() ?? '')
+      ? route.abort('connectionreset')
+      : route.fallback(),
+  );
+  await saveElsewhere(app, 'en/unreached', { frontmatter: { summary: 'First.' } });
+  const notice = page.getByRole('status').getByText('The server cannot be reached');
+  await notice.waitFor();
+  await typeAtEnd(page, ' Typed after.');
+  await page.unroute('**/graphql');
+  await saveElsewhere(app, 'en/unreached', { frontmatter: { summary: 'Second.' } });
+  await expect.poll(() => page.getByRole('textbox', { name: 'Summary' }).inputValue()).toBe('Second.');
+  await notice.waitFor({ state: 'detached' });
+  await save(page);
+  expect(await stored(app, 'en/unreached')).toContain('Typed before. Typed after.');
+  dashboard.forgive(/ERR_CONNECTION_RESET/);
+});
+
 describe('the stream of what changes', () => {
   test('goes on without loss after its connection was cut', async () => {
     const { app } = dashboard;

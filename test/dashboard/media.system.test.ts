@@ -74,6 +74,16 @@ test('a file gets another name, and the entries that use it follow', async () =>
   expect(body.body).toContain('![A hill](/images/hill-top.png)');
 });
 
+test('a file of 8 MiB gets another name', async () => {
+  await commitTo(dashboard.app, 'main', { 'public/images/large.png': Buffer.concat([png, Buffer.alloc(2 ** 23)]) });
+  const page = await dashboard.open(`${media}?path=public%2Fimages`);
+  await page.getByRole('button', { name: /large\.png/ }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('big.png');
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByText('It is called big.png now').waitFor();
+  await page.getByRole('button', { name: /big\.png/ }).waitFor();
+});
+
 test('a file that entries use is deleted only when they have been seen, and comes back', async () => {
   const markdown = post({ title: 'Used', cover: '/images/used.png' });
   await commitTo(dashboard.app, 'main', { 'public/images/used.png': png, 'content/posts/used.md': markdown });

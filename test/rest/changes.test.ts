@@ -122,6 +122,32 @@ describe('201', () => {
     expect({ status, body }).toMatchObject({ status: 201 });
   });
 
+  it('moves a file with the entry that names it, without its content, and keeps its bytes', async () => {
+    const name = await branch();
+    const upload = { op: 'upload_media', path: 'public/Old.png', content: other.toString('base64') };
+    const uploaded = await change({
+      branch: name,
+      actions: [upload, { ...post('en/names'), body: '![](/Old.png)\n' }],
+    });
+    const move = { op: 'move_media', from: 'public/Old.png', path: 'public/old.png' };
+    const alone = await change({ branch: name, actions: [move] });
+    expectRefusal(alone, 409, 'in_use', /^actions\.0: public\/Old\.png is named by 1 entry/);
+    const token = await app.makeToken(['browse_studio', 'edit_studio']);
+    const { status, body } = await app.ask('POST', `${studio}/changes`, {
+      token,
+      body: { branch: name, actions: [of('update', 'en/names', { body: '![](/old.png)\n' }), move] },
+    });
+    expect({ status, body }).toMatchObject({
+      status: 201,
+      body: {
+        results: [{ op: 'update' }, { op: 'move_media', path: 'public/old.png', renamed_from: 'public/Old.png' }],
+      },
+    });
+    expect(body.results[1].sha).toBe(uploaded.body.results[0].sha);
+    const gone = await change({ branch: name, actions: [move] });
+    expectRefusal(gone, 404, 'not_found', /^actions\.0\.from: public\/Old\.png is not a file/);
+  });
+
   it('writes to a repository that has no commit yet', async () => {
     await app.run(createProject, { organization: 'acme', name: 'Empty', machine_name: 'empty' });
     const { status, body } = await app.ask('POST', `${acme}/projects/empty/studio/changes`, {

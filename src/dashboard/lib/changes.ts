@@ -14,7 +14,7 @@ interface EntryAt {
 
 /** One change of a file, as `commitChanges` takes it. */
 export type MediaAction =
-  | { op: 'upload_media'; path: string; content: string }
+  | { op: 'move_media'; from: string; path: string; sha: string }
   | { op: 'delete_media'; path: string; sha: string; force?: boolean };
 
 /** One change of an entry. */

@@ -2,9 +2,8 @@ import { EntryText, type MediaItemFragment } from '../../documents.ts';
 import { type ChangeAction, type ChangesOutcome, commitChanges, type MediaAction } from '../../lib/changes.ts';
 import { client } from '../../lib/client.ts';
 import type { Fault } from '../../lib/faults.ts';
-import { candidatePaths, directoryOf, fileAddress } from '../../lib/media.ts';
+import { candidatePaths, directoryOf } from '../../lib/media.ts';
 import type { Place } from '../../lib/place.ts';
-import { base64Of } from '../../lib/upload.ts';
 
 /** An entry that names a file, as a refusal says it. */
 export interface Referrer {
@@ -32,13 +31,6 @@ export function renamedIn(text: string, entry: string, path: string, name: strin
   });
 }
 
-async function contentOf(place: Place, { path }: MediaItemFragment): Promise<string> {
-  const { organization, project, draft } = place;
-  const response = await fetch(fileAddress({ organization, project, branch: draft ?? null }, path));
-  if (!response.ok) throw new Error(response.statusText);
-  return base64Of(await response.blob());
-}
-
 /** Gives a file another name in its directory, and changes the entries that name it, in one commit. */
 export async function renameMedia(
   place: Place,
@@ -47,11 +39,9 @@ export async function renameMedia(
 ): Promise<ChangesOutcome<ChangeAction | MediaAction>> {
   const { organization, project, draft } = place;
   const texts = [`${file.name} → ${name}`, `Rename ${file.path} to ${name}`] as const;
-  const move: MediaAction[] = [
-    { op: 'upload_media', path: `${directoryOf(file.path)}/${name}`, content: await contentOf(place, file) },
-    { op: 'delete_media', path: file.path, sha: file.sha },
-  ];
-  const outcome = await commitChanges(place, move, ...texts);
+  const path = [directoryOf(file.path), name].filter(Boolean).join('/');
+  const move: MediaAction = { op: 'move_media', from: file.path, path, sha: file.sha };
+  const outcome = await commitChanges(place, [move], ...texts);
   const referrers = referrersOf(outcome.fault);
   if (!referrers) return outcome;
   const updates = await Promise.all(
@@ -63,5 +53,5 @@ export async function renameMedia(
       return { op: 'update' as const, collection, slug, ...(entry && { sha: entry.sha }), raw };
     }),
   );
-  return commitChanges<ChangeAction | MediaAction>(place, [...updates, ...move], ...texts);
+  return commitChanges<ChangeAction | MediaAction>(place, [...updates, move], ...texts);
 }

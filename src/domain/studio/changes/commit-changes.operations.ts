@@ -10,7 +10,7 @@ import { planUpdate } from '../entries/plan-update.ts';
 import type { PlannedSave } from '../entries/saved-entry.ts';
 import { mediaUpload } from '../media/media.schema.ts';
 import { planDeleteMedia } from '../media/plan-delete-media.ts';
-import { planUpload, storeUpload, type Upload } from '../media/plan-upload.ts';
+import { planMoveMedia, planUpload, storeUpload, type Upload } from '../media/plan-upload.ts';
 import { conflict } from '../merge/merge.schema.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { commit } from '../repository/repository.schema.ts';
@@ -41,6 +41,12 @@ const changeAction = z
       path: z.string().describe('Path of the file, inside a media root'),
       content: z.base64('must be base64').describe('The file, base64; up to 25 MiB'),
     }),
+    z.object({
+      op: z.literal('move_media'),
+      from: z.string().describe('Path of the file'),
+      path: z.string().describe('Its new path, inside a media root'),
+      ...deletion,
+    }),
     z.object({ op: z.literal('delete_media'), path: z.string().describe('Path of the file'), ...deletion }),
   ])
   .meta({ id: 'ChangeAction' });
@@ -62,7 +68,7 @@ const changeSet = z.object({
 
 export const changeResult = z
   .object({
-    op: z.enum(['create', 'update', 'move', 'delete', 'upload_media', 'delete_media']),
+    op: z.enum(['create', 'update', 'move', 'delete', 'upload_media', 'move_media', 'delete_media']),
     collection: z.string().optional(),
     slug: z.string().optional(),
     path: z.string(),
@@ -162,6 +168,11 @@ async function planAction(
       if (overwrite && !isOurs) checkPrecondition(context.project, context.conditions, sha);
       const step = await planUpload(context, staged, upload ? [upload] : [], action);
       return asDone(step, ({ placed: [file] }) => ({ op, path: file?.path ?? path }));
+    }
+    case 'move_media': {
+      const { op, from } = action;
+      const step = await planMoveMedia(context, staged, action);
+      return asDone(step, ({ path }) => ({ op, path, renamed_from: from }));
     }
     case 'delete_media':
       return asDone(await planDeleteMedia(context, staged, action), ({ path }) => ({ op: action.op, path }));

@@ -115,7 +115,8 @@ const types: Record<string, MediaType> = {
 
 export const mediaExtensions: readonly string[] = Object.keys(types);
 
-const extensionOf = (path: string) => /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
+/** In lower case, without the dot; '' for none. */
+export const extensionOf = (path: string) => /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
 
 /** What may be uploaded under a name; null for every other extension. */
 export const mediaTypeOf = (path: string): { mime: string; kind: MediaKind } | null => types[extensionOf(path)] ?? null;

@@ -16,6 +16,7 @@ interface MediaDeletion {
 
 /**
  * Plans the deletion of a file.
+ * @param field of the input that names the file
  * @throws DomainError `not_found`, `not_editable` for an entry or what lies behind a link, `forbidden` outside the media roots,
  * `precondition_failed`, `sha_mismatch`; its check `in_use` where entries that are left name it
  */
@@ -23,19 +24,20 @@ export async function planDeleteMedia(
   context: PlanContext,
   staged: StagedContent,
   { path, sha, force }: MediaDeletion,
+  field = 'path',
 ): Promise<Step<{ path: string }>> {
-  checkAddress('path', path);
+  checkAddress(field, path);
   if (!staged.changed.has(path)) checkPrecondition(context.project, context.conditions, sha);
   const { entry, blocked } = await staged.tree.lookup(path);
-  if (blocked) throw new DomainError('not_editable', `path: ${blocked} is a symlink or submodule`);
+  if (blocked) throw new DomainError('not_editable', `${field}: ${blocked} is a symlink or submodule`);
   if (!entry || entry.mode === '40000' || entry.mode === '160000') {
-    checkStoredPath('path', path);
-    throw new DomainError('not_found', `path: ${path} is not a file`);
+    checkStoredPath(field, path);
+    throw new DomainError('not_found', `${field}: ${path} is not a file`);
   }
   const isMedia = mediaRootOf(staged.site, path) !== null && isContent(staged.site, path, entry.mode);
   if (!isMedia) context.require('manage_studio');
   if (schemaAt(staged.site, path)) {
-    throw new DomainError('not_editable', `path: ${path} is an entry; delete it as one`);
+    throw new DomainError('not_editable', `${field}: ${path} is an entry; delete it as one`);
   }
   checkVersion(await publishedVersion(staged, path, entry), context.conditions.if_match, sha);
   return {

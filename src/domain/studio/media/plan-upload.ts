@@ -3,10 +3,12 @@ import type { StoredBlob } from '../../../ports/git-records.ts';
 import type { Spooled } from '../../../ports/spool.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { checkFree, checkVersion } from '../changes/write-rules.ts';
-import { refusalOf, refusalOfMedia, refusalOfName } from '../content/admission.ts';
+import { isRegular, refusalOf, refusalOfMedia, refusalOfName } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
 import type { StudioContext } from '../studio.ts';
-import { mediaPath, mediaTypeProblem, numbered } from './media-types.ts';
+import { mediaRootOf } from './media-facts.ts';
+import { extensionOf, mediaPath, mediaTypeProblem, numbered } from './media-types.ts';
+import { planDeleteMedia } from './plan-delete-media.ts';
 
 /** Largest file that comes as base64 in JSON, bytes. */
 const inlineLimit = 25 * 1024 * 1024;
@@ -102,11 +104,15 @@ async function target(
   throw fieldError('already_exists', 'path', `${path} exists; overwrite or rename`);
 }
 
-/** The rest of its name and its bytes were checked when it was stored, before the site was known. */
-function checkPlace(context: PlanContext, { site }: StagedContent, { path, blob }: Upload): void {
-  if (schemaAt(site, path)) {
+function checkIsNoEntry({ site }: StagedContent, path: string): void {
+  if (schemaAt(site, path))
     throw fieldError('not_editable', 'path', `${path} would be an entry of a collection; create it as one`);
-  }
+}
+
+/** The rest of its name and its bytes were checked when it was stored, before the site was known. */
+function checkPlace(context: PlanContext, staged: StagedContent, { path, blob }: Upload): void {
+  checkIsNoEntry(staged, path);
+  const { site } = staged;
   const refused = refusalOf(site, { path, ...blob }, context.services.settings.media_limit);
   if (refused?.code === 'forbidden') context.require('manage_studio');
   else if (refused) throw fieldError(refused.code, refused.of, refused.problem);
@@ -133,5 +139,43 @@ export async function planUpload(
     summary: `Upload ${placed.map((file) => file.path).join(', ')}`.slice(0, 500),
     result: { placed },
     check: async () => [],
+  };
+}
+
+interface MediaMove {
+  /** Its path now. */
+  from: string;
+  path: string;
+  sha?: string | undefined;
+  force?: boolean | undefined;
+}
+
+/**
+ * Plans another path for a file. Its content stays in the store, and is read only where the first bytes have to fit another extension.
+ * @throws DomainError as an upload to the new path and a deletion of the old one would; its check is that of the deletion
+ */
+export async function planMoveMedia(
+  context: PlanContext,
+  staged: StagedContent,
+  { from, path, sha, force }: MediaMove,
+): Promise<Step<{ path: string }>> {
+  const removal = await planDeleteMedia(context, staged, { path: from, sha, force }, 'from');
+  const { entry } = await staged.tree.lookup(from);
+  if (!entry || !isRegular(entry.mode)) throw fieldError('not_editable', 'from', `${from} is a symlink`);
+  const { oid, mode } = entry;
+  const to = uploadPath(path);
+  checkIsNoEntry(staged, to);
+  if (mediaRootOf(staged.site, to) === null) context.require('manage_studio');
+  if (extensionOf(to) !== extensionOf(from))
+    for await (const { content } of context.git.blobs([oid])) {
+      const type = mediaTypeProblem(to, content);
+      if (type) throw fieldError('unsupported_media', 'path', type.problem);
+    }
+  await checkFree(await staged.tree.with(removal.changes), to, 'path');
+  return {
+    changes: [{ path: to, content: { oid }, mode }, ...removal.changes],
+    summary: `Rename ${from} to ${to}`,
+    result: { path: to },
+    check: removal.check,
   };
 }

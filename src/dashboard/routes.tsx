@@ -197,6 +197,8 @@ const drafts = createRoute({
     state: z.optional(z.enum(['open', 'merged', 'closed'])),
     q: z.optional(z.string()),
     after: z.optional(z.string()),
+    // With the form of a new draft.
+    new: z.catch(z.optional(z.boolean()), undefined),
   }),
   loaderDeps: ({ search: { tab, state, q, after } }) => ({ tab, state, q, after }),
   loader: ({ params, deps }) => prefetch(draftsQuery(params, deps)),

@@ -56,6 +56,21 @@ test('a draft that is made after the list was read, and before its changes are f
   await page.getByRole('row', { name: /between/ }).waitFor();
 });
 
+test('a draft is begun from the published version by the menu of the bar', async () => {
+  await makeBranch(dashboard.app, 'known');
+  const page = await dashboard.open('/p/acme/site/content');
+  await page.getByRole('button', { name: 'Published version' }).click();
+  await page.getByRole('menuitem', { name: 'known' }).waitFor();
+  await page.getByRole('menuitem', { name: 'New draft' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New draft' });
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await page.waitForURL('**/drafts');
+  await page.getByRole('main').getByRole('button', { name: 'New draft' }).click();
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('From the bar');
+  await dialog.getByRole('button', { name: 'Create draft' }).click();
+  await page.waitForURL('**/content?draft=From-the-bar');
+});
+
 test('a draft is compared with the published version by field and by line, and what cannot be seen stands as marks', async () => {
   await draftWith(
     'hidden',

@@ -19,6 +19,7 @@ import type { ProjectFrameQuery } from '../documents.ts';
 import { useLive } from '../lib/live.ts';
 import { usePageQuery } from '../lib/page-query.ts';
 import { type Place, usePlace } from '../lib/place.ts';
+import { useCan } from '../lib/viewer.tsx';
 import { Frame } from './frame.tsx';
 import classes from './project-frame.module.css';
 import { projectQuery } from './project-query.ts';
@@ -89,12 +90,15 @@ function Navigation({ place, studio }: { place: Place; studio: Studio | undefine
 
 /** Which version of the content the pages show and change. */
 function DraftSwitch({ place, studio }: { place: Place; studio: Studio | undefined }) {
-  const { t } = useTranslation('frame');
+  const { t } = useTranslation(['frame', 'common']);
   const navigate = useNavigate();
   const published = studio?.repository?.default_branch;
   const current = place.draft ?? published;
   const titleOf = (name: string) =>
     studio?.branches?.nodes.find((branch) => branch.name === name)?.draft?.title ?? name;
+  const can = useCan(place.organization, place.project);
+  const goToDrafts = (search: { new?: boolean }) =>
+    navigate({ to: '/p/$organization/$project/drafts', params: place, search });
   const goTo = (branch: string) =>
     navigate({ to: '.', search: (before) => ({ ...before, draft: branch === published ? undefined : branch }) });
   return (
@@ -114,9 +118,8 @@ function DraftSwitch({ place, studio }: { place: Place; studio: Studio | undefin
           </Menu.Item>
         ))}
         <Menu.Divider />
-        <Menu.Item onClick={() => navigate({ to: '/p/$organization/$project/drafts', params: place })}>
-          {t('all_drafts')}
-        </Menu.Item>
+        {can('edit_studio') && <Menu.Item onClick={() => goToDrafts({ new: true })}>{t('common:new_draft')}</Menu.Item>}
+        <Menu.Item onClick={() => goToDrafts({})}>{t('all_drafts')}</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

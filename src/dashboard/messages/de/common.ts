@@ -12,6 +12,7 @@ export default {
   done: 'Fertig',
   loading: 'Wird geladen …',
   undo: 'Rückgängig',
+  new_draft: 'Neuer Entwurf',
   optional: 'freiwillig',
   not_found: 'Hier ist nichts',
   not_found_lead: 'Es wurde umbenannt oder gelöscht, oder die Adresse ist falsch.',

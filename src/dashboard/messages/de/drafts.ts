@@ -1,7 +1,6 @@
 export default {
   title: 'Entwürfe',
   reviews: 'Prüfungen',
-  new_draft: 'Neuer Entwurf',
   find: 'Entwurf suchen',
   name: 'Name',
   name_hint: 'Zum Beispiel „Frühjahrsaktion“',

@@ -12,6 +12,7 @@ export default {
   done: 'Done',
   loading: 'Loading …',
   undo: 'Undo',
+  new_draft: 'New draft',
   optional: 'optional',
   not_found: 'There is nothing here',
   not_found_lead: 'It was renamed or deleted, or the address is wrong.',

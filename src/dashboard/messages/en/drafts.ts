@@ -1,7 +1,6 @@
 export default {
   title: 'Drafts',
   reviews: 'Reviews',
-  new_draft: 'New draft',
   find: 'Find a draft',
   name: 'Name',
   name_hint: 'Such as “Spring campaign”',

@@ -139,7 +139,7 @@ export function DraftList({ drafts, isFiltered, search, refresh, onNew }: DraftL
   if (drafts.length === 0 && isFiltered) return <Notice title={t('none_found')} />;
   if (drafts.length === 0)
     return (
-      <Notice title={t('none')} action={onNew && <Button onClick={onNew}>{t('new_draft')}</Button>}>
+      <Notice title={t('none')} action={onNew && <Button onClick={onNew}>{t('common:new_draft')}</Button>}>
         {t('none_lead')}
       </Notice>
     );

@@ -1,7 +1,6 @@
 import { Box, Button, Group, SegmentedControl, Tabs, Title } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLive } from '../../lib/live.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
@@ -20,11 +19,12 @@ export function DraftsPage() {
   const { t } = useTranslation(['drafts', 'common']);
   const place = usePlace();
   const navigate = useNavigate();
-  const search: DraftsSearch = useSearch({ from: '/inside/p/$organization/$project/drafts' });
+  const { new: isNew = false, ...search } = useSearch({ from: '/inside/p/$organization/$project/drafts' });
   const { tab = 'drafts', state = 'open', q = '' } = search;
   const { data, fault, refresh } = usePageQuery(draftsQuery(place, search));
   useLive(['branch', 'pull'], refresh);
-  const [isNew, setNew] = useState(false);
+  const setNew = (isOpen: boolean) =>
+    navigate({ to: '.', search: (before) => ({ ...before, new: isOpen || undefined }), replace: true });
   const can = useCan(place.organization, place.project);
   const studio = data?.project?.studio;
   const change = (next: DraftsSearch) =>
@@ -44,7 +44,7 @@ export function DraftsPage() {
         <Title order={1}>{t('title')}</Title>
         {!isEmpty && can('edit_studio') && (
           <Button leftSection={<IconPlus size={16} />} onClick={() => setNew(true)}>
-            {t('new_draft')}
+            {t('common:new_draft')}
           </Button>
         )}
       </Group>
@@ -93,7 +93,7 @@ export function DraftsPage() {
           )}
         </Tabs.Panel>
       </Tabs>
-      <NewDraft isOpen={isNew} onClose={() => setNew(false)} />
+      <NewDraft isOpen={isNew && can('edit_studio')} onClose={() => setNew(false)} />
     </>
   );
 }

@@ -36,7 +36,7 @@ export function NewDraft({ isOpen, onClose }: { isOpen: boolean; onClose: () => 
   };
   const ofField = fault?.fields.get('/name');
   return (
-    <Modal opened={isOpen} onClose={close} title={t('new_draft')}>
+    <Modal opened={isOpen} onClose={close} title={t('common:new_draft')}>
       <form onSubmit={submit}>
         <Stack>
           {!ofField && <FaultAlert fault={fault} />}

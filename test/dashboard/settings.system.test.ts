@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { importJob } from '../../src/domain/studio/repository/import-repository.ts';
 import { importJobFor } from '../../src/jobs/job-handlers.ts';
-import { seed } from '../support/app.ts';
+import { acme, seed } from '../support/app.ts';
 import { post } from '../support/conflict-site.ts';
 import { expectGoodPage, expectTexts, narrow, withDashboard } from '../support/dashboard.ts';
+import { editorReady, save as saveEntry, titleField } from '../support/entry-editor.ts';
 import { signIn } from '../support/git-http.ts';
 import { save } from '../support/git-store.ts';
 import { hostRoot, upstreamHost } from '../support/mirror.ts';
@@ -75,6 +76,46 @@ describe('import', () => {
     await region(page, 'Collections').getByText('content/posts').first().waitFor();
     expect(await repository.getByLabel('Repository to import').count()).toBe(0);
   });
+});
+
+/** Posts as people write them; `{}` is where the title stands. */
+const written: Record<string, string> = {
+  plain: '---\ntitle: {}\ndate: 2026-03-01\n---\n\nText.\n',
+  quoted: '---\n# What readers see first.\ntitle: "{}"   # quoted on purpose\ntags: [one,   two]\n---\n\nText.\n',
+  single: "---\ntitle: '{}'\ndescription: >-\n  Folded\n  text.\n---\nText without an empty line above.\n",
+  crlf: '---\r\ntitle: {}\r\ndraft: false\r\n---\r\n\r\nText.\r\n',
+  unended: '---\ntitle: {}\n---\n\nText without an end',
+  spaced: '---\ntitle:    {}\nlist:\n    - a\n    -   b\n---\n\n\n\nText.   \n\n',
+  marked: '\ufeff---\ntitle: {}\n---\n\nText.\n',
+  anchors: '---\nbase: &base\n  a: 1\nother: *base\ntitle: {}\n---\n\nText.\n',
+  flow: '---\ntitle: {}\nflow: { a: 1,   b: 2 }\n---\n\n\tCode.\n',
+  unknown: '---\nx_legacy: ~\ntitle: {}\nwhen: 2026-01-01 10:00:00 +01:00\n---\n\nText & more.\n',
+};
+
+test('edits in the form of what was imported change nothing but what was edited', async () => {
+  await make('written');
+  const host = await upstreamHost();
+  const files = Object.entries(written).map(([slug, text]) => [
+    `content/posts/${slug}.md`,
+    text.replace('{}', 'Before'),
+  ]);
+  await save(host.repository, { 'hugo.toml': 'baseURL = "https://example.org/"\n', ...Object.fromEntries(files) });
+  const page = await dashboard.open('/p/acme/written/settings');
+  const repository = region(page, 'Repository');
+  await repository.getByLabel('Repository to import').fill(host.url);
+  await repository.getByRole('button', { name: 'Import' }).click();
+  await repository.getByText('It begins in a moment.').waitFor();
+  await workOnImports();
+  await region(page, 'Collections').getByText('content/posts').first().waitFor();
+  const posts = `${acme}/projects/written/studio/collections/posts`;
+  for (const [slug, text] of Object.entries(written)) {
+    await page.goto(`${dashboard.app.url}/p/acme/written/content/posts/${slug}`);
+    await editorReady(page);
+    await titleField(page).fill('After');
+    await saveEntry(page);
+    const { body } = await dashboard.app.ask('GET', `${posts}/${slug}?raw=true`);
+    expect(body.raw).toBe(text.replace('{}', 'After'));
+  }
 });
 
 describe('what was found', () => {

@@ -1,10 +1,13 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { commitTo } from '../support/conflict-site.ts';
 import { expectGoodPage } from '../support/dashboard.ts';
 import {
   editorReady,
   expectDiff,
   freshEntry,
+  full,
+  save,
   saveButton,
   saveState,
   stored,
@@ -121,6 +124,25 @@ test('a fault of a field stands beside it, and nothing is saved', async () => {
   await saveButton(page).click();
   await saveState(page, 'Nothing to save');
   expect(await stored(app, 'en/faulty')).toContain('title: "Short"');
+});
+
+test('what is wrong with a stored entry stands beside its fields, until each is changed', async () => {
+  const { app } = dashboard;
+  const wrong = full.replace('rating: 4', 'rating: many').replace('season: spring', 'season: monsoon');
+  await commitTo(app, 'main', { 'src/content/posts/en/wrong.md': wrong });
+  const page = await dashboard.open('/p/acme/site/content/posts/en/wrong');
+  await editorReady(page);
+  const season = page.getByRole('combobox', { name: 'Season' });
+  const isInvalid = (input: Locator) => input.getAttribute('aria-invalid');
+  await expect.poll(() => isInvalid(season)).toBe('true');
+  expect(await isInvalid(field(page, 'Title'))).not.toBe('true');
+  await season.click();
+  await page.getByRole('option', { name: 'autumn' }).click();
+  await expect.poll(() => isInvalid(season)).not.toBe('true');
+  await save(page);
+  // The other one is still wrong, and still says so.
+  await expect.poll(() => isInvalid(field(page, 'Rating'))).toBe('true');
+  expect(await stored(app, 'en/wrong')).toContain('season: autumn');
 });
 
 test('the page is good in both themes and at three widths', async () => {

@@ -89,6 +89,20 @@ describe('invalid=true', () => {
     expect(await list(posts, 'invalid=false')).toHaveLength(6);
   });
 
+  it('has its like for one entry, which names what is wrong with it', async () => {
+    const one = await app.ask('GET', `${posts}/en/faulty?include=faults`);
+    expect(one.body.faults).toMatchObject([
+      { field: '/frontmatter/title', code: 'type' },
+      { field: '/frontmatter/author', code: 'reference' },
+    ]);
+    const broken = await app.ask('GET', `${posts}/en/broken?include=faults`);
+    expect(broken.body.faults).toMatchObject([{ field: '/frontmatter', code: 'frontmatter_invalid' }]);
+    expect((await app.ask('GET', `${posts}/en/faulty`)).body).not.toHaveProperty('faults');
+    const { data } = await graphql('entry(collection: "posts", slug: "en/faulty") { faults { field code } }');
+    expect(data.project.studio.entry.faults).toMatchObject([{ code: 'type' }, { code: 'reference' }]);
+    expectRefusal(await app.ask('GET', `${posts}/en/faulty?include=body`), 400, 'invalid_request', /^include/);
+  });
+
   it('is paged, and goes with other selections', async () => {
     expect(await list(posts, 'invalid=true&per_page=1&page=2')).toEqual(['en/faulty']);
     expect(await list(posts, 'invalid=true&filter[title][exists]=true&sort=-slug')).toEqual(['en/faulty', 'en/broken']);
@@ -118,9 +132,12 @@ describe('invalid=true', () => {
     await app.ask('POST', `${studio}/collections/authors`, { body: { slug: 'eve', frontmatter: { name: 'Eve' } } });
     await app.ask('POST', posts, { body: { slug: 'en/by-eve', frontmatter: { title: 'E', author: 'eve' } } });
     expect(await list(posts, 'invalid=true')).toEqual(['en/broken', 'en/faulty']);
+    const tagOfOne = (await app.ask('GET', `${posts}/en/by-eve?include=faults`)).headers.get('etag') ?? '';
     expect((await app.ask('DELETE', `${studio}/collections/authors/eve?force=true`)).status).toBe(200);
     expect(await list(posts, 'invalid=true')).toEqual(['en/broken', 'en/by-eve', 'en/faulty']);
     expect((await app.ask('GET', `${posts}?invalid=true`, { headers: { 'If-None-Match': tag } })).status).toBe(200);
+    const one = await app.ask('GET', `${posts}/en/by-eve?include=faults`, { headers: { 'If-None-Match': tagOfOne } });
+    expect([one.status, one.body.faults]).toMatchObject([200, [{ field: '/frontmatter/author', code: 'reference' }]]);
     expect((await app.ask('GET', `${studio}/collections/posts`)).status).toBe(200);
     const counted = await graphql('collection(name: "posts") { invalid_count }');
     expect(counted.data.project.studio.collection).toEqual({ invalid_count: 3 });

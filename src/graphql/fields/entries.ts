@@ -93,7 +93,10 @@ export const entries: readonly Row[] = [
   object('SavedEntry', createEntry, entryKeys),
   field('Studio', 'entry', getEntry, {
     names: { entry: 'slug' },
-    given: { raw: (_studio, selects) => selects('raw') },
+    given: {
+      raw: (_studio, selects) => selects('raw'),
+      include: (_studio, selects) => (selects('faults') ? ['faults'] : []),
+    },
   }),
   field('Studio', 'entry_at', findEntryByUrl, { type: 'Entry', resolve: entryAt }),
   field('Studio', 'search', searchEntries, { cost: 20 }),

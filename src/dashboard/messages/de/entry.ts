@@ -62,6 +62,9 @@ export default {
   zone_of: 'Zeitzone von {{label}}',
   zone_none: 'keine Zone',
   tags_hint: 'Schreiben und Enter drücken',
+  not_saved_one: 'Nicht gespeichert: Ein Feld muss erst geändert werden. Was daran falsch ist, steht daneben.',
+  not_saved_other:
+    'Nicht gespeichert: {{count}} Felder müssen erst geändert werden. Was daran falsch ist, steht daneben.',
   unparsed_kept: 'Ein Feld enthält Text, der nicht als YAML gelesen werden kann. Er bleibt in diesem Browser.',
   yaml_fault: 'Das ist kein YAML: {{reason}}. Es wird übernommen, sobald es das ist.',
   remove_of: '{{label}} entfernen',

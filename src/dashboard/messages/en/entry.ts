@@ -58,6 +58,8 @@ export default {
   zone_of: 'Time zone of {{label}}',
   zone_none: 'no zone',
   tags_hint: 'Type and press Enter',
+  not_saved_one: 'Not saved: a field has to be changed first. What is wrong stands beside it.',
+  not_saved_other: 'Not saved: {{count}} fields have to be changed first. What is wrong stands beside them.',
   unparsed_kept: 'A field has text that cannot be read as YAML. It is kept in this browser.',
   yaml_fault: 'This is no YAML: {{reason}}. It is taken up once it is.',
   remove_of: 'Remove {{label}}',

@@ -63,6 +63,8 @@ export class Editor {
   #fields: Fields;
   /** Text of fields that is no value yet, by pointer. */
   #unparsed: ReadonlyMap<string, string> = new Map();
+  /** Faults that the stored version had, at fields that were not changed since. */
+  #standing: ReadonlyMap<string, string> = new Map();
   #text: string;
   #view: TextView | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
@@ -124,9 +126,23 @@ export class Editor {
     if (!hadUnparsed && same(this.value(pointer), value)) return;
     this.#fields = withValue(this.#fields, pointer, value);
     const { faults } = this.#state;
-    const rest = [...faults].filter(([at]) => at !== pointer && !at.startsWith(`${pointer}/`));
-    this.update(rest.length < faults.size ? { faults: new Map(rest) } : {});
+    const without = (all: ReadonlyMap<string, string>) =>
+      new Map([...all].filter(([at]) => at !== pointer && !at.startsWith(`${pointer}/`)));
+    this.#standing = without(this.#standing);
+    const rest = without(faults);
+    this.update(rest.size < faults.size ? { faults: rest } : {});
     this.#schedule();
+  }
+
+  /** Shows what is wrong with the version that is stored, at fields that are as they are there. @param stored messages by pointer */
+  showFaults(stored: ReadonlyMap<string, string>): void {
+    this.#standing = new Map([...stored].filter(([at]) => same(this.value(at), valueAt(this.base.fields, at))));
+    if (this.#standing.size > 0) this.update({ faults: new Map([...this.#standing, ...this.#state.faults]) });
+  }
+
+  /** Forgets the faults of a refused save; those that the stored version had before, at fields that were not changed, stay. */
+  clearFaults(): void {
+    this.update({ faults: this.#standing });
   }
 
   unparsed(pointer: string): string | undefined {

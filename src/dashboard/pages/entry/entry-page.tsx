@@ -42,9 +42,15 @@ async function storedVersion(
   entry: NonNullable<Studio['entry']>,
 ): Promise<StoredVersion> {
   const isCrlf = entry.eol === 'crlf';
-  if (entry.error === null) return { sha: entry.sha, content: contentOf(entry), isCrlf };
+  const faults = new Map(entry.faults?.map(({ field, message }) => [field.replace('/frontmatter', ''), message]));
+  if (entry.error === null) return { sha: entry.sha, content: contentOf(entry), isCrlf, faults };
   const whole = await readEntry(place, { collection, slug: entry.slug, branch: place.draft ?? null }, true);
-  return { sha: whole?.sha ?? entry.sha, content: contentOf({ ...entry, raw: whole?.raw ?? '' }), isCrlf };
+  return {
+    sha: whole?.sha ?? entry.sha,
+    content: contentOf({ ...entry, raw: whole?.raw ?? '' }),
+    isCrlf,
+    faults: new Map(),
+  };
 }
 
 export function EntryPage() {

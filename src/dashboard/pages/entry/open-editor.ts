@@ -11,6 +11,8 @@ export interface StoredVersion {
   sha: string;
   content: Content;
   isCrlf: boolean;
+  /** What is wrong with it, by pointer into its fields. */
+  faults: ReadonlyMap<string, string>;
 }
 
 export interface OpenedEditor {
@@ -28,6 +30,17 @@ export async function openEditor(
   stored: StoredVersion | null,
   slug: string | null,
   begin: Content = empty,
+): Promise<OpenedEditor> {
+  const opened = await open(key, stored, slug, begin);
+  if (stored) opened.editor.showFaults(stored.faults);
+  return opened;
+}
+
+async function open(
+  key: DraftKey,
+  stored: StoredVersion | null,
+  slug: string | null,
+  begin: Content,
 ): Promise<OpenedEditor> {
   const opening = { key, slug, isCrlf: stored?.isCrlf ?? false };
   const editor = new Editor({ ...opening, sha: stored?.sha ?? null, content: stored?.content ?? empty });
@@ -77,5 +90,6 @@ export async function takeIn(editor: Editor, stored: StoredVersion): Promise<'no
     return 'behind';
   }
   editor.rebaseOn(stored.sha, stored.content, merged);
+  editor.showFaults(stored.faults);
   return isOwn ? 'none' : 'merged';
 }

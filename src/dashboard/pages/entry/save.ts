@@ -220,7 +220,7 @@ export async function saveEntry(
   if (conflict) return { kind: 'clash', clash: { conflict, sent } };
   if (!saved) return { kind: 'unchanged' };
   await settle(editor, sent, saved.record.sha, contentOf(saved.record));
-  editor.update({ faults: new Map() });
+  editor.clearFaults();
   return { kind: 'saved', slug, draft: null, wasMerged: saved.merged };
 }
 

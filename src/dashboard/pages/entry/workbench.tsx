@@ -236,7 +236,7 @@ export function Workbench(props: WorkbenchProps) {
           closeButtonLabel={t('common:close')}
           onClose={() => setFault(null)}
         >
-          {fault.message}
+          {state.faults.size > 0 ? t('not_saved', { count: state.faults.size }) : fault.message}
         </Alert>
       )}
       <div className={classes.work} data-form={hasText ? 'beside' : 'only'}>

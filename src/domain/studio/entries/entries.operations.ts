@@ -128,18 +128,25 @@ export const getEntry = studioOperation({
     entry: z.string().describe('Slug of the entry'),
     ...refInput,
     raw: z.boolean().optional().describe('Adds the whole file as text'),
+    include: z
+      .array(z.enum(['faults']))
+      .max(1)
+      .optional(),
   }),
   output: entry,
-  async execute(context, { collection, entry: slug, raw, ...at }) {
+  async execute(context, { collection, entry: slug, raw, include: wanted = [], ...at }) {
     const { git, studio, tag } = context;
     const snapshot = await snapshotOf(git, at);
     const site = await studio.content.site(git, snapshot);
     const index = site.collection(collection);
     const place = storedEntry(index, slug);
     const routes = await entryRoutes(context, snapshot);
-    tag(`"${place.oid}.${viewOf([site.schemaKey + routes.key, place.slug, raw])}"`);
+    // What is wrong with it depends on other entries too.
+    const scope = wanted.includes('faults') ? snapshot.tree : null;
+    tag(`"${place.oid}.${viewOf([site.schemaKey + routes.key, place.slug, raw, scope])}"`);
     const record = entryOf(index, place, openFile(await snapshot.blob(place.oid), place.path), { raw });
-    return { ...record, ...urlMember(routes, collection, place, record.frontmatter) };
+    const faults = scope === null ? {} : { faults: await faultsOf(site, index.schema, record) };
+    return { ...record, ...faults, ...urlMember(routes, collection, place, record.frontmatter) };
   },
 });
 

@@ -45,7 +45,15 @@ const content = {
   warnings: z.array(studioWarning),
 };
 
-export const entry = z.object(content).meta({ id: 'Entry' });
+export const entry = z
+  .object({
+    ...content,
+    faults: z
+      .array(fieldFault)
+      .optional()
+      .describe('With `include=faults`: where it breaks the schema of its collection'),
+  })
+  .meta({ id: 'Entry' });
 
 /** What a rename suggests beside itself. */
 export const renameDetails = z

@@ -2,7 +2,6 @@ import { DomainError, type FieldError } from '../../../kernel/errors.ts';
 import { Pace } from '../../../lib/concurrency.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
-import type { EntryFacts } from '../content/entry-facts.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
 import { hasMedia, lookUpMedia } from '../media/media-values.ts';
@@ -108,7 +107,7 @@ export async function validateWrite(...of: Parameters<typeof judgeWrite>): Promi
 export async function faultsOf(
   site: SiteIndex,
   schema: CollectionSchema,
-  { frontmatter, error }: Pick<EntryFacts, 'frontmatter' | 'error'>,
+  { frontmatter, error }: { frontmatter: Frontmatter | null; error?: Pick<FieldError, 'code' | 'message'> | undefined },
   lookups: { files?: (value: string) => boolean } = {},
 ): Promise<FieldError[]> {
   if (frontmatter === null) return error ? [{ field: '/frontmatter', ...error }] : [];

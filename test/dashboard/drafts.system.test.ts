@@ -51,7 +51,11 @@ test('a draft that is made after the list was read, and before its changes are f
   await page.goto(`${dashboard.app.url}${drafts}`);
   await page.getByText('There are no drafts').waitFor();
   await followed;
+  const other = await dashboard.open(drafts);
+  await other.getByText('There are no drafts').waitFor();
   await makeBranch(dashboard.app, 'between');
+  // When it shows there, its announcement is over.
+  await other.getByRole('row', { name: /between/ }).waitFor();
   held.resolve();
   await page.getByRole('row', { name: /between/ }).waitFor();
 });

@@ -142,10 +142,10 @@ export const getEntry = studioOperation({
     const place = storedEntry(index, slug);
     const routes = await entryRoutes(context, snapshot);
     // What is wrong with it depends on other entries too.
-    const scope = wanted.includes('faults') ? snapshot.tree : null;
-    tag(`"${place.oid}.${viewOf([site.schemaKey + routes.key, place.slug, raw, scope])}"`);
+    const scope = wanted.includes('faults') ? [snapshot.tree] : [];
+    tag(`"${place.oid}.${viewOf([site.schemaKey + routes.key, place.slug, raw, ...scope])}"`);
     const record = entryOf(index, place, openFile(await snapshot.blob(place.oid), place.path), { raw });
-    const faults = scope === null ? {} : { faults: await faultsOf(site, index.schema, record) };
+    const faults = scope.length > 0 ? { faults: await faultsOf(site, index.schema, record) } : {};
     return { ...record, ...faults, ...urlMember(routes, collection, place, record.frontmatter) };
   },
 });

@@ -1,7 +1,7 @@
 import { diff } from '@codemirror/merge';
 import { describe, expect, it } from 'vitest';
 import { type Fields, same, withValue } from '../../src/dashboard/lib/json.ts';
-import { applyEdits, type Content, changeOf, rebase } from '../../src/dashboard/pages/entry/rebase.ts';
+import { applyEdits, type Content, changeOf, rebase, retitled } from '../../src/dashboard/pages/entry/rebase.ts';
 import { valueAt } from '../../src/lib/json-pointer.ts';
 import fc from '../support/properties.ts';
 
@@ -90,5 +90,31 @@ describe('rebase()', () => {
     const of = (text: string) => ({ ...base, body: text });
     expect(rebase(base, of('ONE\ntwo\nthree'), of('one\ntwo\nTHREE'), diff)?.content.body).toBe('ONE\ntwo\nTHREE');
     expect(rebase(base, of('ONE\ntwo\nthree'), of('won\ntwo\nthree'), diff)).toBeNull();
+  });
+});
+
+describe('a new entry of another title', () => {
+  const template = (title: string, name: string): Content => ({
+    fields: { ...(title && { title }), alias: `/old/${name}`, mood: 'calm' },
+    body: `About ${name}.`,
+    raw: null,
+  });
+  const begun = template('', 'untitled');
+
+  it('has what the template writes of its title', () => {
+    const mine = { ...begun, fields: { ...begun.fields, title: 'First snow' } };
+    const next = template('First snow', 'first-snow');
+    expect(retitled(mine, begun, next, 'First snow')).toEqual(next);
+  });
+
+  it('keeps what was edited, and the title that is typed meanwhile', () => {
+    const mine = { fields: { title: 'Fi', alias: '/mine', mood: 'wild' }, body: 'Mine.', raw: null };
+    expect(retitled(mine, begun, template('First', 'first'), 'First')).toEqual(mine);
+    const untouched = { ...template('Fi', 'fi'), fields: { ...template('Fi', 'fi').fields } };
+    expect(retitled(untouched, template('Fi', 'fi'), template('First', 'first'), 'First')).toEqual({
+      fields: { title: 'Fi', alias: '/old/first', mood: 'calm' },
+      body: 'About first.',
+      raw: null,
+    });
   });
 });

@@ -10,7 +10,7 @@ beforeAll(async () => {
     'static/admin/config.yml': `
 i18n: { structure: multiple_files, locales: [en, de], default_locale: en }
 collections:
-  - { name: posts, folder: posts, slug: '{{year}}-{{slug}}', fields: [{ name: title }, { name: layout, default: wide }, { name: date, widget: date }] }
+  - { name: posts, folder: posts, slug: '{{year}}-{{slug}}', fields: [{ name: title }, { name: layout, default: wide }, { name: date, widget: date }, { name: body, widget: markdown, default: Begin here. }] }
   - { name: notes, folder: notes, i18n: true, fields: [{ name: title }] }
   - { name: texts, files: [{ name: about, file: about.md, fields: [{ name: title }] }] }
 `,
@@ -33,7 +33,7 @@ describe('200', () => {
       body: {
         slug: '2026-third',
         frontmatter: { layout: 'wide', title: 'Third', date: '2026-03-07' },
-        body: '',
+        body: 'Begin here.',
         source: { kind: 'decap', path: 'static/admin/config.yml', line: 4 },
       },
     });
@@ -67,7 +67,7 @@ describe('200', () => {
       template(title: "Fifth") { slug frontmatter body source { kind path } } } } } }`;
     const { body } = await app.ask('POST', '/graphql', { body: { query } });
     expect(body.errors).toBeUndefined();
-    expect(body.data.project.studio.collection.template).toMatchObject({ slug: '2026-fifth', body: '' });
+    expect(body.data.project.studio.collection.template).toMatchObject({ slug: '2026-fifth', body: 'Begin here.' });
   });
 });
 

@@ -3,7 +3,7 @@
  * the page around it: another address, another answer, an ended session. Every change is in the local draft within half a second.
  */
 
-import { valueAt } from '../../../lib/json-pointer.ts';
+import { pointerTo, valueAt } from '../../../lib/json-pointer.ts';
 import { type Fields, same, withValue } from '../../lib/json.ts';
 import {
   type DraftKey,
@@ -13,7 +13,7 @@ import {
   removeLocalDraft,
   writeLocalDraft,
 } from '../../lib/local-drafts.ts';
-import { applyEdits, type Content, changeOf, type Edit, type Rebased } from './rebase.ts';
+import { applyEdits, type Content, changeOf, type Edit, type Rebased, retitled } from './rebase.ts';
 
 /** How long typed text may be in memory alone, milliseconds. */
 const longestUnkept = 400;
@@ -57,6 +57,8 @@ export class Editor {
   isBehind = false;
   /** Content of a save that was not answered: it may be stored, or not. */
   unanswered: Content | null = null;
+  /** What the site's own template gave a new entry; null where it does not begin with one. */
+  begun: Content | null = null;
   readonly isCrlf: boolean;
   /** Versions that were edited before: an answer that is late brings none of them back. */
   readonly #past = new Set<string>();
@@ -241,6 +243,16 @@ export class Editor {
       at: Date.now(),
       size,
     };
+  }
+
+  /** Takes what the template gives an entry of another title. */
+  follow(template: Content, title: string): void {
+    if (this.begun === null) return;
+    const { fields, body } = retitled(this.content(), this.begun, template, title);
+    this.begun = template;
+    for (const name of Object.keys(fields)) this.set(pointerTo('', name), fields[name]);
+    this.#replaceText(body);
+    this.#schedule();
   }
 
   /** Shows other content, in place of what is shown. */

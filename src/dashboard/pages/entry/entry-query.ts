@@ -37,3 +37,10 @@ export const contentOf = (entry: Stored): Content =>
   typeof entry.raw === 'string'
     ? { fields: {}, body: '', raw: withLf(entry, entry.raw) }
     : { fields: isFields(entry.frontmatter) ? entry.frontmatter : {}, body: withLf(entry, entry.body), raw: null };
+
+/** What the site's own configuration or archetype begins an entry with. */
+export const templateContent = (template: { frontmatter: unknown; body: string } | null): Content => ({
+  fields: isFields(template?.frontmatter) ? template.frontmatter : {},
+  body: template?.body ?? '',
+  raw: null,
+});

@@ -1,24 +1,15 @@
 import { useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isFields } from '../../lib/json.ts';
 import type { DraftKey } from '../../lib/local-drafts.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan, useViewer } from '../../lib/viewer.tsx';
 import { Failure, NotFound, Notice, Waiting } from '../../shell/states.tsx';
-import { contentOf, entryQuery } from './entry-query.ts';
+import { contentOf, entryQuery, templateContent } from './entry-query.ts';
 import { type OpenedEditor, openEditor } from './open-editor.ts';
-import type { Content } from './rebase.ts';
 import { readEntry } from './save.ts';
 import { Workbench } from './workbench.tsx';
-
-/** What the site's own configuration or archetype begins an entry with. */
-const templateOf = (template: { frontmatter: unknown; body: string } | null): Content => ({
-  fields: isFields(template?.frontmatter) ? template.frontmatter : {},
-  body: template?.body ?? '',
-  raw: null,
-});
 
 /** An entry that is not made yet: empty, or a copy of another one. */
 export function NewEntryPage() {
@@ -48,8 +39,10 @@ export function NewEntryPage() {
     const open = async () => {
       const original =
         from === undefined ? null : await readEntry(place, { collection, slug: from, branch: branch.name }, false);
-      const begin = original ? contentOf(original) : templateOf(template);
-      setOpened(await openEditor(key, null, proposed ?? '', begin));
+      const begin = original ? contentOf(original) : templateContent(template);
+      const next = await openEditor(key, null, proposed ?? '', begin);
+      if (!original && next.restored === 'none') next.editor.begun = begin;
+      setOpened(next);
     };
     void open();
   }, [branch, collection, from, me?.id, place, proposed, template]);

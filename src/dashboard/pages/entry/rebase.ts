@@ -153,3 +153,19 @@ export function rebase(base: Content, mine: Content, theirs: Content, diff: Diff
     bodyTaken: body !== mine.body,
   };
 }
+
+/**
+ * A new entry whose template gives other content for another title: what was not edited follows it.
+ * @param begun what the template gave before
+ */
+export function retitled(mine: Content, begun: Content, template: Content, title: string): Content {
+  const followed = Object.entries(template.fields).filter(
+    // The title is the one that is being typed.
+    ([name, value]) => value !== title && same(mine.fields[name], begun.fields[name]),
+  );
+  return {
+    fields: { ...mine.fields, ...Object.fromEntries(followed) },
+    body: mine.body === begun.body ? template.body : mine.body,
+    raw: mine.raw,
+  };
+}

@@ -6,8 +6,12 @@ import { useQuery } from 'urql';
 import { EntrySlug } from '../../documents.ts';
 import type { FormPlace } from '../../fields/form.tsx';
 import type { Editor } from './editor.ts';
+import { templateContent } from './entry-query.ts';
 
-/** The slug of an entry that is not made yet: bound to the title, by the site's own pattern, until it is edited. */
+/**
+ * The slug of an entry that is not made yet: bound to the title, by the site's own pattern, until it is edited. With it goes what the site's
+ * template or archetype writes of the title elsewhere.
+ */
 export function SlugField({ editor, place, title }: { editor: Editor; place: FormPlace; title: string }) {
   const { t } = useTranslation('entry');
   const { slug, isLocked, faults } = useSyncExternalStore(editor.subscribe, editor.state);
@@ -19,10 +23,12 @@ export function SlugField({ editor, place, title }: { editor: Editor; place: For
     variables: { organization, project, branch, collection, title: wanted },
     pause: !isBound || wanted === '',
   });
-  const found = wanted === '' ? undefined : data?.project?.studio?.collection?.template?.slug;
+  const found = wanted === '' ? null : (data?.project?.studio?.collection?.template ?? null);
   useEffect(() => {
-    if (isBound && found !== undefined && editor.state().slug !== found) editor.setSlug(found);
-  }, [editor, isBound, found]);
+    if (!isBound || found === null) return;
+    if (editor.state().slug !== found.slug) editor.setSlug(found.slug);
+    editor.follow(templateContent(found), wanted);
+  }, [editor, isBound, found, wanted]);
   return (
     <TextInput
       label={t('slug')}

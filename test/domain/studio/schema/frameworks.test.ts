@@ -81,6 +81,12 @@ describe('Hugo', () => {
     ]);
   });
 
+  it('writes new pages in the language of the archetype', async () => {
+    const archetype = "+++\ntitle = '{{ .Title }}'\n+++\n";
+    const found = await discover({ ...files, 'archetypes/posts.md': archetype });
+    expect([named(found, 'posts').format, named(found, 'pages').format]).toEqual(['toml', 'yaml']);
+  });
+
   it('folds bundles and section pages', async () => {
     const posts = named(await discover(files), 'posts');
     const { entries } = assignSlugs(posts, [

@@ -15,7 +15,7 @@ import {
   type SiteReading,
 } from '../../schema/reader.ts';
 import type { EntryFormat, SchemaField, Warning } from '../../schema/schema.schema.ts';
-import { extensionOf, indexNames, joinPath, markdownExtensions, trimmedPath } from '../../schema/site-layout.ts';
+import { extensionOf, indexNames, joinPath, trimmedPath } from '../../schema/site-layout.ts';
 import {
   at,
   countOf,
@@ -43,6 +43,7 @@ import {
   unknownPlace,
   type Warn,
   warnTo,
+  withoutBody,
 } from './field-tools.ts';
 
 interface Languages {
@@ -320,13 +321,6 @@ function formOf(value: Value): { extension: string; format: EntryFormat } {
   return { extension, format: named?.format ?? formats[extension]?.format ?? 'yaml' };
 }
 
-const isMarkdown = (extension: string) => markdownExtensions.some((known) => known === extension);
-
-/** The field `body` of a Markdown file is what stands below its frontmatter. */
-function withoutBody(fields: SchemaField[], extension: string): SchemaField[] {
-  return isMarkdown(extension) ? fields.filter((one) => one.name !== 'body') : fields;
-}
-
 function readCollection(value: Value, config: Value, path: string, reading: SiteReading): Draft[] {
   const name = textAt(value, 'name');
   if (name === undefined) return [];
@@ -350,7 +344,7 @@ function readCollection(value: Value, config: Value, path: string, reading: Site
       'The filter cannot be matched by path: every file of the folder is listed, and faults only warn',
     );
   }
-  const fields = withoutBody(decapFields(itemsOf(at(value, 'fields')), warn), form.extension);
+  const { fields, body } = withoutBody(decapFields(itemsOf(at(value, 'fields')), warn), form.extension);
   const single = languages?.structure === 'single_file';
   const draft = declare(
     {
@@ -360,7 +354,7 @@ function readCollection(value: Value, config: Value, path: string, reading: Site
       format: form.format,
       extensions: [form.extension],
       indexNames: indexNamesOf(value, reading),
-      template: templateOf(value, config, single),
+      template: { ...templateOf(value, config, single), ...(body !== undefined && { body }) },
       locales: single ? null : (languages?.rules ?? reading.layout.locales),
     },
     reading,
@@ -433,7 +427,7 @@ function readFile(value: Value, parent: Value | null, config: Value, path: strin
       : filesOf({ base: '', area: '', single: false, paths: union(...found.map((one) => one.paths)) });
   const warnings: Warning[] = [];
   const extension = extensionOf(first.area);
-  const fields = withoutBody(decapFields(itemsOf(at(value, 'fields')), warnTo(warnings, path, full)), extension);
+  const { fields } = withoutBody(decapFields(itemsOf(at(value, 'fields')), warnTo(warnings, path, full)), extension);
   const label = [parent && textAt(parent, 'label'), textAt(value, 'label') ?? name].filter(Boolean).join(': ');
   const single = languages?.structure === 'single_file';
   const declaration: Declaration = {

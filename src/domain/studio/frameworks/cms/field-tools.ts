@@ -1,5 +1,6 @@
 import type { SiteReading } from '../../schema/reader.ts';
 import type { SchemaField, Warning } from '../../schema/schema.schema.ts';
+import { markdownExtensions } from '../../schema/site-layout.ts';
 import { at, dataOf, isTrue, numberOf, type Place, placeOf, textAt, type Value } from '../../schema/static/values.ts';
 import { enumOf, field, listOf } from '../../schema/zod/field-algebra.ts';
 
@@ -24,6 +25,20 @@ export function skipCollection(name: string, reason: string, place: Place, { war
 
 /** Says, with a place, what of a configuration is not understood. */
 export type Warn = (code: string, message: string, place?: Place) => void;
+
+/**
+ * Takes the field `body` out of the fields of a Markdown file, where it is the text below the frontmatter.
+ * @returns the others, and the text that a new file begins with when its default says so
+ */
+export function withoutBody(
+  fields: readonly SchemaField[],
+  extension: string,
+): { fields: SchemaField[]; body?: string } {
+  if (!markdownExtensions.some((known) => known === extension)) return { fields: [...fields] };
+  const begins = fields.find((one) => one.name === 'body')?.default;
+  const others = fields.filter((one) => one.name !== 'body');
+  return typeof begins === 'string' ? { fields: others, body: begins } : { fields: others };
+}
 
 /** Components and groups may name one another in a circle: fields are followed this deep. */
 export const MAX_DEPTH = 20;

@@ -3,7 +3,7 @@ import { declare } from '../../schema/declare.ts';
 import { union } from '../../schema/path-set.ts';
 import { type Draft, folderFiles, oneFile, type SchemaReader, type SiteReading } from '../../schema/reader.ts';
 import type { EntryFormat, SchemaField, Warning } from '../../schema/schema.schema.ts';
-import { extensionOf, joinPath, markdownExtensions, trimmedPath } from '../../schema/site-layout.ts';
+import { extensionOf, joinPath, trimmedPath } from '../../schema/site-layout.ts';
 import {
   at,
   isFalse,
@@ -31,6 +31,7 @@ import {
   unknownPlace,
   type Warn,
   warnTo,
+  withoutBody,
 } from './field-tools.ts';
 
 /** What fields need of the whole configuration: `components` are named parts of it. */
@@ -221,13 +222,14 @@ function readEntry(value: Value, components: Value | undefined, reading: SiteRea
       });
   if ('unknown' in located) return skipCollection(name, located.unknown, place, reading);
   const warnings: Warning[] = [];
-  const fields = pagesFields(itemsOf(at(value, 'fields')), {
+  const all = pagesFields(itemsOf(at(value, 'fields')), {
     components,
     warn: warnTo(warnings, configPath, name),
     depth: 0,
     left: { fields: MAX_FIELDS },
   });
-  const markdown = markdownExtensions.some((known) => known === extension);
+  const { fields, body } = withoutBody(all, extension);
+  const begins = body === undefined ? {} : { body };
   const itemsInFile = single && at(value, 'list') !== undefined && !isFalse(at(value, 'list'));
   return [
     declare(
@@ -236,15 +238,15 @@ function readEntry(value: Value, components: Value | undefined, reading: SiteRea
         label: textAt(value, 'label'),
         source: { kind: 'pages_cms', path: configPath, line: place.line },
         files: located,
-        fields: markdown ? fields.filter((one) => one.name !== 'body') : fields,
+        fields,
         warnings,
-        infer: fields.length === 0 && !single,
-        lenient: fields.length === 0,
+        infer: all.length === 0 && !single,
+        lenient: all.length === 0,
         itemsInFile,
         format: formats[format ?? ''] ?? dataFormats[extension === 'yml' ? 'yaml' : extension],
         extensions: [extension],
         identifier: textAt(value, 'view', 'primary'),
-        template: single || filename === undefined ? undefined : { slug: slugPattern(filename) },
+        template: single || filename === undefined ? begins : { slug: slugPattern(filename), ...begins },
         strict: isTrue(at(value, 'strict')),
       },
       reading,

@@ -8,7 +8,7 @@ import { inferFields } from '../../schema/infer-fields.ts';
 import { collectionName } from '../../schema/inferred-groups.ts';
 import { noPaths } from '../../schema/path-set.ts';
 import { type Draft, filesOf, folderFiles, type SchemaReader, type SiteReading } from '../../schema/reader.ts';
-import type { SchemaField } from '../../schema/schema.schema.ts';
+import type { EntryFormat, SchemaField } from '../../schema/schema.schema.ts';
 import { below, joinPath, markdownExtensions } from '../../schema/site-layout.ts';
 import { dataOf, fromPlain, type Value } from '../../schema/static/values.ts';
 import { field, listOf } from '../../schema/zod/field-algebra.ts';
@@ -50,6 +50,8 @@ function placeholderOf(action: string, section: string): string {
 
 interface Archetype {
   fields: SchemaField[];
+  /** Language of its frontmatter, in which new pages are written. */
+  format?: EntryFormat;
   template: EntryTemplate;
 }
 
@@ -66,7 +68,7 @@ function readArchetype(text: string, path: string, section: string): Archetype |
     const isBare = /(?:[:=[,]|^\s*-)\s*$/.test(whole.slice(whole.lastIndexOf('\n', at) + 1, at));
     return isBare ? `"${filled}"` : filled;
   });
-  const { frontmatter } = parseFile(Buffer.from(joinSplit({ ...split, source })), path);
+  const { frontmatter, format } = parseFile(Buffer.from(joinSplit({ ...split, source })), path);
   if (frontmatter === null) return null;
   const fields = inferFields([frontmatter], '', new Map()).map((one): SchemaField => {
     const value = frontmatter[one.name];
@@ -77,7 +79,11 @@ function readArchetype(text: string, path: string, section: string): Archetype |
     return empty ? { ...plain, type: value === '' ? 'string' : 'any' } : { ...plain, default: value };
   });
   const body = split.body.replace(/\{\{(?![<%])[^{}]{0,2000}\}\}/g, (action) => placeholderOf(action, section));
-  return { fields, template: { frontmatter, body, source: { kind: 'hugo', path } } };
+  return {
+    fields,
+    ...(format !== 'none' && { format }),
+    template: { frontmatter, body, source: { kind: 'hugo', path } },
+  };
 }
 
 /** The site's own `archetypes` by the kind of page (`posts`, `default`). */
@@ -188,6 +194,7 @@ async function readSection(
       infer: true,
       extensions: markdownExtensions,
       indexNames: ['index', '_index'],
+      format: archetype?.format,
       template: archetype?.template,
     },
     reading,

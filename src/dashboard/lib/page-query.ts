@@ -29,11 +29,14 @@ export function usePageQuery<Data, Variables extends AnyVariables>(page: PageQue
   const isBusy = fetching || stale;
   const busy = useRef(false);
   const again = useRef(false);
+  // What began on another address, such as a change that began a draft, refreshes what is shown when it ends.
+  const latest = useRef(execute);
+  latest.current = execute;
   const refresh = useCallback(() => {
     // A request that is under way may have been answered before the change that is to be seen.
     if (busy.current) again.current = true;
-    else execute({ requestPolicy: 'network-only' });
-  }, [execute]);
+    else latest.current({ requestPolicy: 'network-only' });
+  }, []);
   useEffect(() => {
     busy.current = isBusy;
     if (isBusy || !again.current) return;

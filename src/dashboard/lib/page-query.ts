@@ -43,12 +43,16 @@ export function usePageQuery<Data, Variables extends AnyVariables>(page: PageQue
     again.current = false;
     execute({ requestPolicy: 'network-only' });
   }, [isBusy, execute]);
-  const isCutOff = fault?.code === 'NETWORK';
+  const isCutOff = useRef(false);
+  isCutOff.current = fault?.code === 'NETWORK';
   useEffect(() => {
-    if (!isCutOff) return;
-    window.addEventListener('online', refresh);
-    return () => window.removeEventListener('online', refresh);
-  }, [isCutOff, refresh]);
+    // A request that is under way may fail although the network is back.
+    const online = () => {
+      if (isCutOff.current || busy.current) refresh();
+    };
+    window.addEventListener('online', online);
+    return () => window.removeEventListener('online', online);
+  }, [refresh]);
   return {
     data,
     fault,

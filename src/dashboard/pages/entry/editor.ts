@@ -49,6 +49,10 @@ export interface Opening {
   isCrlf: boolean;
 }
 
+/** Those of texts by their pointers that are neither at a pointer nor below it. */
+const outside = (pointer: string, texts: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
+  new Map([...texts].filter(([at]) => at !== pointer && !at.startsWith(`${pointer}/`)));
+
 export class Editor {
   key: DraftKey;
   sha: string | null;
@@ -128,10 +132,8 @@ export class Editor {
     if (!hadUnparsed && same(this.value(pointer), value)) return;
     this.#fields = withValue(this.#fields, pointer, value);
     const { faults } = this.#state;
-    const without = (all: ReadonlyMap<string, string>) =>
-      new Map([...all].filter(([at]) => at !== pointer && !at.startsWith(`${pointer}/`)));
-    this.#standing = without(this.#standing);
-    const rest = without(faults);
+    this.#standing = outside(pointer, this.#standing);
+    const rest = outside(pointer, faults);
     this.update(rest.size < faults.size ? { faults: rest } : {});
     this.#schedule();
   }
@@ -164,9 +166,9 @@ export class Editor {
 
   /** Text at a pointer and below it is none any more where the value is another. @returns whether there was any */
   #dropUnparsed(pointer: string): boolean {
-    const rest = [...this.#unparsed].filter(([at]) => at !== pointer && !at.startsWith(`${pointer}/`));
-    if (rest.length === this.#unparsed.size) return false;
-    this.#unparsed = new Map(rest);
+    const rest = outside(pointer, this.#unparsed);
+    if (rest.size === this.#unparsed.size) return false;
+    this.#unparsed = rest;
     return true;
   }
 

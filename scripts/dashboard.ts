@@ -108,7 +108,7 @@ async function compress(directory: string, level: number): Promise<void> {
   );
 }
 
-/** The dashboard, and the two pages for whoever programs against the interface: programs of their own, which only their addresses load. */
+/** The dashboard, and two pages for work with the interface: programs of their own, loaded at their addresses alone. */
 const programs = [
   { input: 'main.tsx', directory: '', level: constants.BROTLI_MAX_QUALITY },
   // Some megabytes that are seldom loaded: the highest level would take half a minute.

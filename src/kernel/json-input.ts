@@ -169,7 +169,7 @@ const noRoom = () =>
 interface Collected {
   chunks: readonly Buffer[];
   size: number;
-  /** Counted in `memory`, to be given back by whoever keeps the body no longer. */
+  /** Counted in `memory`, to be given back once the body is read. */
   held: number;
 }
 

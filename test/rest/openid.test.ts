@@ -147,7 +147,7 @@ describe('an account at the provider', () => {
     expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#unauthenticated');
   });
 
-  it('is unlinked by a reset of the password: whoever had the account before may have linked it', async () => {
+  it('is unlinked by a reset of the password, since it may have been linked by somebody else', async () => {
     provider.account = 'before there';
     const user_id = await makePerson(app, { email: 'reset@example.org', role: 'readonly' });
     expect(await travel(await signedIn(app, user_id), '/auth/oidc?link')).toBe('/sign-in');

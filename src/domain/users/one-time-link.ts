@@ -50,8 +50,8 @@ export async function makeLink(
 }
 
 /**
- * Ends the link by which an account could be given a password. Whoever had it made may have had the right no longer than until its person joined
- * another organisation.
+ * Ends the link by which an account could be given a password. The right to make it ends when its person joins another organisation, and the link
+ * would last longer.
  */
 export async function endResetLink(em: EntityManager, user_id: number): Promise<void> {
   await em.nativeDelete(OneTimeLink, { kind: 'reset', user_id });

@@ -125,7 +125,7 @@ export const resetPassword = publicOperation({
     row.password = await hashPassword(password);
     await em.flush();
     await endSessions(em, row.id);
-    // Whoever had the account before may have linked one of their own.
+    // One that was linked before the reset may belong to somebody else, who could still sign in by it.
     await em.nativeDelete(UserIdentity, { user_id: row.id });
     await startSession(context, row);
     return { user: presentUser(row) };

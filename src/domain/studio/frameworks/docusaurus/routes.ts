@@ -71,7 +71,7 @@ const usual: Record<ContentKind, { path: string; route: string }> = {
 const kinds = ['docs', 'blog', 'pages'] as const;
 const clean = (path: string) => path.replace(/^(\.?\/)+|(?<!\/)\/+$/g, '');
 
-/** The instance with these options; null, with a warning, when where it lies or what it is called cannot be told. */
+/** The instance with these options; null, with a warning, when its place or its name is computed. */
 function instance(kind: ContentKind, options: Value | undefined, settings: Settings, root: string): Instance | null {
   let isKnown = true;
   const text = (name: string) => {
@@ -227,7 +227,7 @@ function ended(path: string, slash: boolean | undefined): string {
   return slash ? `${path.replace(/\/$/, '')}/` : path.replace(/\/$/, '');
 }
 
-/** Whether a path fits the patterns of an option; null when it is not given. Patterns that cannot be told fit nothing, with a warning. */
+/** Whether a path fits the patterns of an option; null when it is not given. Patterns that are computed match nothing, with a warning. */
 function patterns(name: 'include' | 'exclude', { kind, options }: Instance, settings: Settings) {
   const value = at(options, name);
   if (value === undefined) return null;

@@ -22,13 +22,16 @@ const control = /[\u0000-\u001f\u007f-\u009f]/u;
 
 const utf8 = new TextEncoder();
 
+/** A name as the file systems compare it on which case, some code points, and what stands at the end do not count. */
+export const plainSegment = (segment: string): string =>
+  segment.replace(hfsIgnorable, '').toLowerCase().replace(ntfsStream, '').replace(ntfsTail, '');
+
 /**
  * True when a segment is `.git` on some file system a clone may land on: any case, trailing dots or spaces, `git~1`, an NTFS
  * stream (`.git::$INDEX_ALLOCATION`) or HFS-ignorable code points.
  */
 export function isGitDisguise(segment: string): boolean {
-  const plain = segment.replace(hfsIgnorable, '').toLowerCase();
-  return gitNames.has(plain.replace(ntfsStream, '').replace(ntfsTail, ''));
+  return gitNames.has(plainSegment(segment));
 }
 
 /**

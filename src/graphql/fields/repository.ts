@@ -172,7 +172,9 @@ export const repository: readonly Row[] = [
 
   field('Studio', 'commits', listCommits),
   node('File', getFile, { ...state, path: 'path' }),
-  field('Studio', 'file', getFile, { given: { raw: nothing } }),
+  field('Studio', 'file', getFile, {
+    given: { raw: nothing, include: (_studio, selects) => (selects('kind', 'entry') ? ['kind'] : []) },
+  }),
   field('Studio', 'filetree', getFiletree),
   field('Studio', 'compare', compareBranches),
   field('Studio', 'checks', checkPublish, { cost: 20 }),

@@ -14,6 +14,7 @@ import { planMoveMedia, planUpload, storeUpload, type Upload } from '../media/pl
 import { conflict } from '../merge/merge.schema.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { commit } from '../repository/repository.schema.ts';
+import { fileWrite, planWriteFile } from '../repository/write-file.ts';
 import { studioWarning, type Warning } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
@@ -47,7 +48,12 @@ const changeAction = z
       path: z.string().describe('Its new path, inside a media root'),
       ...deletion,
     }),
-    z.object({ op: z.literal('delete_media'), path: z.string().describe('Path of the file'), ...deletion }),
+    z.object({
+      op: z.literal('delete_media'),
+      path: z.string().describe('Path of the file; of one outside the media roots with manage_studio'),
+      ...deletion,
+    }),
+    z.object({ op: z.literal('write_file'), ...fileWrite }),
   ])
   .meta({ id: 'ChangeAction' });
 type ChangeAction = z.output<typeof changeAction>;
@@ -68,7 +74,7 @@ const changeSet = z.object({
 
 export const changeResult = z
   .object({
-    op: z.enum(['create', 'update', 'move', 'delete', 'upload_media', 'move_media', 'delete_media']),
+    op: z.enum(['create', 'update', 'move', 'delete', 'upload_media', 'move_media', 'delete_media', 'write_file']),
     collection: z.string().optional(),
     slug: z.string().optional(),
     path: z.string(),
@@ -174,6 +180,8 @@ async function planAction(
       const step = await planMoveMedia(context, staged, action);
       return asDone(step, ({ path }) => ({ op, path, renamed_from: from }));
     }
+    case 'write_file':
+      return asDone(await planWriteFile(context, staged, action), ({ path }) => ({ op: 'write_file', path }));
     case 'delete_media':
       return asDone(await planDeleteMedia(context, staged, action), ({ path }) => ({ op: action.op, path }));
   }
@@ -276,7 +284,7 @@ async function prepare(
 }
 
 /**
- * Readies actions for a commit: checks the right to delete and stores the files they bring.
+ * Readies actions for a commit: checks the rights to delete and to write any file, and stores the files of media they bring.
  * @returns plans the commit on a head
  */
 export async function prepareChanges(
@@ -285,6 +293,7 @@ export async function prepareChanges(
   options: ChangesOptions,
 ): Promise<(head: StagedTree) => Promise<CommitPlan<ChangeResult[]>>> {
   if (actions.some(({ op }) => op === 'delete' || op === 'delete_media')) context.require('delete_studio');
+  if (actions.some(({ op }) => op === 'write_file')) context.require('manage_studio');
   const { git, services, studio, project } = context;
   const ready = await prepare(context, actions);
   // If-Match names one version of one thing: here each action names its own by `sha`.
@@ -299,7 +308,7 @@ export const commitChanges = studioOperation({
   permission: 'edit_studio',
   also: {
     delete_studio: 'when it deletes',
-    manage_studio: 'when it names another author, or a path outside collections and media roots',
+    manage_studio: 'when it names another author, or a path outside collections and media roots, as write_file does',
   },
   mayRequireTag: true,
   summary: 'Change several entries and files in one commit',

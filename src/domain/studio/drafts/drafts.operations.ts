@@ -111,7 +111,7 @@ export const saveToDraft = studioOperation({
   permission: 'edit_studio',
   also: {
     delete_studio: 'when it deletes',
-    manage_studio: 'when it names another author, or a path outside collections and media roots',
+    manage_studio: 'when it names another author, or a path outside collections and media roots, as write_file does',
   },
   mayRequireTag: true,
   // A step makes a branch of a name it knows, which a repetition of the step finds again.

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { Oid, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
@@ -13,7 +12,7 @@ import { Resolutions } from '../merge/resolutions.ts';
 import { refuseResolution } from '../merge/resolve.ts';
 import { checkPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
-import { isOid } from '../repository/refs.ts';
+import { blobOid, isOid } from '../repository/refs.ts';
 import type { StudioContext } from '../studio.ts';
 import { checkFile, newContent } from './change-entry.ts';
 import type { entryChange } from './entries.schema.ts';
@@ -77,12 +76,6 @@ async function storedVersion({ git }: Context, tree: Snapshot, oid: Oid): Promis
     throw error;
   });
 }
-
-const blobOid = (bytes: Buffer, like: Oid): Oid =>
-  createHash(like.length === 64 ? 'sha256' : 'sha1')
-    .update(`blob ${bytes.length}\0`)
-    .update(bytes)
-    .digest('hex');
 
 function versionsOf({ index, place, stored, change }: Target, base: Buffer | null, before: OpenedFile) {
   const incoming = newContent(index, place, base ? openFile(base, place.path) : before, change).bytes;

@@ -4,6 +4,9 @@ import { DomainError } from '../../../kernel/errors.ts';
 import { forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
+import { isContent } from '../content/admission.ts';
+import { entryAt } from '../content/collection-index.ts';
+import type { SiteIndex } from '../content/site-index.ts';
 import { mimeOf } from '../mime.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import { studioOperation } from '../studio-operation.ts';
@@ -101,6 +104,13 @@ export const getFiletree = studioOperation({
   },
 });
 
+/** What a file is to the studio. */
+function kindOf(site: SiteIndex, path: string, mode: string): Pick<z.output<typeof file>, 'kind' | 'entry'> {
+  const entry = entryAt(site, path);
+  if (entry) return { kind: 'entry', entry: { collection: entry.collection, slug: entry.slug } };
+  return { kind: isContent(site, path, mode) ? 'media' : 'other' };
+}
+
 export const getFile = studioOperation({
   name: 'studio.getFile',
   kind: 'query',
@@ -111,15 +121,22 @@ export const getFile = studioOperation({
     ...refInput,
     path: z.string(),
     raw: z.boolean().optional().describe('REST: the bytes themselves instead of a record'),
+    include: z
+      .array(z.enum(['kind']))
+      .max(1)
+      .optional()
+      .describe('kind: whether it is an entry or media, which have endpoints of their own'),
   }),
   output: file,
-  async execute({ git, tag, attach }, { path: requested, raw, ...at }) {
+  async execute({ git, studio, tag, attach }, { path: requested, raw, include, ...at }) {
     const path = checkAddress('path', requested);
     const snapshot = await snapshotOf(git, at);
     const { entry } = await snapshot.lookup(path);
     if (!entry) checkStoredPath('path', path);
     if (!entry || typeOf(entry.mode) !== 'blob') throw new DomainError('not_found', `path: ${path} is not a file`);
-    tag(`"${entry.oid}.${viewOf({ path, raw })}"`);
+    // The rest of the tree decides what the file is.
+    const site = include?.includes('kind') && snapshot.tree ? await studio.content.site(git, snapshot) : null;
+    tag(`"${entry.oid}.${viewOf({ path, raw, ...(site && { tree: snapshot.tree }) })}"`);
     const [size] = await git.sizes([entry.oid]);
     if (!raw && (size ?? 0) > inlineLimit)
       throw new DomainError(
@@ -141,6 +158,7 @@ export const getFile = studioOperation({
       mime: mimeOf(path, isText),
       ...(lfs && { lfs }),
       ...(entry.mode === '120000' && { symlink_target: content.toString('utf8') }),
+      ...(site && kindOf(site, path, entry.mode)),
     };
   },
 });

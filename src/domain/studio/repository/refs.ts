@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { Window } from '../../../kernel/paging.ts';
 import type { Repository } from '../../../ports/git.ts';
-import type { Snapshot } from '../../../ports/git-records.ts';
+import type { Oid, Snapshot } from '../../../ports/git-records.ts';
 import { checkRefName } from '../ref-name.ts';
 
 /** Input of every read: a branch by name, or a commit by its full id. */
@@ -18,6 +19,13 @@ export const branchInput = {
 
 const oidPattern = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 export const isOid = (text: string) => oidPattern.test(text);
+
+/** The object id that a file of these bytes has. @param like an object id of the repository, by which its format is known */
+export const blobOid = (bytes: Buffer, like: Oid): Oid =>
+  createHash(like.length === 64 ? 'sha256' : 'sha1')
+    .update(`blob ${bytes.length}\0`)
+    .update(bytes)
+    .digest('hex');
 
 const unknownBranch = (branch: string) => new DomainError('not_found', `branch: ${branch} does not exist`);
 

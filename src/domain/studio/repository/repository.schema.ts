@@ -97,6 +97,18 @@ export const file = z
     mime: z.string(),
     lfs: lfsPointer.optional(),
     symlink_target: z.string().optional(),
+    kind: z
+      .enum(['entry', 'media', 'other'])
+      .meta({ id: 'FileKind' })
+      .optional()
+      .describe(
+        'With `include=kind`: entries and media have endpoints of their own, all else is written by `write_file`',
+      ),
+    entry: z
+      .object({ collection: z.string(), slug: z.string() })
+      .meta({ id: 'EntryAddress' })
+      .optional()
+      .describe('With `include=kind`: the entry it is'),
   })
   .meta({ id: 'File' });
 

@@ -84,7 +84,7 @@ test('a draft is compared with the published version by field and by line, and w
   );
   const page = await dashboard.open(`${drafts}/changes?draft=hidden`);
   await page.getByRole('button', { name: /posts \/ a/ }).click();
-  const title = page.getByRole('row', { name: /^title/ });
+  const title = page.getByRole('row', { name: /^Title/ });
   await title.getByText('U+202E').waitFor();
   await title.getByText('U+200B').waitFor();
   await page.getByRole('button', { name: 'Compare by line' }).click();

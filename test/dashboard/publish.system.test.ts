@@ -31,7 +31,7 @@ test('a draft is published in one action from any page, which goes back to the p
   await sheet.getByText('No new faults').waitFor();
   await sheet.getByText('Live is deployed by itself.').waitFor();
   await sheet.getByRole('button', { name: /posts \/ a/ }).click();
-  await sheet.getByRole('row', { name: /title/ }).getByText('Spring').waitFor();
+  await sheet.getByRole('row', { name: /Title/ }).getByText('Spring').waitFor();
   await sheet.getByRole('textbox', { name: 'What is published' }).fill('Spring is here');
   await expectGoodPage(page);
   const { PublishSheet } = await dashboard.statementsOf(page);
@@ -72,7 +72,7 @@ test('faults that a draft brings in are listed, and block where the project says
   await page.getByRole('button', { name: 'Publish' }).click();
   const sheet = page.getByRole('dialog');
   await sheet.getByText('1 fault is in the way.').waitFor();
-  await sheet.getByRole('link', { name: 'posts / c' }).waitFor();
+  await sheet.getByRole('link', { name: 'C posts / c' }).waitFor();
   expect(await sheet.getByRole('button', { name: 'Publish' }).isDisabled()).toBe(true);
   await dashboard.app.ask('PATCH', `${studio}/repository`, { body: { publish_checks: 'warn' } });
 });

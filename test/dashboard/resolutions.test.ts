@@ -15,7 +15,7 @@ const conflict = fc
     reason: fc.option(fc.constant('binary')),
     stages: fc.record({ base: sha, current: sha, incoming: sha }),
     fields: pointers.chain((all) =>
-      fc.tuple(...all.map((field) => fc.record({ field: fc.constant(field), ...sides }))),
+      fc.tuple(...all.map((field) => fc.record({ field: fc.constant(field), label: fc.constant('Field'), ...sides }))),
     ),
     hunks: ids.chain((all) =>
       fc.tuple(...all.map((id) => fc.record({ id: fc.constant(id), line: fc.integer({ min: 1, max: 99 }), ...texts }))),
@@ -27,14 +27,15 @@ const conflict = fc
         previous_path: null,
         collection: null,
         slug: null,
+        title: null,
         type: 'field' as const,
         ...one,
       }) satisfies FileConflictFragment,
   );
 const conflicts = fc.uniqueArray(conflict, { maxLength: 2, selector: ({ path }) => path });
 
-const title = { field: '/title', base: 'A', current: 'B', incoming: 'C' };
-const rating = { field: '/rating', base: 1, current: 2, incoming: 3 };
+const title = { field: '/title', label: 'Title', base: 'A', current: 'B', incoming: 'C' };
+const rating = { field: '/rating', label: 'Rating', base: 1, current: 2, incoming: 3 };
 const made = (change: Partial<FileConflictFragment>): FileConflictFragment =>
   ({
     ...{ path: 'content/a.md', previous_path: null, collection: 'posts', slug: 'a', type: 'field', reason: null },

@@ -69,7 +69,9 @@ describe('200', () => {
       sha: expect.stringMatching(/^[0-9a-f]{40}$/),
       collection: 'posts',
       slug: 'a',
+      title: 'Anew',
       fields: ['/title', '/meta', '/description'],
+      labels: ['Title', 'Meta', 'Description'],
     });
     expect(files[1]).toMatchObject({
       collection: 'posts',
@@ -94,13 +96,13 @@ describe('200', () => {
       title: 'Other',
       body_changed: true,
       fields: [
-        { field: '/title', before: 'A', after: 'Other' },
-        { field: '/long', truncated: true },
-        { field: '/draft', before: false },
+        { field: '/title', label: 'Title', before: 'A', after: 'Other' },
+        { field: '/long', label: 'Long', truncated: true },
+        { field: '/draft', label: 'Draft', before: false },
       ],
     });
     expect(files[1]).toMatchObject({ status: 'removed', entry: { title: 'D', body_changed: true } });
-    expect(files[1].entry.fields).toContainEqual({ field: '/title', before: 'D' });
+    expect(files[1].entry.fields).toContainEqual({ field: '/title', label: 'Title', before: 'D' });
     expect((await compare('base=main&head=values')).body.files[0]).not.toHaveProperty('entry');
   });
 

@@ -54,21 +54,24 @@ describe('GET /compare/checks', () => {
     expect(checks).toEqual([
       expect.objectContaining({
         level: 'error',
-        entry: { collection: 'posts', slug: 'en/broken', path: at('en/broken') },
+        entry: { collection: 'posts', slug: 'en/broken', path: at('en/broken'), title: 'Broken' },
         field: '/frontmatter',
+        label: null,
       }),
       {
         code: 'reference',
         level: 'error',
-        entry: { collection: 'posts', slug: 'en/new', path: at('en/new') },
+        entry: { collection: 'posts', slug: 'en/new', path: at('en/new'), title: expect.any(String) },
         field: '/frontmatter/author',
+        label: 'Author',
         message: '"eve" is no entry of "authors"',
       },
       {
         code: 'type',
         level: 'error',
-        entry: { collection: 'posts', slug: 'en/wrong', path: at('en/wrong') },
+        entry: { collection: 'posts', slug: 'en/wrong', path: at('en/wrong'), title: expect.any(String) },
         field: '/frontmatter/tags',
+        label: 'Tags',
         message: 'must be a list',
       },
     ]);
@@ -77,13 +80,14 @@ describe('GET /compare/checks', () => {
   it('finds what names an entry, a page or a file that is gone, in entries that have not changed', async () => {
     await commit({ 'src/content/authors/bob.yaml': null, [at('en/beta')]: null, 'public/logo.svg': null });
     const { checks } = await check();
-    const links = { collection: 'posts', slug: 'en/links', path: at('en/links') };
+    const links = { collection: 'posts', slug: 'en/links', path: at('en/links'), title: expect.any(String) };
     expect(checks).toEqual([
       {
         code: 'reference',
         level: 'error',
         entry: links,
         field: '/frontmatter/author',
+        label: 'Author',
         message: '"bob" is an entry that is gone',
       },
       {
@@ -91,6 +95,7 @@ describe('GET /compare/checks', () => {
         level: 'warning',
         entry: links,
         field: null,
+        label: null,
         message: expect.stringContaining('/en/beta/'),
       },
       {
@@ -98,6 +103,7 @@ describe('GET /compare/checks', () => {
         level: 'warning',
         entry: links,
         field: null,
+        label: null,
         message: expect.stringContaining('public/logo.svg'),
       },
     ]);

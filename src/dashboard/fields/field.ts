@@ -1,4 +1,5 @@
 /** A field of a form, read from JSON Schema 2020-12 with what `x-portico` adds (`studio.md` 7.4). */
+import { wordsOf } from '../../lib/field-label.ts';
 import { type Fields, isFields } from '../lib/json.ts';
 
 export type FieldType =
@@ -46,15 +47,6 @@ export interface Field {
   variants: Field[];
 }
 
-/** `cover_alt` → `Cover alt` */
-export const labelOf = (name: string): string => {
-  const words = name
-    .replace(/[_-]+/g, ' ')
-    .replace(/([a-z])([A-Z])/g, '$1 $2')
-    .trim();
-  return words.charAt(0).toUpperCase() + words.slice(1).toLowerCase();
-};
-
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
@@ -89,7 +81,7 @@ function fieldOf(name: string, schema: Fields, isRequired: boolean): Field {
   return {
     name,
     type: typeOf(schema, portico),
-    label: text(schema.title) ?? labelOf(name),
+    label: text(schema.title) ?? wordsOf(name),
     description: text(schema.description) ?? null,
     isRequired,
     isUnknown: false,
@@ -105,7 +97,7 @@ function fieldOf(name: string, schema: Fields, isRequired: boolean): Field {
     item: isFields(schema.items) ? itemOf(name, schema.items, portico) : null,
     variants: one.map((variant) => {
       const made = fieldOf('', variant, true);
-      return { ...made, label: made.label || labelOf(String(kindOf(made)?.value ?? '')) };
+      return { ...made, label: made.label || wordsOf(String(kindOf(made)?.value ?? '')) };
     }),
   };
 }
@@ -114,7 +106,7 @@ function fieldOf(name: string, schema: Fields, isRequired: boolean): Field {
 function itemOf(name: string, schema: Fields, portico: Fields): Field {
   const own = isFields(schema['x-portico']) ? schema['x-portico'] : {};
   const item = fieldOf('', { ...schema, 'x-portico': { ...portico, ...own } }, true);
-  return { ...item, label: item.label || labelOf(name) };
+  return { ...item, label: item.label || wordsOf(name) };
 }
 
 /** The key by which a typed block says what it is, and what it says. */

@@ -35,6 +35,3 @@ export function withValue<Root>(root: Root, pointer: string, value: unknown): Ro
   };
   return set(root, parsePointer(pointer) ?? []) as Root;
 }
-
-/** A pointer as a person reads it: `/place/city` → `place › city` */
-export const fieldName = (pointer: string): string => (parsePointer(pointer) ?? []).join(' › ');

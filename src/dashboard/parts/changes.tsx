@@ -5,9 +5,9 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type ChangedFileFragment, type ChangedFilesFragment, MoreChanges } from '../documents.ts';
 import { client } from '../lib/client.ts';
-import { fieldName } from '../lib/json.ts';
 import { usePlace } from '../lib/place.ts';
 import classes from './changes.module.css';
+import { EntryName } from './entry-name.tsx';
 import { FileChange, type Span } from './file-change.tsx';
 import { MarkedText } from './marked-text.tsx';
 
@@ -19,11 +19,11 @@ const isMedia = (path: string) => /\.(?:avif|gif|jpe?g|m4a|mp3|mp4|ogg|pdf|png|s
 function Summary({ file }: { file: ChangedFileFragment }) {
   const { t } = useTranslation('common');
   if (file.status !== 'modified') return t(`change_${file.status}`);
-  if (file.fields?.length) {
-    const names = file.fields.slice(0, 3).map(fieldName);
-    const more = file.fields.length - names.length;
+  if (file.labels?.length) {
+    const names = file.labels.slice(0, 3);
+    const more = file.labels.length - names.length;
     return (
-      <bdi>
+      <bdi title={file.fields?.join(', ')}>
         {names.join(', ')}
         {more > 0 && ` +${more}`}
       </bdi>
@@ -36,14 +36,17 @@ function Change({ file, number, span }: { file: ChangedFileFragment; number: num
   const { t } = useTranslation('common');
   const [isOpen, setOpen] = useState(false);
   const Icon = file.collection !== null ? IconArticle : isMedia(file.path) ? IconPhoto : IconFile;
-  const name = file.collection !== null ? `${file.collection} / ${file.slug}` : file.path;
   return (
     <li className={classes.item}>
       <UnstyledButton className={classes.row} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <IconChevronRight size={14} className={classes.chevron} data-open={isOpen} />
         <Icon size={16} stroke={1.6} />
         <span className={classes.name} title={file.path}>
-          <MarkedText text={name} />
+          {file.collection !== null ? (
+            <EntryName title={file.title} collection={file.collection} slug={file.slug ?? ''} />
+          ) : (
+            <MarkedText text={file.path} />
+          )}
         </span>
         <span className={classes.summary} data-status={file.status}>
           <Summary file={file} />

@@ -2,9 +2,9 @@ import { IconAlertTriangle, IconCircleX } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { FoundFaultFragment } from '../documents.ts';
-import { fieldName } from '../lib/json.ts';
 import { usePlace } from '../lib/place.ts';
 import classes from './checks.module.css';
+import { EntryName } from './entry-name.tsx';
 import { MarkedText } from './marked-text.tsx';
 
 /** Faults that publishing would bring in, each with the way to its entry in the draft. */
@@ -13,7 +13,7 @@ export function Checks({ faults, draft }: { faults: readonly FoundFaultFragment[
   const { organization, project } = usePlace();
   return (
     <ul className={classes.list}>
-      {faults.map(({ code, level, field, message, entry }) => (
+      {faults.map(({ code, level, field, label, message, entry }) => (
         <li key={`${entry.path} ${field} ${code} ${message}`} data-level={level}>
           {level === 'error' ? <IconCircleX size={16} /> : <IconAlertTriangle size={16} />}
           <div>
@@ -23,9 +23,9 @@ export function Checks({ faults, draft }: { faults: readonly FoundFaultFragment[
               params={{ organization, project, collection: entry.collection, _splat: entry.slug }}
               search={{ draft }}
             >
-              <MarkedText text={`${entry.collection} / ${entry.slug}`} />
+              <EntryName {...entry} />
             </Link>{' '}
-            {field && <bdi>{fieldName(field.replace(/^\/frontmatter/, ''))}: </bdi>}
+            {label && <bdi title={field ?? undefined}>{label}: </bdi>}
             <MarkedText text={message} />
           </div>
         </li>

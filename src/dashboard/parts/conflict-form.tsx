@@ -6,6 +6,7 @@ import type { FileConflictFragment, ResolutionInput } from '../documents.ts';
 import type { Fault } from '../lib/faults.ts';
 import classes from './conflict-form.module.css';
 import { ConflictPiece, type Sides } from './conflict-piece.tsx';
+import { EntryName } from './entry-name.tsx';
 import { FaultAlert } from './fault-alert.tsx';
 import { MarkedText } from './marked-text.tsx';
 import { type Choice, type Choices, isSettled, piecesOf, resolutionsOf } from './resolutions.ts';
@@ -30,8 +31,7 @@ interface FileProps {
 function File({ conflict, sides, choices, onChoose }: FileProps) {
   const { t } = useTranslation('common');
   const pieces = piecesOf(conflict);
-  const { collection, slug, path, stages, reason } = conflict;
-  const name = collection === null ? path : `${collection} / ${slug}`;
+  const { collection, slug, title, path, stages, reason } = conflict;
   const has = { current: stages.current !== null, incoming: stages.incoming !== null };
   const takeAll = (take: 'current' | 'incoming') =>
     onChoose(
@@ -41,7 +41,11 @@ function File({ conflict, sides, choices, onChoose }: FileProps) {
     <section className={classes.file}>
       <header className={classes.head}>
         <Title order={3} size="h3" title={path}>
-          <MarkedText text={name} />
+          {collection !== null && slug !== null ? (
+            <EntryName title={title} collection={collection} slug={slug} />
+          ) : (
+            <MarkedText text={path} />
+          )}
         </Title>
         {pieces.length > 1 && (
           <Group gap="xs">

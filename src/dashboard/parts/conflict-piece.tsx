@@ -1,6 +1,5 @@
 import { Radio, Stack, Textarea } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { fieldName } from '../lib/json.ts';
 import classes from './conflict-piece.module.css';
 import { FieldValue } from './field-value.tsx';
 import { MarkedText } from './marked-text.tsx';
@@ -39,7 +38,7 @@ export function ConflictPiece({ piece, sides, has, choice, onChoose }: ConflictP
   const { t } = useTranslation('common');
   const label =
     piece.kind === 'field'
-      ? fieldName(piece.id)
+      ? piece.label
       : piece.kind === 'hunk'
         ? t('conflict_line', { line: piece.line })
         : t('conflict_file');
@@ -55,7 +54,16 @@ export function ConflictPiece({ piece, sides, has, choice, onChoose }: ConflictP
     else onChoose({ take: chosen as 'base' });
   };
   return (
-    <Radio.Group label={<MarkedText text={label} />} value={value} onChange={choose} className={classes.piece}>
+    <Radio.Group
+      label={
+        <span title={piece.kind === 'field' ? piece.id : undefined}>
+          <MarkedText text={label} />
+        </span>
+      }
+      value={value}
+      onChange={choose}
+      className={classes.piece}
+    >
       <Stack gap="xs" mt="xs">
         {options.map(({ take, label, value, isThere }) =>
           isThere ? (

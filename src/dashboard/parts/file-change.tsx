@@ -4,7 +4,6 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useQuery } from 'urql';
 import { type ChangedFileFragment, FilePatch, FileValues } from '../documents.ts';
-import { fieldName } from '../lib/json.ts';
 import { fileAddress } from '../lib/media.ts';
 import { usePlace } from '../lib/place.ts';
 import { Diff, DiffLayout } from './diff.tsx';
@@ -40,10 +39,10 @@ function Fields({ file, number, span }: FileChangeProps) {
         </tr>
       </thead>
       <tbody>
-        {entry.fields.map(({ field, before, after, truncated }) => (
+        {entry.fields.map(({ field, label, before, after, truncated }) => (
           <tr key={field}>
-            <th scope="row">
-              <bdi>{fieldName(field)}</bdi>
+            <th scope="row" title={field}>
+              <bdi>{label}</bdi>
             </th>
             {truncated ? (
               <td colSpan={2}>{t('value_long')}</td>

@@ -11,6 +11,8 @@ export interface Piece {
   kind: 'field' | 'hunk' | 'file';
   /** JSON Pointer of a field, id of a hunk; empty for a whole file. */
   id: string;
+  /** Of a field. */
+  label: string;
   /** Line of a hunk in the body, from 1. */
   line: number;
   base: unknown;
@@ -31,18 +33,18 @@ export function piecesOf(conflict: FileConflictFragment): Piece[] {
   const key = (kind: string, id: string) =>
     JSON.stringify([path, stages.base, stages.current, stages.incoming, kind, id]);
   if (conflict.reason !== null || fields.length + hunks.length === 0) {
-    const whole = { kind: 'file' as const, id: '', line: 0, hasBase, isText: false };
+    const whole = { kind: 'file' as const, id: '', label: '', line: 0, hasBase, isText: false };
     return [{ key: key('file', ''), ...whole, base: null, current: null, incoming: null }];
   }
   return [
-    ...fields.map(({ field, base, current, incoming }) => ({
+    ...fields.map(({ field, label, base, current, incoming }) => ({
       key: key('field', field),
-      ...{ kind: 'field' as const, id: field, line: 0, base, current, incoming, hasBase },
+      ...{ kind: 'field' as const, id: field, label, line: 0, base, current, incoming, hasBase },
       isText: [base, current, incoming].every(isTextOrNone),
     })),
     ...hunks.map(({ id, base, current, incoming, line }) => ({
       key: key('hunk', id),
-      ...{ kind: 'hunk' as const, id, line, base, current, incoming, hasBase, isText: true },
+      ...{ kind: 'hunk' as const, id, label: '', line, base, current, incoming, hasBase, isText: true },
     })),
   ];
 }

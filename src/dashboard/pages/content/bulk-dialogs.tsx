@@ -218,7 +218,9 @@ export function MoveDialog({ collection, entries, onCommit, onClose }: DialogPro
 
 interface Use {
   title: string;
+  /** Key of the entry that refers to it. */
   user: string;
+  userTitle: string;
   required: boolean;
 }
 
@@ -233,7 +235,12 @@ async function findUses({ place, collection, entries }: Omit<DialogProps, 'onCom
         .toPromise();
       if (error) throw faultOf(error);
       const users = data?.project?.studio?.entry?.referenced_by?.nodes ?? [];
-      return users.map((user) => ({ title, user: `${user.collection}/${user.slug}`, required: user.required }));
+      return users.map((user) => ({
+        title,
+        user: `${user.collection}/${user.slug}`,
+        userTitle: user.title,
+        required: user.required,
+      }));
     }),
   );
   const uses = found.flat().filter(({ user }) => !going.has(user));
@@ -286,9 +293,9 @@ export function DeleteDialog({ place, collection, entries, onCommit, onClose }: 
         <section className={classes.uses} aria-label={t('used_by')}>
           <strong>{t('used_by')}</strong>
           <ul className={classes.entries}>
-            {uses.map(({ title, user }) => (
-              <li key={`${title} ${user}`} dir="auto">
-                {t('use', { title: title.slice(0, 200), user })}
+            {uses.map(({ title, user, userTitle }) => (
+              <li key={`${title} ${user}`} title={user} dir="auto">
+                {t('use', { title: title.slice(0, 200), user: userTitle.slice(0, 200) })}
               </li>
             ))}
           </ul>

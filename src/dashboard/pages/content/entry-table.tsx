@@ -187,14 +187,14 @@ export function EntryTable({
 /** What is wrong with an entry; the list of invalid entries says all of it, others only that a file cannot be read. */
 function Faults({ entry: { error, faults } }: { entry: CollectionEntryFragment }) {
   const { t } = useTranslation('content');
-  const texts = error
-    ? [t('unreadable', { line: error.line, message: error.message })]
-    : (faults ?? []).map(({ field, message }) => `${field}: ${message}`);
-  if (texts.length === 0) return null;
+  const found = error
+    ? [{ field: '', text: t('unreadable', { line: error.line, message: error.message }) }]
+    : (faults ?? []).map(({ field, label, message }) => ({ field, text: [label, message].filter(Boolean).join(': ') }));
+  if (found.length === 0) return null;
   return (
     <ul className={classes.faults} aria-label={t('faults')}>
-      {texts.map((text) => (
-        <li key={text}>
+      {found.map(({ field, text }) => (
+        <li key={`${field} ${text}`} title={field || undefined}>
           <IconAlertTriangle size={14} aria-hidden />
           <span dir="auto">{text}</span>
         </li>

@@ -1,13 +1,12 @@
 import { useTranslation } from 'react-i18next';
+import { wordsOf } from '../../../lib/field-label.ts';
 import type { CollectionFieldFragment } from '../../documents.ts';
 import { useFormats } from '../../lib/format.ts';
 import { MarkedText } from '../../parts/marked-text.tsx';
 
 /** `cover_alt` → "Cover alt", where the site gives a field no label. */
 export function fieldLabel({ name, label }: Pick<CollectionFieldFragment, 'name' | 'label'>): string {
-  if (label) return label;
-  const words = name.replace(/[-_]+/g, ' ').replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after}`);
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return label || wordsOf(name);
 }
 
 const plain = new Set([

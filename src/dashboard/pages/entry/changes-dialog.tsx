@@ -7,10 +7,13 @@ import type { Editor } from './editor.ts';
 /** What a save would change. */
 export function ChangesDialog({
   editor,
+  schema,
   onClose,
   onSave,
 }: {
   editor: Editor;
+  /** JSON Schema of the collection. */
+  schema: unknown;
   onClose: () => void;
   onSave: () => void;
 }) {
@@ -19,7 +22,7 @@ export function ChangesDialog({
   return (
     <Modal opened onClose={onClose} title={t('changes_title')} size="xl">
       <Stack>
-        <ContentDiff before={editor.base} after={after} />
+        <ContentDiff before={editor.base} after={after} schema={schema} />
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             {t('common:close')}

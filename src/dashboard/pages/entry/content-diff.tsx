@@ -6,8 +6,8 @@ import { Stack, Text } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { stringify } from 'yaml';
+import { fieldLabel } from '../../../lib/field-label.ts';
 import { valueAt } from '../../../lib/json-pointer.ts';
-import { fieldName } from '../../lib/json.ts';
 import { nonce } from '../../lib/nonce.ts';
 import classes from './content-diff.module.css';
 import { type Content, changedFields } from './rebase.ts';
@@ -73,9 +73,11 @@ function TextDiff({ before, after, label }: { before: string; after: string; lab
 interface ContentDiffProps {
   before: Content;
   after: Content;
+  /** JSON Schema of the collection, for the labels of its fields. */
+  schema: unknown;
 }
 
-export function ContentDiff({ before, after }: ContentDiffProps) {
+export function ContentDiff({ before, after, schema }: ContentDiffProps) {
   const { t } = useTranslation('entry');
   const pointers = changedFields(before.fields, after.fields);
   const [old, now] = [before.raw ?? before.body, after.raw ?? after.body];
@@ -88,7 +90,7 @@ export function ContentDiff({ before, after }: ContentDiffProps) {
             const [was, is] = [valueAt(before.fields, pointer), valueAt(after.fields, pointer)];
             return (
               <div key={pointer} className={classes.field}>
-                <dt>{fieldName(pointer)}</dt>
+                <dt title={pointer}>{fieldLabel(schema, pointer)}</dt>
                 <dd>
                   {was !== undefined && (
                     <del dir="auto">

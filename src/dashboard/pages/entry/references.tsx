@@ -3,7 +3,6 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useQuery } from 'urql';
 import { EntryReferences } from '../../documents.ts';
-import { fieldName } from '../../lib/json.ts';
 import { Waiting } from '../../shell/states.tsx';
 import classes from './panel.module.css';
 import type { Target } from './save.ts';
@@ -12,8 +11,10 @@ interface Row {
   collection: string;
   /** null: there is no such entry */
   slug: string | null;
+  title: string | null;
   id?: string;
   field: string;
+  label: string;
 }
 
 function Entries({ rows, target, empty }: { rows: readonly Row[]; target: Target; empty: string }) {
@@ -27,12 +28,12 @@ function Entries({ rows, target, empty }: { rows: readonly Row[]; target: Target
     );
   return (
     <ul className={classes.rows}>
-      {rows.map(({ collection, slug, id, field }) => (
+      {rows.map(({ collection, slug, title, id, field, label }) => (
         <li key={`${collection}/${slug ?? id}${field}`}>
           {slug === null ? (
             <span className={classes.row}>
               <span dir="auto">{id}</span>
-              <small>{t('reference_broken', { field: fieldName(field) })}</small>
+              <small>{t('reference_broken', { field: label })}</small>
             </span>
           ) : (
             <Link
@@ -41,9 +42,9 @@ function Entries({ rows, target, empty }: { rows: readonly Row[]; target: Target
               params={{ organization, project, collection, _splat: slug }}
               search={draft === undefined ? {} : { draft }}
             >
-              <span dir="auto">{slug}</span>
-              <small>
-                {collection} · {fieldName(field)}
+              <span dir="auto">{title ?? slug}</span>
+              <small title={field}>
+                {label} · {collection} / {slug}
               </small>
             </Link>
           )}

@@ -20,6 +20,8 @@ type Version = NonNullable<Entry['history']>['nodes'][number];
 interface VersionsProps {
   editor: Editor;
   target: Target;
+  /** JSON Schema of the collection. */
+  schema: unknown;
   /** Whether a version may be brought back by a commit of its own; otherwise it comes into the form. */
   mayCommit: boolean;
 }
@@ -28,6 +30,7 @@ interface VersionsProps {
 function VersionDialog({
   editor,
   target,
+  schema,
   mayCommit,
   version,
   onClose,
@@ -83,7 +86,7 @@ function VersionDialog({
             {typeof fault === 'string' ? fault : fault.message}
           </Alert>
         )}
-        {content && <ContentDiff before={content} after={editor.content()} />}
+        {content && <ContentDiff before={content} after={editor.content()} schema={schema} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             {t('common:close')}

@@ -264,7 +264,12 @@ export function Workbench(props: WorkbenchProps) {
             </Tabs.Panel>
             <Suspense fallback={<Waiting />}>
               <Tabs.Panel value="versions">
-                <Versions editor={editor} target={target} mayCommit={branch?.can_commit.allowed ?? false} />
+                <Versions
+                  editor={editor}
+                  target={target}
+                  schema={schema?.json_schema}
+                  mayCommit={branch?.can_commit.allowed ?? false}
+                />
               </Tabs.Panel>
               <Tabs.Panel value="references">
                 <References target={target} />
@@ -286,7 +291,12 @@ export function Workbench(props: WorkbenchProps) {
           />
         )}
         {dialog === 'changes' && (
-          <ChangesDialog editor={editor} onClose={() => setDialog(null)} onSave={() => save()} />
+          <ChangesDialog
+            editor={editor}
+            schema={schema?.json_schema}
+            onClose={() => setDialog(null)}
+            onSave={() => save()}
+          />
         )}
         {dialog === 'rename' && (
           <RenameDialog

@@ -5,13 +5,15 @@ import { jsonValue } from '../../../kernel/shapes.ts';
 import { pointerTo, valueAt } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { ChangedFile, FileSide, Oid, Snapshot } from '../../../ports/git-records.ts';
-import { entryAt } from '../content/collection-index.ts';
+import { entryAt, schemaAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
+import { titleOfSlug } from '../frontmatter/summarize.ts';
 import { deepEqual, type Frontmatter } from '../frontmatter/values.ts';
 import { isMergeable } from '../merge/mergeability.ts';
 import { commitNamed } from '../repository/refs.ts';
 import { commit } from '../repository/repository.schema.ts';
+import { labelAt } from '../schema/json-schema.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { viewOf } from '../view.ts';
@@ -40,6 +42,7 @@ const changedEntry = z
         z
           .object({
             field: z.string().describe('JSON Pointer into the frontmatter'),
+            label: z.string().describe('What the schema calls it, as `Author › Name`'),
             before: jsonValue.optional().describe('Absent: it had none'),
             after: jsonValue.optional().describe('Absent: it has none'),
             truncated: z.boolean().optional().describe('Its values are too long to be shown'),
@@ -65,6 +68,8 @@ export const fileDiff = z
     collection: z.string().optional(),
     slug: z.string().optional(),
     fields: z.array(z.string()).optional().describe('JSON Pointers of the frontmatter keys of an entry that differ'),
+    labels: z.array(z.string()).optional().describe('What the schema calls `fields`, in their order'),
+    title: z.string().optional().describe('Of an entry that can be read'),
     entry: changedEntry
       .optional()
       .describe('With `values=true`: what has changed in an entry, where both versions can be read'),
@@ -147,14 +152,14 @@ type JsonValue = z.output<typeof jsonValue>;
 const longestValue = 4096;
 
 function shownField(
-  field: string,
+  { field, label }: { field: string; label: string },
   before: Frontmatter,
   after: Frontmatter,
 ): z.output<typeof changedEntry>['fields'][number] {
   const [old, now] = [before, after].map((frontmatter) => valueAt(frontmatter, field) as JsonValue | undefined);
   const isLong = [old, now].some((value) => (JSON.stringify(value)?.length ?? 0) > longestValue);
-  if (isLong) return { field, truncated: true };
-  return { field, ...(old !== undefined && { before: old }), ...(now !== undefined && { after: now }) };
+  if (isLong) return { field, label, truncated: true };
+  return { field, label, ...(old !== undefined && { before: old }), ...(now !== undefined && { after: now }) };
 }
 
 /** What a changed file is as an entry; nothing when it is none. Keys are named only where both versions can be read. */
@@ -164,7 +169,7 @@ async function entryPart(
   site: SiteIndex,
   { path, previous_path, base, head }: ChangedFile,
   values: boolean,
-): Promise<Pick<FileDiff, 'collection' | 'slug' | 'fields' | 'entry'> | null> {
+): Promise<Pick<FileDiff, 'collection' | 'slug' | 'fields' | 'labels' | 'title' | 'entry'> | null> {
   const place = isRegular(head ?? base) ? entryAt(site, path) : null;
   if (!place) return null;
   const factsOf = async (side: FileSide | null, at: string) => {
@@ -175,15 +180,20 @@ async function entryPart(
   const [before, after] = [await factsOf(base, previous_path ?? path), await factsOf(head, path)];
   if (!before || !after) return place;
   const fields = changedFields(before.frontmatter, after.frontmatter);
-  if (!values) return { ...place, fields };
+  const schema = schemaAt(site, path);
+  const labels = fields.map((field) => labelAt(schema, field));
+  const title = (head ? after.title : before.title) || titleOfSlug(place.slug);
+  if (!values) return { ...place, fields, labels, title };
   const bodyOf = async (side: FileSide | null, at: string) =>
     side && isRegular(side) ? parseFile(await snapshot.blob(side.oid), at).body : '';
   const entry = {
-    title: (head ? after.title : before.title) || place.slug,
+    title,
     body_changed: (await bodyOf(base, previous_path ?? path)) !== (await bodyOf(head, path)),
-    fields: fields.map((field) => shownField(field, before.frontmatter, after.frontmatter)),
+    fields: fields.map((field, at) =>
+      shownField({ field, label: labels[at] ?? field }, before.frontmatter, after.frontmatter),
+    ),
   };
-  return { ...place, fields, entry };
+  return { ...place, fields, labels, title, entry };
 }
 
 export const compareBranches = studioOperation({

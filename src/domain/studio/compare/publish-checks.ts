@@ -13,10 +13,12 @@ import type { ChangedFile, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { entryAt, schemaAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { namesEntries, referenceIds, referencesTo } from '../entries/references.ts';
+import { titlesOf } from '../entries/saved-entry.ts';
 import { entryNamed, faultsOf, filesIn } from '../entries/validate.ts';
 import { mediaRootOf } from '../media/media-facts.ts';
 import { mediaReferences } from '../media/media-references.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
+import { labelAt } from '../schema/json-schema.ts';
 import type { StudioContext } from '../studio.ts';
 
 const publishCheck = z
@@ -31,14 +33,18 @@ const publishCheck = z
       .meta({ id: 'PublishCheckLevel' })
       .describe('warning: found in text, and may mean something else'),
     entry: z
-      .object({ collection: z.string(), slug: z.string(), path: z.string() })
+      .object({ collection: z.string(), slug: z.string(), path: z.string(), title: z.string() })
       .meta({ id: 'PublishCheckEntry' })
       .describe('The entry at fault, as the head has it'),
     field: z.string().nullable().describe('JSON Pointer such as `/frontmatter/title`; null: somewhere in the file'),
+    label: z.string().nullable().describe('What the schema calls the field, as `Author › Name`'),
     message: z.string(),
   })
   .meta({ id: 'PublishCheck' });
 type PublishCheck = z.output<typeof publishCheck>;
+
+/** A fault before it has the names that people know its entry and field by. */
+type FoundFault = Omit<PublishCheck, 'label' | 'entry'> & { entry: Omit<PublishCheck['entry'], 'title'> };
 
 export const publishChecks = z
   .object({
@@ -87,14 +93,14 @@ async function entryFaults({ git, studio }: Context, side: Side, path: string): 
 const keyOf = ({ code, field, message }: FieldError) =>
   code === 'reference' || code === 'file' ? `${code} ${message}` : `${code} ${field}`;
 
-const named = ({ site }: Side, path: string): PublishCheck['entry'] | null => {
+const named = ({ site }: Side, path: string): FoundFault['entry'] | null => {
   const place = entryAt(site, path);
   return place && { ...place, path };
 };
 
 /** Faults of changed entries that the base lacks. */
 async function changedEntries(context: Context, base: Side, head: Side, files: readonly ChangedFile[]) {
-  const found: PublishCheck[] = [];
+  const found: FoundFault[] = [];
   for (const { path, previous_path, head: side } of files) {
     if (!side) continue;
     await yieldLoop();
@@ -135,7 +141,7 @@ async function brokenReferences({ git, studio }: Context, base: Side, head: Side
   const wanted = byCollection.map(([collection, of]) => ({ collection, ids: new Set(of.map(({ id }) => id)) }));
   const references = await referencesTo({ git, studio }, head, ...wanted);
   return references.map(
-    ({ collection, slug, path, field, id }): PublishCheck => ({
+    ({ collection, slug, path, field, id }): FoundFault => ({
       code: 'reference',
       level: 'error',
       entry: { collection, slug, path },
@@ -187,7 +193,7 @@ async function brokenLinks(context: Context, base: Side, head: Side, files: read
     // Where an entry keeps its former address, as a redirect, it names it itself.
     const others = (found[at] ?? []).filter(({ path }) => path !== target && path !== moved.get(target));
     return others.map(
-      (entry): PublishCheck => ({
+      (entry): FoundFault => ({
         code: 'link',
         level: 'warning',
         entry,
@@ -199,10 +205,25 @@ async function brokenLinks(context: Context, base: Side, head: Side, files: read
   return { checks, isCut: looked.length < targets.length };
 }
 
-const placeOf = ({ entry, field, code, message }: PublishCheck) => `${entry.path} ${code} ${field ?? message}`;
+const placeOf = ({ entry, field, code, message }: FoundFault) => `${entry.path} ${code} ${field ?? message}`;
 
-const rank = (a: PublishCheck, b: PublishCheck) =>
+const rank = (a: FoundFault, b: FoundFault) =>
   Number(a.level === 'warning') - Number(b.level === 'warning') || (placeOf(a) < placeOf(b) ? -1 : 1);
+
+/** Faults with the titles of their entries and the labels of their fields. */
+async function withNames(context: Context, head: Side, faults: readonly FoundFault[]): Promise<PublishCheck[]> {
+  const titles = await titlesOf(
+    context,
+    head,
+    faults.map(({ entry }) => entry),
+  );
+  return faults.map((fault, at) => {
+    const { entry, field } = fault;
+    const pointer = field?.startsWith('/frontmatter/') ? field.slice('/frontmatter'.length) : null;
+    const label = pointer === null ? null : labelAt(head.site.collections.get(entry.collection)?.schema, pointer);
+    return { ...fault, label, entry: { ...entry, title: titles[at] ?? entry.slug } };
+  });
+}
 
 const kept = new LRUCache<string, PublishChecks>(upTo(500));
 
@@ -234,7 +255,7 @@ export async function checksBetween(context: Context, base: Oid, head: Oid): Pro
     head_commit: head,
     errors,
     warnings: distinct.length - errors,
-    checks: distinct.slice(0, most.checks),
+    checks: await withNames(context, after, distinct.slice(0, most.checks)),
     truncated: total > files.length || links.isCut || distinct.length > most.checks,
   };
   kept.set(key, checks);

@@ -6,6 +6,10 @@ import { commit } from '../repository/repository.schema.ts';
 import { studioSchema, studioWarning } from '../schema/schema.schema.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 
+const entryFault = fieldFault
+  .extend({ label: z.string().describe('What the schema calls the field, as `Author › Name`; empty: the whole entry') })
+  .meta({ id: 'EntryFault' });
+
 const frontmatterError = z
   .object({ code: z.string(), message: z.string(), line: z.int32(), column: z.int32() })
   .meta({ id: 'FrontmatterError' });
@@ -31,7 +35,7 @@ export const entrySummary = z
     body: z.string().optional().describe('With `include=body`'),
     updated_at: timeText.optional().describe('With `include=updated`: when the file was last committed'),
     updated_by: z.string().optional(),
-    faults: z.array(fieldFault).optional().describe('With `invalid=true`: what is wrong with it'),
+    faults: z.array(entryFault).optional().describe('With `invalid=true`: what is wrong with it'),
   })
   .meta({ id: 'EntrySummary' });
 
@@ -49,7 +53,7 @@ export const entry = z
   .object({
     ...content,
     faults: z
-      .array(fieldFault)
+      .array(entryFault)
       .optional()
       .describe('With `include=faults`: where it breaks the schema of its collection'),
   })

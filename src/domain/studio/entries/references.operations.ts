@@ -4,10 +4,11 @@ import { entryIn, type IndexedEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
+import { labelAt } from '../schema/json-schema.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { entrySummary } from './entries.schema.ts';
 import { namedIn, type Relation, referencesTo, relationsIn } from './references.ts';
-import { summaryOf } from './saved-entry.ts';
+import { summaryOf, titlesOf } from './saved-entry.ts';
 import { entryNamed } from './validate.ts';
 
 /** Several entries of one collection. */
@@ -19,6 +20,7 @@ export const entriesInput = {
 
 const relation = {
   field: z.string().describe('JSON Pointer into the frontmatter'),
+  label: z.string().describe('What the schema calls the field, as `Author › Name`'),
   required: z.boolean(),
   id: z.string().describe('The text that names the entry'),
 };
@@ -30,10 +32,11 @@ export const entryReference = z
     collection: z.string().describe('Collection of the entry that is named'),
     slug: z.string().nullable().describe('null: there is no such entry'),
     path: z.string().nullable(),
+    title: z.string().nullable(),
   })
   .meta({ id: 'EntryReference' });
 
-function resolve({ collections }: SiteIndex, { collection, ...found }: Relation): z.output<typeof entryReference> {
+function resolve({ collections }: SiteIndex, { collection, ...found }: Relation) {
   const index = collections.get(collection);
   const target = index && entryNamed(index, found.id);
   return { ...found, collection, slug: target?.slug ?? null, path: target?.path ?? null };
@@ -53,14 +56,26 @@ export const listReferences = studioOperation({
     const index = site.collection(collection);
     const places = slugs.map((slug) => entryIn(index, slug));
     const facts = await studio.content.facts(git, snapshot, places);
-    return facts.map(({ frontmatter }) =>
+    const named = facts.map(({ frontmatter }) =>
       [...relationsIn(index.schema.fields, frontmatter)].map((found) => resolve(site, found)),
+    );
+    const targets = named
+      .flat()
+      .flatMap(({ collection, slug, path }) => (slug && path ? [{ collection, slug, path }] : []));
+    const titles = await titlesOf({ git, studio }, { tree: snapshot, site }, targets);
+    const byPath = new Map(targets.map(({ path }, at) => [path, titles[at] ?? null]));
+    return named.map((found) =>
+      found.map((each) => ({
+        ...each,
+        label: labelAt(index.schema, each.field),
+        title: each.path === null ? null : (byPath.get(each.path) ?? null),
+      })),
     );
   },
 });
 
 const referrer = z
-  .object({ ...relation, collection: z.string(), slug: z.string(), path: z.string() })
+  .object({ ...relation, collection: z.string(), slug: z.string(), path: z.string(), title: z.string() })
   .meta({ id: 'EntryReferrer' });
 
 export const listReferrers = studioOperation({
@@ -82,7 +97,14 @@ export const listReferrers = studioOperation({
     const site = await studio.content.site(git, tree);
     const { slug } = entryIn(site.collection(collection), entry);
     const all = await referencesTo({ git, studio }, { tree, site }, namedIn(site, { collection, slug }));
-    return pageFrom(all.slice(window.offset, window.offset + window.limit), all.length, window, tree.commit);
+    const page = all.slice(window.offset, window.offset + window.limit);
+    const titles = await titlesOf({ git, studio }, { tree, site }, page);
+    const items = page.map((each, at) => ({
+      ...each,
+      label: labelAt(site.collections.get(each.collection)?.schema, each.field),
+      title: titles[at] ?? each.slug,
+    }));
+    return pageFrom(items, all.length, window, tree.commit);
   },
 });
 

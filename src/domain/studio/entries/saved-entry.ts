@@ -4,6 +4,7 @@ import { isRecord } from '../../../lib/objects.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
+import type { SiteIndex } from '../content/site-index.ts';
 import type { FileContent } from '../frontmatter/parse-file.ts';
 import { summarize, titleOfSlug } from '../frontmatter/summarize.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
@@ -89,6 +90,23 @@ export function summaryOf(
     size: facts.size,
     ...(facts.error && { error: facts.error }),
   };
+}
+
+/** What entries are called, in their order; one that is not there by its slug. */
+export async function titlesOf(
+  { git, studio }: Pick<StudioContext, 'git' | 'studio'>,
+  { tree, site }: { tree: Snapshot; site: SiteIndex },
+  entries: readonly { collection: string; slug: string; path: string }[],
+): Promise<string[]> {
+  const places = new Map(
+    entries.flatMap(({ collection, path }) => {
+      const place = site.collections.get(collection)?.at(path);
+      return place ? [[path, place] as const] : [];
+    }),
+  );
+  const facts = await studio.content.listedFacts(git, tree, [...places.values()]);
+  const titles = new Map([...places.keys()].map((path, at) => [path, facts[at]?.title]));
+  return entries.map(({ path, slug }) => titles.get(path) || titleOfSlug(slug));
 }
 
 /** The whole entry from its file. */

@@ -6,6 +6,7 @@ import type { SiteIndex } from '../content/site-index.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
 import { hasMedia, lookUpMedia } from '../media/media-values.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
+import { labelAt } from '../schema/json-schema.ts';
 import type { SchemaField, Warning } from '../schema/schema.schema.ts';
 import { validateEntry } from '../schema/validate.ts';
 import type { StudioContext } from '../studio.ts';
@@ -109,11 +110,15 @@ export async function faultsOf(
   schema: CollectionSchema,
   { frontmatter, error }: { frontmatter: Frontmatter | null; error?: Pick<FieldError, 'code' | 'message'> | undefined },
   lookups: { files?: (value: string) => boolean } = {},
-): Promise<FieldError[]> {
-  if (frontmatter === null) return error ? [{ field: '/frontmatter', ...error }] : [];
+): Promise<(FieldError & { label: string })[]> {
+  if (frontmatter === null) return error ? [{ field: '/frontmatter', label: '', ...error }] : [];
   if (schema.inferred) return [];
   const { errors } = await validateEntry(schema, frontmatter, { references: referencesIn(site), ...lookups });
-  return errors.map((fault) => ({ ...fault, field: `/frontmatter${fault.field}` }));
+  return errors.map((fault) => ({
+    ...fault,
+    field: `/frontmatter${fault.field}`,
+    label: labelAt(schema, fault.field),
+  }));
 }
 
 const hasRelation = (fields: readonly SchemaField[]): boolean =>

@@ -5,9 +5,11 @@ import { isDateField } from '../entries/change-entry.ts';
 import { checkWritable, editFile } from '../frontmatter/edit-file.ts';
 import { openFile, parseFile } from '../frontmatter/parse-file.ts';
 import { joinSplit, type Split } from '../frontmatter/split.ts';
+import { summarize } from '../frontmatter/summarize.ts';
 import { type DateRule, deepEqual, type Frontmatter, type ParsedFile } from '../frontmatter/values.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import { dateKind } from '../schema/dates.ts';
+import { labelAt } from '../schema/json-schema.ts';
 import {
   type BodyRules,
   commonLineEnds,
@@ -17,8 +19,8 @@ import {
   mergeBody,
   mergeText,
 } from './diff3.ts';
-import type { Conflict, ConflictField, Resolution } from './merge.schema.ts';
-import { type FieldRules, listKindOf, mergeFrontmatter } from './merge-frontmatter.ts';
+import type { Conflict, Resolution } from './merge.schema.ts';
+import { type Clash, type FieldRules, listKindOf, mergeFrontmatter } from './merge-frontmatter.ts';
 import { checkPieces, refuseResolution, resolvedBytes, settlesWhole } from './resolve.ts';
 
 export interface MergeInput {
@@ -37,7 +39,7 @@ export interface MergeInput {
 }
 
 /** What a merge finds out about one file; paths, stages and names are the caller's. */
-export type FileConflict = Pick<Conflict, 'type' | 'fields' | 'hunks' | 'resolved' | 'reason'>;
+export type FileConflict = Pick<Conflict, 'title' | 'type' | 'fields' | 'hunks' | 'resolved' | 'reason'>;
 
 type MergeResult =
   /** `bytes` is null when the file is gone on both sides, or by resolution. */
@@ -199,13 +201,14 @@ function mergeLines(input: MergeInput, current: string, incoming: string): Merge
 }
 
 function openConflict(
-  { base }: MergeInput,
-  fields: ConflictField[],
+  { base, schema }: MergeInput,
+  fields: readonly Clash[],
   { open }: MergedBody,
   resolved: string[],
 ): MergeResult {
   const type = base === null ? 'add_add' : fields.length > 0 ? 'field' : 'body';
-  return conflicting(type, { fields, hunks: open, resolved });
+  const labelled = fields.map((clash) => ({ ...clash, label: labelAt(schema, clash.field) }));
+  return conflicting(type, { fields: labelled, hunks: open, resolved });
 }
 
 function fieldRules({ schema, laterDates, resolution }: MergeInput): FieldRules {
@@ -236,10 +239,18 @@ export function mergeEntry(input: MergeInput): MergeResult {
     if (resolution !== undefined) refuseResolution(path, 'the file is not in conflict');
     return clean(taken);
   }
-  const result = current && incoming ? mergeTexts(input, current, incoming) : deleted(input);
+  const result = titled(current && incoming ? mergeTexts(input, current, incoming) : deleted(input), input);
   if (resolution === undefined || !whole) return result;
   if (result.kind === 'clean') refuseResolution(path, 'the file is not in conflict');
   return clean(resolvedBytes(input, resolution));
+}
+
+/** A conflict in an entry with the title that the entry has. */
+function titled(result: MergeResult, { current, incoming, path, schema }: MergeInput): MergeResult {
+  const bytes = current ?? incoming;
+  if (result.kind === 'clean' || !schema || !bytes) return result;
+  const { title } = summarize(parseFile(bytes, path), '');
+  return title === '' ? result : { ...result, conflict: { ...result.conflict, title } };
 }
 
 function deleted(input: MergeInput): MergeResult {

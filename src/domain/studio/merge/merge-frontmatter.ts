@@ -5,6 +5,9 @@ import { instantOf } from '../schema/dates.ts';
 import type { SchemaField } from '../schema/schema.schema.ts';
 import type { ConflictField, FieldChoice } from './merge.schema.ts';
 
+/** A field that both sides changed otherwise. */
+export type Clash = Omit<ConflictField, 'label'>;
+
 /** Says of the list at a JSON Pointer whether its order means nothing (`set`) or something (`list`); undefined: not known. */
 type ListKind = (pointer: string) => 'set' | 'list' | undefined;
 
@@ -69,8 +72,8 @@ interface Stages {
 /** What a merge of frontmatters knows and finds on its way from place to place. */
 interface Walk extends Required<FieldRules> {
   twoWay: boolean;
-  clashes: ConflictField[];
-  open: ConflictField[];
+  clashes: Clash[];
+  open: Clash[];
   resolved: string[];
   mergeValue: (walk: Walk, pointer: string, stages: Stages) => unknown;
 }
@@ -150,9 +153,9 @@ interface MergedFields {
   /** Where a clash is not settled it holds current's value. */
   frontmatter: Frontmatter;
   /** Every clash, settled or not. */
-  clashes: ConflictField[];
+  clashes: Clash[];
   /** The unresolved clashes. */
-  open: ConflictField[];
+  open: Clash[];
   /** JSON Pointers of what either side changed and no clash stopped. */
   resolved: string[];
 }
@@ -242,7 +245,7 @@ const lastName = (pointer: string) => pointer.slice(pointer.lastIndexOf('/') + 1
 
 function clash({ clashes, open, choices }: Walk, field: string, stages: Stages): unknown {
   const there = Object.entries(stages).filter(([, value]) => value !== undefined);
-  const found: ConflictField = { field, ...Object.fromEntries(there) };
+  const found: Clash = { field, ...Object.fromEntries(there) };
   clashes.push(found);
   const choice = choices.get(field);
   if (choice === undefined) open.push(found);

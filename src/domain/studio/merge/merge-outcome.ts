@@ -1,4 +1,5 @@
 import type { Change } from '../../../ports/git-writes.ts';
+import { titleOfSlug } from '../frontmatter/summarize.ts';
 import type { Conflict, ResolvedFile } from './merge.schema.ts';
 import type { FileConflict } from './merge-entry.ts';
 import type { FileStages, Sides } from './merge-sides.ts';
@@ -18,10 +19,11 @@ export function conflictOf(
   found: FileConflict,
   previous_path?: string,
 ): Conflict {
+  const entry = sides.entryAt(path);
   return {
     path,
     ...(previous_path !== undefined && { previous_path }),
-    ...sides.entryAt(path),
+    ...(entry && { ...entry, title: titleOfSlug(entry.slug) }),
     ...found,
     stages: { base: base?.oid ?? null, current: current?.oid ?? null, incoming: incoming?.oid ?? null },
   };

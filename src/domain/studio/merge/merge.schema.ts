@@ -15,6 +15,7 @@ const conflictStages = z.object({ base: oid, current: oid, incoming: oid }).meta
 const conflictField = z
   .object({
     field: z.string().describe('JSON Pointer; items of a list that are identified by a key are numbered as in base'),
+    label: z.string().describe('What the schema calls it, as `Author › Name`'),
     base: z.unknown().optional().describe('Left out when the key is not there'),
     current: z.unknown().optional().describe('Left out when the key is not there'),
     incoming: z.unknown().optional().describe('Left out when the key is not there'),
@@ -42,6 +43,7 @@ export const conflict = z
     previous_path: z.string().optional(),
     collection: z.string().optional(),
     slug: z.string().optional(),
+    title: z.string().optional().describe('Of an entry that can be read'),
     type: z.enum(conflictTypes),
     stages: conflictStages,
     fields: z.array(conflictField),

@@ -1,3 +1,4 @@
+import { fieldLabel } from '../../../lib/field-label.ts';
 import type { CollectionSchema } from './collection-schema.ts';
 import { datePattern, datetimePattern } from './dates.ts';
 import type { SchemaField, StudioSchema } from './schema.schema.ts';
@@ -115,6 +116,16 @@ export function toJsonSchema(
     ...(schema.items_in_file ? { type: ['object', 'array'], additionalProperties: entry, items: entry } : entry),
     ...(schema.strict ? { 'x-portico': { strict: true } } : {}),
   };
+}
+
+const made = new WeakMap<CollectionSchema, JsonSchema>();
+
+/** What a field is called that a JSON Pointer into the frontmatter leads to. */
+export function labelAt(schema: CollectionSchema | undefined, pointer: string): string {
+  if (!schema) return fieldLabel(null, pointer);
+  const known = made.get(schema) ?? toJsonSchema(schema);
+  made.set(schema, known);
+  return fieldLabel(known, pointer);
 }
 
 /** The record of `GET /schema`. */

@@ -126,9 +126,10 @@ describe('conflicts', () => {
         path: a,
         collection: 'posts',
         slug: 'a',
+        title: 'Ours',
         type: 'field',
         stages: stages(a),
-        fields: [{ field: '/title', base: 'A', current: 'Ours', incoming: 'Theirs' }],
+        fields: [{ field: '/title', label: 'Title', base: 'A', current: 'Ours', incoming: 'Theirs' }],
         hunks: [
           {
             id: expect.any(String),

@@ -129,7 +129,7 @@ describe('conflicts', () => {
   it('reports fields, hunks and what was merged', () => {
     expect(merge(base, current, incoming)).toEqual({
       type: 'field',
-      fields: [{ field: '/title', base: 'Old', current: 'Mine', incoming: 'Theirs' }],
+      fields: [{ field: '/title', label: 'Title', base: 'Old', current: 'Mine', incoming: 'Theirs' }],
       hunks: [{ id: '1', base: 'two\n', current: 'TWO\n', incoming: '2\n', line: 3 }],
       resolved: ['/tags', '/draft'],
     });
@@ -142,7 +142,7 @@ describe('conflicts', () => {
     });
     expect(merge(null, page('a: 1\nb: 1\n'), page('a: 1\nb: 2\n'))).toEqual({
       type: 'add_add',
-      fields: [{ field: '/b', current: 1, incoming: 2 }],
+      fields: [{ field: '/b', label: 'B', current: 1, incoming: 2 }],
       hunks: [],
       resolved: [],
     });

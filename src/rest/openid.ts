@@ -1,11 +1,13 @@
 /**
  * The way to the OpenID provider and back: `GET /auth/oidc` sends the browser there, with `?link` to link an account instead of signing in;
- * `GET /auth/oidc/callback` is where it comes back. What the answer is checked against waits in a cookie.
+ * `GET /auth/oidc/callback` is where it comes back. What the answer is checked against waits in a cookie. A link is bound to the session that began
+ * it, since another person may have signed in to this browser meanwhile; a sign-in ends the session it replaces.
  */
 import express, { type Request, type Response, type Router } from 'express';
-import { authenticateRequest, browserOf, sessionCookie } from '../domain/identity/authenticate.ts';
+import { authenticateRequest, boundToSession, browserOf, sessionCookie } from '../domain/identity/authenticate.ts';
 import type { AllServices } from '../domain/services.ts';
 import { linkIdentity, signInWithProvider } from '../domain/users/openid.operations.ts';
+import type { Actor } from '../kernel/actor.ts';
 import { DomainError, type ErrorCode } from '../kernel/errors.ts';
 import type { Call } from '../kernel/operation.ts';
 import { run } from '../kernel/run.ts';
@@ -34,13 +36,20 @@ function keptBy(request: Request, settings: { public_url: string }) {
   const [, text = ''] = new RegExp(`(?:^|; *)${name}=([^;]*)`).exec(request.headers.cookie ?? '') ?? [];
   const kept = new URLSearchParams(text);
   const of = (name: string) => kept.get(name) ?? '';
-  return { checks: { state: of('state'), nonce: of('nonce'), verifier: of('verifier') }, isLink: kept.has('link') };
+  return { checks: { state: of('state'), nonce: of('nonce'), verifier: of('verifier') }, link: kept.get('link') };
 }
 
 /** Sends the browser to the page that shows who is signed in, or with the code of a refusal why not (the dashboard has the texts). */
 function goTo(response: Response, { public_url }: { public_url: string }, code?: ErrorCode): void {
   response.redirect(303, `${public_url}/sign-in${code === undefined ? '' : `#${code}`}`);
 }
+
+/** Who is signed in to this browser; null where that session has ended. */
+const signedIn = (services: AllServices, { headers }: Request): Promise<Actor | null> =>
+  authenticateRequest(services, { headers, isSafe: true }).catch((error: unknown) => {
+    if (error instanceof DomainError && error.code === 'unauthenticated') return null;
+    throw error;
+  });
 
 /** The two paths; where the settings name no provider they are left to later handlers. */
 export function createOpenIdRoutes(services: AllServices): Router {
@@ -65,8 +74,11 @@ export function createOpenIdRoutes(services: AllServices): Router {
       // Another site must not link an account of its choice to the one that is signed in here.
       if (isLink && !browserOf(settings, request.headers).same_origin)
         throw new DomainError('forbidden', 'Link an account from a page of this service');
+      if (isLink && !(await authenticateRequest(services, { headers: request.headers, isSafe: true })))
+        throw new DomainError('unauthenticated', 'Sign in before you link an account');
       const { url, checks } = await openid.begin(callbackOf(settings));
-      const kept = new URLSearchParams({ ...checks, ...(isLink && { link: '1' }) });
+      const link = isLink ? boundToSession(settings, request.headers, checks.state) : null;
+      const kept = new URLSearchParams({ ...checks, ...(link !== null && { link }) });
       setCookie(response, settings, kept.toString(), patience);
       response.redirect(303, url);
     }),
@@ -76,12 +88,15 @@ export function createOpenIdRoutes(services: AllServices): Router {
     '/auth/oidc/callback',
     guarded(async (request, response) => {
       setCookie(response, settings, '', 0);
-      const { checks, isLink } = keptBy(request, settings);
+      const { checks, link } = keptBy(request, settings);
       if (checks.state === '')
         throw new DomainError('forbidden', 'This sign-in was not begun in this browser, or took too long; try again');
+      const actor = await signedIn(services, request);
+      if (link !== null && actor && link !== boundToSession(settings, request.headers, checks.state))
+        throw new DomainError('conflict', 'This link was begun in another session; begin it again');
       const call: Call<AllServices> = {
         services,
-        actor: isLink ? await authenticateRequest(services, { headers: request.headers, isSafe: true }) : null,
+        actor,
         conditions: {},
         signal: AbortSignal.timeout(30_000),
         request_id: String(response.getHeader('X-Request-Id')),
@@ -90,7 +105,7 @@ export function createOpenIdRoutes(services: AllServices): Router {
         facts: {},
       };
       const answer = { url: new URL(request.originalUrl, settings.public_url).href, ...checks };
-      if (isLink) await run(linkIdentity, call, { answer });
+      if (link !== null) await run(linkIdentity, call, { answer });
       else await run(signInWithProvider, call, { answer });
       if (call.facts.session !== undefined) response.append('Set-Cookie', sessionCookie(settings, call.facts.session));
       goTo(response, settings);

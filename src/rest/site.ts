@@ -164,15 +164,21 @@ async function sendFile(directory: string, request: Request, response: Response)
 /** Names of this machine: a cookie and the origin of the public URL hold for one of them alone. */
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** The address under the public URL's name, when the server was reached by another name of this machine; null otherwise. */
-function addressUnderOwnName(request: Request, public_url: string): string | null {
+type Place = 'here' | 'unknown' | { redirect: string };
+
+/**
+ * Whether pages can be used under the name a request came by. Another name of this machine leads to the public URL where that is one, too, and is
+ * taken for that of a proxy beside the server where it is not. Under any other name (DNS rebinding, a forgotten setting) nobody could sign in.
+ */
+function placeOf(request: Request, public_url: string): Place {
   const own = new URL(public_url);
-  const { host } = request.headers;
-  if (host === undefined || host === own.host || !loopback.has(own.hostname)) return null;
-  const name = host.replace(/:\d+$/, '');
-  return loopback.has(name) && host.slice(name.length) === own.host.slice(own.hostname.length)
-    ? `${public_url}${request.originalUrl}`
-    : null;
+  const { host } = request;
+  if (host === undefined || host.toLowerCase() === own.host) return 'here';
+  const name = host.replace(/:\d+$/, '').toLowerCase();
+  if (!loopback.has(name)) return name === own.hostname ? 'here' : 'unknown';
+  return loopback.has(own.hostname) && host.slice(name.length) === own.host.slice(own.hostname.length)
+    ? { redirect: `${public_url}${request.originalUrl}` }
+    : 'here';
 }
 
 /** What keeps a page to itself: no other page frames it, its type is not guessed, its address is not passed on. */
@@ -196,8 +202,16 @@ function sendPage(program: Program, directory: string, settings: Pick<Settings, 
     return known.files;
   };
   return async (request: Request, response: Response): Promise<void> => {
-    const address = addressUnderOwnName(request, settings.public_url);
-    if (address !== null) return void response.set('Cache-Control', 'no-store').redirect(302, address);
+    const place = placeOf(request, settings.public_url);
+    if (place === 'unknown')
+      return void response
+        .status(421)
+        .set('Cache-Control', 'no-store')
+        .type('text')
+        .send(
+          `This is not the address of this server: open ${settings.public_url}, or set PORTICO_PUBLIC_URL to the address in use. A proxy has to pass Host on, or send X-Forwarded-Host from a range of PORTICO_TRUSTED_PROXIES.\n`,
+        );
+    if (place !== 'here') return void response.set('Cache-Control', 'no-store').redirect(302, place.redirect);
     const nonce = randomBytes(16).toString('base64');
     const policy = program.policy(nonce, settings.preview_url).join('; ');
     response.set({ ...pageHeaders, 'Content-Security-Policy': policy });

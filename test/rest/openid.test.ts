@@ -26,7 +26,14 @@ beforeEach(() => {
 });
 
 /** Follows redirects as a browser does, with the cookies of each host, until a page of ours. @returns its address */
-async function travel(browser: Browser, path: string, site = 'same-origin', change = (url: string) => url) {
+async function travel(
+  browser: Browser,
+  path: string,
+  site = 'same-origin',
+  change = (url: string) => url,
+  /** Another session of this browser from the first redirect on: the cookie it has by then. */
+  switchedTo: string | null = null,
+) {
   const jars: Record<string, Map<string, string>> = { [publicUrl]: new Map(), [provider.issuer]: new Map() };
   const [name = '', value = ''] = browser.cookie?.split('=') ?? [];
   if (browser.cookie) jars[publicUrl]?.set(name, value);
@@ -46,6 +53,7 @@ async function travel(browser: Browser, path: string, site = 'same-origin', chan
       jar.set(key, text);
     }
     await response.arrayBuffer();
+    if (hop === 0 && switchedTo !== null) jars[publicUrl]?.set('portico', switchedTo.replace(/^portico=/, ''));
     url = new URL(response.headers.get('location') ?? '/sign-in#stuck', url).href;
   }
   const session = jars[publicUrl]?.get('portico');
@@ -84,6 +92,36 @@ describe('an account at the provider', () => {
     expect(await travel(openBrowser(app), '/auth/oidc?link')).toBe('/sign-in#unauthenticated');
   });
 
+  it('is not linked by another person than the one who began it, nor by another session of theirs', async () => {
+    provider.account = 'of nobody there';
+    const [first, second] = [await signedIn(app, id), await signedIn(app, id)];
+    const other = await signedIn(app, await makePerson(app, { email: 'next@example.org', role: 'readonly' }));
+    for (const { cookie } of [other, second]) {
+      const browser = openBrowser(app, first.cookie);
+      expect(await travel(browser, '/auth/oidc?link', 'same-origin', undefined, cookie)).toBe('/sign-in#conflict');
+      expect(browser.cookie).toBe(cookie);
+    }
+    expect(await identities(other)).toEqual([]);
+    expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#unauthenticated');
+  });
+
+  it('ends the session that its sign-in replaces, whoever had it, and no other', async () => {
+    const other = await makePerson(app, { email: 'before@example.org', role: 'readonly' });
+    for (const before of [id, other]) {
+      const [replaced, elsewhere] = [await signedIn(app, before), await signedIn(app, before)];
+      const browser = openBrowser(app, replaced.cookie);
+      expect(await travel(browser, '/auth/oidc')).toBe('/sign-in');
+      expect(browser.cookie).not.toBe(replaced.cookie);
+      expect(await whoIs(browser)).toBe(`user:${id}`);
+      expect((await replaced.graphql('{ me { id } }')).status).toBe(401);
+      expect(await whoIs(elsewhere)).toBe(`user:${before}`);
+      // A cookie of a session that has ended is no obstacle.
+      const late = openBrowser(app, replaced.cookie ?? 'portico=x');
+      expect(await travel(late, '/auth/oidc')).toBe('/sign-in');
+      expect(await whoIs(late)).toBe(`user:${id}`);
+    }
+  });
+
   it('does nothing where the person refuses, or the answer is not the one that was asked for', async () => {
     provider.account = null;
     expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#forbidden');
@@ -106,11 +144,14 @@ describe('an account at the provider', () => {
     const { settings } = app.services;
     settings.public_url = 'https://portico.test';
     try {
-      const begun = await fetch(`${app.url}/auth/oidc`, { redirect: 'manual' });
+      const session = (await signedIn(app, id)).cookie ?? '';
+      const begun = await fetch(`${app.url}/auth/oidc?link`, {
+        redirect: 'manual',
+        headers: { Cookie: `__Host-${session}`, 'Sec-Fetch-Site': 'same-origin' },
+      });
       const [kept = ''] = begun.headers.getSetCookie();
       expect(kept).toMatch(/^__Host-portico-oidc=[^;]+; Path=\/; Secure; Max-Age=600; HttpOnly; SameSite=Lax$/);
       const pair = kept.split(';')[0] ?? '';
-      const session = (await signedIn(app, id)).cookie ?? '';
       const comeBack = async (cookie: string) => {
         const lines = app.log.length;
         const { state } = Object.fromEntries(new URLSearchParams(pair.slice(pair.indexOf('=') + 1)));
@@ -122,10 +163,7 @@ describe('an account at the provider', () => {
         // The provider was asked about the code.
         return app.log.slice(lines).some((line) => line.includes('sign-in with the OpenID provider failed'));
       };
-      expect([await comeBack(`${pair}&link=1`), await comeBack(`${pair.replace('__Host-', '')}&link=1`)]).toEqual([
-        true,
-        false,
-      ]);
+      expect([await comeBack(pair), await comeBack(pair.replace('__Host-', ''))]).toEqual([true, false]);
     } finally {
       settings.public_url = publicUrl;
     }

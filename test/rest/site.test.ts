@@ -34,9 +34,10 @@ async function build(entry: string, at: Date, program = ''): Promise<void> {
   await writeFile(path.join(output, 'assets/page-1.js'), 'export {};');
 }
 
+let app: express.Express;
 beforeEach(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'portico-dashboard-'));
-  const app = express();
+  app = express();
   server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   ({ port } = server.address() as AddressInfo);
@@ -153,8 +154,29 @@ describe('pages', () => {
     await build('main-1', new Date());
     const { status, headers } = await ask('/o/acme?x=1', { Host: `127.0.0.1:${port}` });
     expect([status, headers.location]).toEqual([302, `http://localhost:${port}/o/acme?x=1`]);
-    expect((await ask('/', { Host: 'content.example' })).status).toBe(200);
     expect((await ask('/', { Host: '127.0.0.1:1' })).status).toBe(200);
+  });
+
+  test('under an unknown name they answer 421, which says where the server is', async () => {
+    await build('main-1', new Date());
+    for (const Host of ['content.example', `localhost.example:${port}`, '192.0.2.1']) {
+      const { status, headers, body } = await ask('/sign-in', { Host });
+      expect([status, headers['cache-control'], headers['content-type']]).toEqual([
+        421,
+        'no-store',
+        'text/plain; charset=utf-8',
+      ]);
+      expect(String(body)).toContain(`open http://localhost:${port}, or set PORTICO_PUBLIC_URL`);
+    }
+    for (const Host of [`LOCALHOST:${port}`, 'localhost:1']) expect((await ask('/sign-in', { Host })).status).toBe(200);
+  });
+
+  test('the name a trusted proxy was reached by counts, and no other that claims to be one', async () => {
+    await build('main-1', new Date());
+    const headers = { Host: 'inner.example', 'X-Forwarded-Host': `localhost:${port}` };
+    expect((await ask('/', headers)).status).toBe(421);
+    app.set('trust proxy', ['127.0.0.1']);
+    expect((await ask('/', headers)).status).toBe(200);
   });
 
   test('other methods are refused', async () => {

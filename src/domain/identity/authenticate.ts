@@ -2,6 +2,7 @@
  * Finds the actor behind a request: an API token (`Authorization`), or the session of a browser (a cookie). Where both are sent the token counts.
  * What was found is remembered in the grant cache, by the hash of the credential.
  */
+import { createHmac } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor, Grant } from '../../kernel/actor.ts';
 import { presets } from '../../kernel/actor.ts';
@@ -63,6 +64,16 @@ export const credentialOf = (
   settings: Pick<Settings, 'public_url'>,
   { authorization, cookie }: RequestHeaders,
 ): string | null => (authorization === undefined ? sessionTextOf(settings, cookie) : tokenOf(authorization));
+
+/** What binds a text to the session a request comes with, and to no other: a keyed digest (HMAC-SHA256); null without a session. */
+export function boundToSession(
+  settings: Pick<Settings, 'public_url'>,
+  { cookie }: RequestHeaders,
+  text: string,
+): string | null {
+  const session = sessionTextOf(settings, cookie);
+  return session === null ? null : createHmac('sha256', session).update(text).digest('base64url');
+}
 
 /**
  * `Set-Cookie` for a browser that is signed in with a session, or with null out. It ends with the browser's session or on the server, whichever

@@ -34,6 +34,8 @@ export default {
     'Mit Ihrem Konto dort ist hier keines verknüpft. Melden Sie sich mit Ihrem Passwort an, und verknüpfen Sie es unter Konto.',
   refused_forbidden:
     'Der Anbieter hat nicht bestätigt, wer Sie sind, oder es hat zu lange gedauert. Versuchen Sie es noch einmal.',
+  refused_conflict:
+    'Die Verknüpfung wurde in einer anderen Sitzung begonnen. Beginnen Sie sie unter Konto noch einmal.',
   refused_already_exists: 'Jenes Konto ist hier mit einem anderen verknüpft.',
   refused_reauthentication_required: 'Um ein Konto zu verknüpfen, melden Sie sich noch einmal an.',
   refused_unavailable: 'Der Anbieter ist gerade nicht zu erreichen. Versuchen Sie es noch einmal.',

@@ -33,6 +33,7 @@ export default {
   refused_unauthenticated:
     'No account here is linked to yours there. Sign in with your password first, and link it under Account.',
   refused_forbidden: 'The provider did not confirm who you are, or it took too long. Try again.',
+  refused_conflict: 'The link was begun in another session. Begin it again under Account.',
   refused_already_exists: 'That account is linked to another account here.',
   refused_reauthentication_required: 'To link an account, sign in again first.',
   refused_unavailable: 'The provider cannot be reached at the moment. Try again.',

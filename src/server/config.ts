@@ -220,6 +220,16 @@ function readFiles(environment: NodeJS.ProcessEnv, faults: string[]): Record<str
   return values;
 }
 
+/** Of AWS KMS, whose client reads these itself. */
+const credentialFiles = ['AWS_SHARED_CREDENTIALS_FILE', 'AWS_WEB_IDENTITY_TOKEN_FILE'];
+
+/** Files outside of the data directory that hold secrets: the keyring, and what the environment names. */
+export function secretFilesOf({ PORTICO_KEYRING_FILE: keyring }: Config, environment: NodeJS.ProcessEnv): string[] {
+  const names = [...settingNames.map((name) => `${name}_FILE`), ...credentialFiles];
+  const files = [keyring, ...names.map((name) => environment[name])];
+  return files.flatMap((file) => (file ? [path.resolve(file)] : []));
+}
+
 /** Whether a directory is at the path, or one could be made there: false when it, or something on the way to it, is a file. */
 function canBeDirectory(place: string): boolean {
   try {

@@ -37,7 +37,7 @@ import type { Clock, SharedClock } from '../ports/clock.ts';
 import type { Deployer } from '../ports/deployer.ts';
 import type { Kms } from '../ports/kms.ts';
 import type { Log } from '../ports/log.ts';
-import { type Config, previewUrlFor } from './config.ts';
+import { type Config, previewUrlFor, secretFilesOf } from './config.ts';
 import { crawlLimitsOf, webhookLimitsOf } from './feature-settings.ts';
 import { removeSetupUrl } from './first-run-record.ts';
 
@@ -63,6 +63,7 @@ export function deployerFor(config: Config): Deployer {
   return createDeployer({
     directory: buildDirectory(config.PORTICO_DATA_DIR, config.PORTICO_BUILD_DIR),
     dataDirectory: config.PORTICO_DATA_DIR,
+    secretFiles: secretFilesOf(config, process.env),
     strict: config.PORTICO_BUILD_ISOLATION === 'strict',
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: path.resolve(config.PORTICO_CA_FILE) }),
   });

@@ -12,6 +12,8 @@ interface Options {
   /** Of workspaces and package caches. */
   directory: string;
   dataDirectory: string;
+  /** Files outside of it that hold secrets of the server. */
+  secretFiles?: readonly string[];
   /** Refuses to run builds as the server's own user. */
   strict: boolean;
   /** Further root certificates for what builds fetch (PEM); default: those the server itself was given by `NODE_EXTRA_CA_CERTS`. */
@@ -44,7 +46,8 @@ async function ownRoots(): Promise<string | null> {
 }
 
 /** Runs repository code in child processes of this machine. */
-export function createDeployer({ directory: given, dataDirectory, strict, caFile, limits, kinds }: Options): Deployer {
+export function createDeployer(options: Options): Deployer {
+  const { directory: given, dataDirectory, secretFiles = [], strict, caFile, limits, kinds } = options;
   const directory = path.resolve(given);
   /** The first directory this process has made on the way to its builds. */
   let made: string | undefined;
@@ -54,7 +57,7 @@ export function createDeployer({ directory: given, dataDirectory, strict, caFile
       made = (await makeBuildDirectory(directory)) ?? made;
       const root = await realpath(directory);
       await mkdir(path.join(root, 'cache'), { recursive: true, mode: 0o711 });
-      return { root, isolation: await findIsolation({ root, dataDirectory, ...(kinds && { kinds }) }) };
+      return { root, isolation: await findIsolation({ root, dataDirectory, secretFiles, ...(kinds && { kinds }) }) };
     })().catch((error: unknown) => {
       ready = undefined;
       throw error;

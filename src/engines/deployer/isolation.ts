@@ -14,7 +14,7 @@ import { type BuildUser, firstUser, takeUser, takeUserOf } from './build-users.t
 import { giveBack } from './leases.ts';
 import { type BuildLimits, buildLimits } from './limits.ts';
 import { runCommand } from './run-command.ts';
-import { makeRuntime, type Runtime } from './runtime.ts';
+import { isBelow, makeRuntime, type Runtime } from './runtime.ts';
 import {
   programFor,
   programPath,
@@ -34,7 +34,10 @@ export interface Isolation {
   /** What commands cannot see where they have mounts of their own. */
   hidden: readonly string[];
   runtime: Runtime;
-  enclose(options: Omit<SandboxOptions, 'hidden' | 'readable' | 'programs'>): { words: string[]; user: number | null };
+  enclose(options: Omit<SandboxOptions, 'hidden' | 'hiddenFiles' | 'readable' | 'programs'>): {
+    words: string[];
+    user: number | null;
+  };
 }
 
 /** No way to build; `missing` names what stands in the way, piece by piece. */
@@ -70,13 +73,21 @@ async function spread(directory: string): Promise<void> {
   });
 }
 
-/** What builds are not to see: homes, temporary files of others, the server's data and other builds. */
-async function hiddenDirectories(root: string, dataDirectory: string): Promise<string[]> {
-  const wanted = [homedir(), '/root', '/home', dataDirectory, root];
-  const found = await Promise.all(wanted.map((directory) => realpath(directory).catch(() => null)));
-  // Shorter paths first: a longer one may be inside.
-  return [...new Set(found.filter((directory) => directory !== null && directory !== '/'))].sort() as string[];
+/** Existing paths without links, each once, shorter ones first: a longer one may be inside. */
+async function realPaths(wanted: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(wanted.map((file) => realpath(file).catch(() => null)));
+  return [...new Set(found.filter((file) => file !== null && file !== '/'))].sort() as string[];
 }
+
+/**
+ * What builds are not to see: homes, temporary files of others, the server's data, other builds, and what runs on this machine: a socket below
+ * `/run` answers the server's user, so its systemd would start programs outside of the sandbox, and a database would open.
+ */
+const hiddenDirectories = (root: string, dataDirectory: string): Promise<string[]> =>
+  realPaths([homedir(), '/root', '/home', '/run', '/var/run', dataDirectory, root]);
+
+/** How names are resolved: many distributions keep this below `/run`. */
+const resolverFile = '/etc/resolv.conf';
 
 /** The first directory of a path that other users cannot enter; null when every user can enter it. */
 async function closedParent(file: string): Promise<string | null> {
@@ -221,6 +232,8 @@ interface Wanted {
   /** Of workspaces, without links. */
   root: string;
   dataDirectory: string;
+  /** Files outside of the data directory that hold secrets of the server. */
+  secretFiles?: readonly string[];
   /** The ways to try; default: all, the best first. */
   kinds?: readonly SandboxKind[];
 }
@@ -229,6 +242,7 @@ interface Wanted {
 export async function findIsolation({
   root,
   dataDirectory,
+  secretFiles = [],
   kinds = sandboxKinds,
 }: Wanted): Promise<Isolation | NoIsolation> {
   // Processes are found, and their limits shown to hold, by proc(5).
@@ -241,7 +255,7 @@ export async function findIsolation({
     const probe = randomBytes(4);
     const user = isRoot ? await takeUser(probe.readUInt32BE(), probe.toString('hex')) : null;
     try {
-      return await tryKinds(root, dataDirectory, kinds, user?.id ?? null);
+      return await tryKinds({ root, dataDirectory, secretFiles, kinds }, user?.id ?? null);
     } finally {
       await user?.release();
     }
@@ -251,13 +265,14 @@ export async function findIsolation({
 }
 
 async function tryKinds(
-  root: string,
-  dataDirectory: string,
-  kinds: readonly SandboxKind[],
+  { root, dataDirectory, secretFiles, kinds }: Required<Wanted>,
   user: number | null,
 ): Promise<Isolation | NoIsolation> {
   const isRoot = user !== null;
   const hidden = await hiddenDirectories(root, dataDirectory);
+  const isHidden = (file: string) => hidden.some((directory) => isBelow(file, directory));
+  const hiddenFiles = (await realPaths(secretFiles)).filter((file) => !isHidden(file));
+  const needed = (await realPaths([resolverFile])).filter(isHidden);
   const runtime = await makeRuntime(root, { user, hidden: [...hidden, '/tmp', '/dev/shm'] });
   const without = runtime.missing.length > 0 ? `; builds cannot reach ${runtime.missing.join(', ')}` : '';
   const missing: string[] = [];
@@ -265,7 +280,7 @@ async function tryKinds(
   const programs = { bwrap: bwrap?.file ?? null, setpriv: setpriv?.file ?? null };
   for (const kind of kinds) {
     const enclose: Isolation['enclose'] = (options) =>
-      sandboxed(kind, { ...options, hidden, readable: [runtime.directory], programs });
+      sandboxed(kind, { ...options, hidden, hiddenFiles, readable: [runtime.directory, ...needed], programs });
     const problem = await fault({ kind, root, user, isolation: { enclose, runtime }, limits: buildLimits });
     if (problem !== null) {
       missing.push(problem);

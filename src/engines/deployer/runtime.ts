@@ -45,7 +45,7 @@ const tools = ['npm', 'npx', 'corepack', 'pnpm', 'pnpx', 'yarn', 'yarnpkg'];
 /** Milliseconds after which a runtime that no server has used is removed. */
 const keptFor = 30 * 24 * 3600_000;
 
-const isBelow = (file: string, directory: string): boolean =>
+export const isBelow = (file: string, directory: string): boolean =>
   file === directory || file.startsWith(directory.endsWith(path.sep) ? directory : `${directory}${path.sep}`);
 
 /** Those of these files that commands can read and start. */

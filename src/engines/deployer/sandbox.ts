@@ -17,7 +17,9 @@ export interface SandboxOptions {
   user: number | null;
   /** Directories the command may not see, without links. */
   hidden: readonly string[];
-  /** Directories inside hidden ones that it may read. */
+  /** Files outside of these that it may not read, without links. */
+  hiddenFiles: readonly string[];
+  /** Directories and files inside hidden ones that it may read. */
   readable: readonly string[];
   /** The only directories it may write to. */
   writable: readonly string[];
@@ -88,7 +90,7 @@ export const workspaceDirectories = (directory: string) => ({
 });
 
 function bubblewrap(options: SandboxOptions): string[] {
-  const { hidden, readable, writable, temporary, sharedMemory, network, programs } = options;
+  const { hidden, hiddenFiles, readable, writable, temporary, sharedMemory, network, programs } = options;
   return [
     programs.bwrap ?? 'bwrap',
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--die-with-parent'],
@@ -97,6 +99,7 @@ function bubblewrap(options: SandboxOptions): string[] {
     ...['--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev'],
     ...['--bind', temporary, '/tmp', '--bind', sharedMemory, '/dev/shm'],
     ...hidden.flatMap((directory) => ['--tmpfs', directory]),
+    ...hiddenFiles.flatMap((file) => ['--ro-bind', '/dev/null', file]),
     ...readable.flatMap((directory) => ['--ro-bind', directory, directory]),
     ...writable.flatMap((directory) => ['--bind', directory, directory]),
     // What covers a directory is memory, too: nothing can be written there.

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -40,7 +41,7 @@ async function resolveInside(root: string, directory: string): Promise<string | 
 }
 
 /**
- * The plain files below a directory of the tree. Links and special files are refused and named, whatever they lead to.
+ * The plain files below a directory of the tree. Links, special files and names that are not UTF-8 are refused and named, whatever they lead to.
  * @param root the tree, without links; nothing may be writing to it any more
  */
 export async function walkOutput(root: string, directory: string, limits: OutputLimits): Promise<Output | Problem> {
@@ -51,10 +52,13 @@ export async function walkOutput(root: string, directory: string, limits: Output
   const total = new OutputSize(limits);
   const waiting = [''];
   for (let below = waiting.pop(); below !== undefined; below = waiting.pop()) {
-    for (const item of await readdir(path.join(start, below), { withFileTypes: true })) {
-      const name = below === '' ? item.name : `${below}/${item.name}`;
-      if (item.isDirectory()) {
-        if (!neverPublished.has(item.name)) waiting.push(name);
+    for (const item of await readdir(path.join(start, below), { withFileTypes: true, encoding: 'buffer' })) {
+      const own = item.name.toString();
+      const name = below === '' ? own : `${below}/${own}`;
+      // Another file may have the name that such bytes are read as.
+      if (!isUtf8(item.name)) refused.push(name);
+      else if (item.isDirectory()) {
+        if (!neverPublished.has(own)) waiting.push(name);
       } else if (item.isFile()) {
         const file = path.join(start, name);
         const found = { path: name, file, size: (await lstat(file)).size };

@@ -31,6 +31,19 @@ it('finds plain files in order, and refuses links by name', async () => {
   });
 });
 
+it('refuses names that are not UTF-8, and publishes what has the name they are read as', async () => {
+  await put('dist/bad\ufffd', 'dist/index.html');
+  const at = (...names: Buffer[]) => Buffer.concat([Buffer.from(`${root}/dist/`), ...names]);
+  const name = Buffer.from([0x62, 0x61, 0x64, 0xff]);
+  await writeFile(at(name), 'other');
+  await mkdir(at(Buffer.from([0xfe])));
+  await writeFile(at(Buffer.from([0xfe]), Buffer.from('/below')), 'below');
+  expect(await walk('dist')).toMatchObject({
+    files: [{ path: 'bad\ufffd', size: 'dist/bad\ufffd'.length + 2 }, { path: 'index.html' }],
+    refused: ['bad\ufffd', '\ufffd'],
+  });
+});
+
 it('tells apart why there is nothing to publish', async () => {
   await put('file');
   await mkdir(path.join(root, 'empty'));

@@ -111,6 +111,34 @@ test('what an entry is named by is shown before it is deleted, and the deletion 
   expect((await app.ask('GET', `${studio}/collections/authors/eve`)).status).toBe(200);
 });
 
+test('the files of an entry are listed before it is deleted with them, and come back with it', async () => {
+  const { app } = dashboard;
+  const { commitTo } = await import('../support/conflict-site.ts');
+  const folder = 'src/content/posts/en/trip';
+  const own = `${folder}/own.png`;
+  const shared = `${folder}/shared.png`;
+  const text = full.replace('Alpha body', '![](own.png) Alpha body');
+  await commitTo(app, 'main', { [`${folder}/index.md`]: text, [own]: 'own', [shared]: 'shared' });
+  await freshEntry(app, 'en/sharing', full.replace('Alpha body', '![](trip/shared.png) Alpha body'));
+  const page = await dashboard.open('/p/acme/site/content/posts/en/trip');
+  await editorReady(page);
+  await action(page, 'Delete …');
+  const dialog = page.getByRole('dialog', { name: /^Delete / });
+  expect(await dialog.getByRole('list', { name: 'Files that belong to it' }).innerText()).toBe(own);
+  expect(await dialog.getByRole('list', { name: 'These files stay' }).innerText()).toContain('posts/en/sharing');
+  const box = dialog.getByRole('checkbox', { name: 'Also delete its file, which nothing else uses' });
+  expect(await box.isChecked()).toBe(true);
+  await expectGoodPage(page);
+  await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.waitForURL('**/content/posts');
+  const statusOf = async (path: string) => (await app.ask('GET', `${studio}/file?path=${path}`)).status;
+  expect([await statusOf(own), await statusOf(shared)]).toEqual([404, 200]);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.waitForURL('**/content/posts/en/trip');
+  await editorReady(page);
+  expect([await statusOf(own), await statusOf(`${folder}/index.md`)]).toEqual([200, 200]);
+});
+
 test('a version of the past is compared and brought back', async () => {
   const { app } = dashboard;
   const page = await dashboard.open(await freshEntry(app, 'en/past'));

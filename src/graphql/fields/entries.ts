@@ -95,7 +95,7 @@ export const entries: readonly Row[] = [
     names: { entry: 'slug' },
     given: {
       raw: (_studio, selects) => selects('raw'),
-      include: (_studio, selects) => (selects('faults') ? ['faults'] : []),
+      include: (_studio, selects) => (['faults', 'own_files'] as const).filter((one) => selects(one)),
     },
   }),
   field('Studio', 'entry_at', findEntryByUrl, { type: 'Entry', resolve: entryAt }),

@@ -159,7 +159,8 @@ export default {
   rename: 'Umbenennen',
   rename_menu: 'Umbenennen …',
   rename_title: 'Diesen Eintrag umbenennen',
-  rename_lead: 'Der Name ist ein Teil der Adresse. Einträge, die diesen nennen, werden mitgeändert.',
+  rename_lead:
+    'Der Name ist ein Teil der Adresse. Einträge, die diesen nennen oder verlinken, werden mitgeändert, und seine eigenen Dateien ziehen mit um.',
   redirect_lead:
     'Soll die alte Adresse {{address}} künftig hierher führen? Sie kommt zu den Feldern; speichern Sie danach.',
   redirect_yes: 'Alte Adresse behalten',
@@ -168,6 +169,13 @@ export default {
   delete_title: '{{title}} löschen?',
   delete_lead: 'Er kann später aus dem Verlauf zurückgeholt werden.',
   delete_in_use: 'Einträge, die bleiben, brauchen diesen. Wenn er geht, nennen sie etwas, das es nicht gibt.',
+  delete_own_files_one: 'Auch seine Datei löschen, die sonst nichts nutzt',
+  delete_own_files_other: 'Auch seine {{count}} Dateien löschen, die sonst nichts nutzt',
+  own_files: 'Dateien, die zu ihm gehören',
+  kept_files: 'Diese Dateien bleiben, weil andere Einträge sie nutzen:',
+  named_by: 'Genutzt von {{entry}}',
+  more_files_one: 'Und {{count}} weitere',
+  more_files_other: 'Und {{count}} weitere',
   delete_anyway: 'Trotzdem löschen',
   deleted: '{{title}} wurde gelöscht',
   slug: 'Name in der Adresse',

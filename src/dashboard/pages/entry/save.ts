@@ -260,10 +260,22 @@ export interface Deleted {
   /** Commit that deleted it, to be taken back; null when that was in a new draft. */
   commit: string | null;
   draft: string | null;
+  /** Its own files that went along. */
+  assets: readonly string[];
 }
 
-/** @param force deletes although other entries need it */
-export async function deleteEntry(editor: Editor, target: Target, force: boolean): Promise<Deleted | Failed> {
+interface DeleteOptions {
+  /** Deletes although other entries need it. */
+  force: boolean;
+  /** Deletes its own files as well. */
+  assets: boolean;
+}
+
+export async function deleteEntry(
+  editor: Editor,
+  target: Target,
+  { force, assets }: DeleteOptions,
+): Promise<Deleted | Failed> {
   const { place, collection, slug, branch } = target;
   const { organization, project } = place;
   const refusal = refusalOf(branch);
@@ -271,25 +283,34 @@ export async function deleteEntry(editor: Editor, target: Target, force: boolean
   const { sha } = editor;
   let deleted: Deleted;
   if (opensDraft(branch)) {
-    const { saved, fault } = await toDraft(target, { op: 'delete', collection, slug, sha, force });
+    const { saved, fault } = await toDraft(target, { op: 'delete', collection, slug, sha, force, assets });
     if (fault) return { fault };
-    deleted = { commit: null, draft: saved?.branch?.name ?? null };
+    deleted = { commit: null, draft: saved?.branch?.name ?? null, assets: [] };
   } else {
-    const input = { collection, entry: slug, sha, force, branch: branch?.name ?? null };
+    const input = { collection, entry: slug, sha, force, assets, branch: branch?.name ?? null };
     const { data, fault } = await run(RemoveEntry, { organization, project, input });
     if (fault) return { fault };
-    deleted = { commit: data.deleteEntry?.commit.sha ?? null, draft: null };
+    deleted = {
+      commit: data.deleteEntry?.commit.sha ?? null,
+      draft: null,
+      assets: data.deleteEntry?.assets ?? [],
+    };
   }
   await editor.discard();
   return deleted;
 }
 
-/** Takes back a deletion. @returns why it could not be */
+/** Takes back a deletion, its files first. @returns why it could not be */
 export async function undeleteEntry(
   { place, collection, slug, branch }: Target,
   commit: string,
+  assets: readonly string[],
 ): Promise<Fault | null> {
   const { organization, project } = place;
-  const input = { collection, slug, commit, mode: 'undo' as const, branch: branch?.name ?? null };
-  return (await run(BringBackEntry, { organization, project, input })).fault;
+  const at = { commit, mode: 'undo' as const, branch: branch?.name ?? null };
+  for (const path of assets) {
+    const { fault } = await run(BringBackEntry, { organization, project, input: { path, ...at } });
+    if (fault) return fault;
+  }
+  return (await run(BringBackEntry, { organization, project, input: { collection, slug, ...at } })).fault;
 }

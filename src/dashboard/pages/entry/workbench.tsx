@@ -136,7 +136,7 @@ export function Workbench(props: WorkbenchProps) {
     if (editor.state().keeping === 'refused' && editor.isChanged()) event.preventDefault();
   });
 
-  const leave = ({ commit, draft }: Deleted) => {
+  const leave = ({ commit, draft, assets }: Deleted) => {
     setDialog(null);
     const { organization, project } = place;
     navigate({
@@ -147,7 +147,7 @@ export function Workbench(props: WorkbenchProps) {
     const id = `deleted-${collection}/${slug}`;
     const undo = async () => {
       notifications.hide(id);
-      const fault = commit === null ? null : await undeleteEntry(target, commit);
+      const fault = commit === null ? null : await undeleteEntry(target, commit, assets);
       if (fault) notifications.show({ color: 'red', message: fault.message });
       else show(slug ?? '', draft);
     };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { yieldLoop } from '../../../lib/concurrency.ts';
 import type { Change, CommitPlan, StagedTree } from '../../../ports/git-writes.ts';
-import { entryChange, entryDraft, renameDetails, writeInput } from '../entries/entries.schema.ts';
+import { entryChange, entryDraft, renameDetails, withAssets, writeInput } from '../entries/entries.schema.ts';
 import { planCreate } from '../entries/plan-create.ts';
 import { planDelete } from '../entries/plan-delete.ts';
 import { planUpdate } from '../entries/plan-update.ts';
@@ -36,7 +36,7 @@ const changeAction = z
     entryDraft.omit(ofCommit).extend({ op: z.literal('create'), collection: z.string() }),
     edit.extend({ op: z.literal('update') }),
     edit.extend({ op: z.literal('move'), to: z.string().describe('New slug; the entry may be edited as well') }),
-    z.object({ op: z.literal('delete'), ...entry, ...deletion }),
+    z.object({ op: z.literal('delete'), ...entry, ...deletion, assets: withAssets }),
     mediaUpload.omit(ofCommit).extend({
       op: z.literal('upload_media'),
       path: z.string().describe('Path of the file, inside a media root'),
@@ -82,7 +82,15 @@ export const changeResult = z
     unchanged: z.boolean(),
     merged: z.boolean().optional().describe('The save was merged with what happened since the entry was read'),
     renamed_from: z.string().optional(),
-    references: z.array(z.string()).optional().describe('Entries whose relations a move rewrote, as collection/slug'),
+    references: z
+      .array(z.string())
+      .optional()
+      .describe('Entries whose relations or relative links a move rewrote, as collection/slug'),
+    assets: z.array(z.string()).optional().describe('Of a deletion: the own files of the entry that went along'),
+    kept_assets: z
+      .array(z.string())
+      .optional()
+      .describe('Of a deletion: those that other entries name, and that are kept'),
     details: renameDetails.optional().describe('Of a move: how to keep the old address alive'),
     warnings: z.array(studioWarning),
   })
@@ -166,7 +174,14 @@ async function planAction(
     case 'delete': {
       const { op, collection, slug } = action;
       const step = await planDelete(context, staged, { ...action, entry: slug });
-      return asDone(step, ({ path }) => ({ op, collection, slug, path }));
+      return asDone(step, ({ path, assets, kept_assets }) => ({
+        op,
+        collection,
+        slug,
+        path,
+        ...(assets && { assets }),
+        ...(kept_assets && { kept_assets }),
+      }));
     }
     case 'upload_media': {
       const { op, path, overwrite, sha } = action;

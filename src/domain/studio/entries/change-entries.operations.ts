@@ -14,7 +14,7 @@ import { refInput, snapshotOf } from '../repository/refs.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { isDateField } from './change-entry.ts';
-import { deletedEntry, entryChange, entryDraft, savedEntry, writeInput } from './entries.schema.ts';
+import { deletedEntry, entryChange, entryDraft, savedEntry, withAssets, writeInput } from './entries.schema.ts';
 import { collectionFor, newEntry, pathForNew, planCreate } from './plan-create.ts';
 import { planDelete } from './plan-delete.ts';
 import { planUpdate } from './plan-update.ts';
@@ -87,6 +87,7 @@ export const deleteEntry = studioOperation({
     entry: z.string().describe('Slug of the entry'),
     sha: z.string().optional().describe('Object id the file must have'),
     force: z.boolean().optional().describe('Delete although other entries require it'),
+    assets: withAssets,
     ...writeInput,
   }),
   output: deletedEntry,
@@ -99,7 +100,8 @@ export const deleteEntry = studioOperation({
       planDelete(context, staged, input),
     );
     if (!commit) throw new DomainError('not_found', `${collection} has no entry ${entry}`);
-    return { deleted: true as const, path: result.path, commit };
+    const { warnings: _, ...deleted } = result;
+    return { deleted: true as const, ...deleted, commit };
   },
 });
 

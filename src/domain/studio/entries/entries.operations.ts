@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { type IndexedEntry, storedEntry } from '../content/collection-index.ts';
+import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
 import { unreadable } from '../content/entry-facts.ts';
 import { searchWords } from '../content/search.ts';
+import type { SiteIndex } from '../content/site-index.ts';
 import { soundBlobs } from '../content/stored/fact-store.ts';
 import { openFile, parseFile } from '../frontmatter/parse-file.ts';
+import { mediaReferences } from '../media/media-references.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import type { StudioContext } from '../studio.ts';
@@ -14,6 +16,7 @@ import { studioOperation } from '../studio-operation.ts';
 import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
 import { orderEntries, selectionInput, selectionOf } from './entry-selection.ts';
+import { ownFiles } from './own-files.ts';
 import { entryOf, summaryOf } from './saved-entry.ts';
 import { faultsOf } from './validate.ts';
 
@@ -118,6 +121,16 @@ export const listEntries = studioOperation({
   },
 });
 
+/** The own files of an entry, each with the other entries that name it. */
+async function ownFilesOf(at: { tree: Snapshot; site: SiteIndex }, index: CollectionIndex, place: IndexedEntry) {
+  const files = (await ownFiles(at, index, place)).map((file) => file.path);
+  const found = files.length > 0 ? await mediaReferences(at, files) : [];
+  return files.map((path, n) => ({
+    path,
+    references: (found[n] ?? []).filter((reference) => reference.path !== place.path),
+  }));
+}
+
 export const getEntry = studioOperation({
   name: 'studio.getEntry',
   kind: 'query',
@@ -129,8 +142,8 @@ export const getEntry = studioOperation({
     ...refInput,
     raw: z.boolean().optional().describe('Adds the whole file as text'),
     include: z
-      .array(z.enum(['faults']))
-      .max(1)
+      .array(z.enum(['faults', 'own_files']))
+      .max(2)
       .optional(),
   }),
   output: entry,
@@ -141,12 +154,15 @@ export const getEntry = studioOperation({
     const index = site.collection(collection);
     const place = storedEntry(index, slug);
     const routes = await entryRoutes(context, snapshot);
-    // What is wrong with it depends on other entries too.
-    const scope = wanted.includes('faults') ? [snapshot.tree] : [];
+    // What is wrong with it, and who else names its files, depends on other entries too.
+    const scope = wanted.length > 0 ? [snapshot.tree] : [];
     tag(`"${place.oid}.${viewOf([site.schemaKey + routes.key, place.slug, raw, ...scope])}"`);
     const record = entryOf(index, place, openFile(await snapshot.blob(place.oid), place.path), { raw });
-    const faults = scope.length > 0 ? { faults: await faultsOf(site, index.schema, record) } : {};
-    return { ...record, ...faults, ...urlMember(routes, collection, place, record.frontmatter) };
+    const faults = wanted.includes('faults') ? { faults: await faultsOf(site, index.schema, record) } : {};
+    const files = wanted.includes('own_files')
+      ? { own_files: await ownFilesOf({ tree: snapshot, site }, index, place) }
+      : {};
+    return { ...record, ...faults, ...files, ...urlMember(routes, collection, place, record.frontmatter) };
   },
 });
 

@@ -49,6 +49,16 @@ const content = {
   warnings: z.array(studioWarning),
 };
 
+/** A file that belongs to one entry by where it lies. */
+const ownFile = z
+  .object({
+    path: z.string(),
+    references: z
+      .array(z.object({ collection: z.string(), slug: z.string(), path: z.string() }).meta({ id: 'OwnFileReference' }))
+      .describe('Other entries that name it'),
+  })
+  .meta({ id: 'OwnFile' });
+
 export const entry = z
   .object({
     ...content,
@@ -56,6 +66,7 @@ export const entry = z
       .array(entryFault)
       .optional()
       .describe('With `include=faults`: where it breaks the schema of its collection'),
+    own_files: z.array(ownFile).optional().describe('With `include=own_files`: files that belong to it alone'),
   })
   .meta({ id: 'Entry' });
 
@@ -80,15 +91,32 @@ export const savedEntry = z
     merged: z.boolean(),
     renamed_from: z.string().optional(),
     conflicts: z.array(conflict).optional().describe('GraphQL: why nothing was saved; REST refuses instead'),
-    references: z.array(z.string()).optional().describe('Entries whose relations a rename rewrote, as collection/slug'),
+    references: z
+      .array(z.string())
+      .optional()
+      .describe('Entries whose relations or relative links a rename rewrote, as collection/slug'),
     assets: z.array(z.string()).optional().describe('Paths of the files that a rename moved along'),
     details: renameDetails.optional().describe('Of a rename: how to keep the old address alive'),
     sync: sync.optional().describe('Of a mirror: state of the branch compared with the upstream'),
   })
   .meta({ id: 'SavedEntry' });
 
+export const withAssets = z
+  .boolean()
+  .optional()
+  .describe(
+    'Delete its own files as well: its asset folder, or what lies beside it in its own directory; not what other entries name',
+  );
+
 export const deletedEntry = z
-  .object({ deleted: z.literal(true), path: z.string(), commit, sync: sync.optional() })
+  .object({
+    deleted: z.literal(true),
+    path: z.string(),
+    assets: z.array(z.string()).optional().describe('With assets=true: paths of its own files that were deleted along'),
+    kept_assets: z.array(z.string()).optional().describe('Its own files that other entries name, and that are kept'),
+    commit,
+    sync: sync.optional(),
+  })
   .meta({ id: 'DeletedEntry' });
 
 export const collection = z

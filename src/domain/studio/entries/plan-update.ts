@@ -187,6 +187,7 @@ export async function planUpdate(
     result: {
       ...saved,
       place: { ...place, slug, path },
+      content: renamed.content,
       renamedFrom: entry,
       references,
       assets,

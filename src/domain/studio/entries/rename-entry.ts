@@ -1,4 +1,5 @@
 import { DomainError } from '../../../kernel/errors.ts';
+import { forEachYielding, Pace, setYielding } from '../../../lib/concurrency.ts';
 import { parsePointer } from '../../../lib/json-pointer.ts';
 import type { TreeFile } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
@@ -8,9 +9,12 @@ import { isContent, refusalOf } from '../content/admission.ts';
 import { type CollectionIndex, type IndexedEntry, schemaAt } from '../content/collection-index.ts';
 import { withoutExtension } from '../frameworks/routing/paths.ts';
 import { editOpened } from '../frontmatter/edit-file.ts';
-import { openFile } from '../frontmatter/parse-file.ts';
+import { type FileContent, openFile, parseFile } from '../frontmatter/parse-file.ts';
+import type { Frontmatter } from '../frontmatter/values.ts';
+import { type Moves, relink, relinkValue } from '../media/relative-links.ts';
 import { pathForSlug } from '../slug.ts';
 import type { StudioContext } from '../studio.ts';
+import { assetFolder, bundleOf } from './own-files.ts';
 import { namedIn, referenceIds, referencesTo } from './references.ts';
 
 type Context = Pick<StudioContext<'manage_studio'>, 'services' | 'studio' | 'git' | 'require'>;
@@ -24,8 +28,10 @@ export interface Rename {
   changes: Change[];
   /** New paths of the files that move along. */
   assets: string[];
-  /** Slugs, with their collections, of the entries whose relations were rewritten. */
+  /** Slugs, with their collections, of the entries whose relations or links were rewritten. */
   references: string[];
+  /** The entry as it is stored: its own relative links lead where they led. */
+  content: FileContent;
 }
 
 /** Where an entry goes, and the field of the input that says so. */
@@ -52,7 +58,7 @@ async function moveAlong(
   ];
 }
 
-/** The files of a directory called like the entry, which only its page shows; entries there stay. */
+/** The asset folder of an entry moves along. */
 async function moveAssets(
   context: Context,
   staged: Pick<StagedContent, 'tree' | 'site'>,
@@ -61,15 +67,12 @@ async function moveAssets(
   field: string,
 ): Promise<{ changes: Change[]; assets: string[] }> {
   const [from, to] = [withoutExtension(place.path), withoutExtension(target)];
-  const below = (await staged.tree.treeOid(from)) === null ? [] : await staged.tree.files(from);
-  const files = below.filter((file) => schemaAt(staged.site, `${from}/${file.path}`) === undefined);
+  const files = await assetFolder(staged, place);
   if (files.length > 0) await checkFree(staged.tree, to, field);
+  const targetOf = ({ path }: TreeFile) => to + path.slice(from.length);
   const changes: Change[] = [];
-  for (const file of files)
-    changes.push(
-      ...(await moveAlong(context, staged, { ...file, path: `${from}/${file.path}` }, `${to}/${file.path}`, field)),
-    );
-  return { changes, assets: files.map((file) => `${to}/${file.path}`) };
+  for (const file of files) changes.push(...(await moveAlong(context, staged, file, targetOf(file), field)));
+  return { changes, assets: files.map(targetOf) };
 }
 
 async function moveFile(
@@ -145,8 +148,71 @@ function pointAt(value: unknown, names: readonly string[], slug: string): unknow
   return { ...record, [name]: pointAt(record[name], rest, slug) };
 }
 
+/** A file with its relative links as the moves want them; null: it stays as it is. */
+function relinked(bytes: Buffer, moves: Moves): FileContent | null {
+  const opened = openFile(bytes, moves.from);
+  const { frontmatter, body, error } = opened.parsed;
+  if (error || !opened.split) return null;
+  const text = relink(body, moves);
+  const values = frontmatter && (relinkValue(frontmatter, moves) as Frontmatter);
+  const isSame = JSON.stringify(values) === JSON.stringify(frontmatter);
+  if (text === body && isSame) return null;
+  const changes = { ...(text !== body && { body: text }), ...(!isSame && values && { frontmatter: values }) };
+  try {
+    return editOpened(opened, moves.from, changes);
+  } catch (error) {
+    // What cannot be edited exactly keeps its links.
+    if (error instanceof DomainError) return null;
+    throw error;
+  }
+}
+
+/** Lets the relative links of all entries lead where they led before files moved. @returns entries that did not move themselves and were changed */
+async function relinkEntries(
+  { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
+  changes: Change[],
+  moved: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  const paths = await setYielding(await tree.files(), (file) => file.path);
+  const existed = (path: string) => paths.has(path);
+  const written = new Map(
+    changes.flatMap((change) => (Buffer.isBuffer(change.content) ? [[change.path, change]] : [])),
+  );
+  for (const [from, to] of moved) {
+    const change = written.get(to);
+    if (!change || !schemaAt(site, from)) continue;
+    change.content = relinked(change.content as Buffer, { from, to, moved, existed })?.bytes ?? change.content;
+  }
+  const names = [...moved.keys()].map((path) => path.slice(path.lastIndexOf('/') + 1));
+  const searched = new Set(names.flatMap((name) => [name, encodeURIComponent(name), withoutExtension(name)]));
+  const entries: { collection: string; slug: string; path: string; oid: string }[] = [];
+  for (const [collection, index] of site.collections)
+    await forEachYielding(index.entries, ({ slug, path, oid }) => {
+      if (!moved.has(path)) entries.push({ collection, slug, path, oid });
+    });
+  const changed: string[] = [];
+  const pace = new Pace();
+  let next = 0;
+  for await (const { content } of tree.blobs(entries.map(({ oid }) => oid))) {
+    if (pace.isDue) await pace.yield();
+    const entry = entries[next++];
+    if (!entry) continue;
+    const { collection, slug, path } = entry;
+    const change = written.get(path);
+    const bytes = (change?.content as Buffer | undefined) ?? content;
+    if (![...searched].some((name) => bytes.includes(name))) continue;
+    const edited = relinked(bytes, { from: path, to: path, moved, existed });
+    if (!edited) continue;
+    if (change) change.content = edited.bytes;
+    else changes.push({ path, content: edited.bytes });
+    changed.push(`${collection}/${slug}`);
+  }
+  return changed;
+}
+
 /**
- * Plans a rename: where the entry goes, what moves with it, and every relation the schemas declare rewritten to the new slug.
+ * Plans a rename: where the entry goes, what moves with it, every relation the schemas declare rewritten to the new slug, and
+ * relative links of any entry so that they lead where they led.
  * @param bytes the entry's content after the other edits of the same save.
  */
 export async function renameEntry(
@@ -159,11 +225,10 @@ export async function renameEntry(
 ): Promise<Rename> {
   const { slug, field } = goal;
   const { collection, path: root } = index.schema;
-  const directory = place.path.slice(0, Math.max(place.path.lastIndexOf('/'), 0));
-  const from = [root, place.slug].filter(Boolean).join('/');
+  const from = bundleOf(index, place);
   const to = [root, slug].filter(Boolean).join('/');
   const moved =
-    directory === from
+    from !== null
       ? await moveBundle(context, { tree, site }, { from, to, field }, place, bytes)
       : await moveFile(context, { tree, site }, index, place, goal, bytes);
   const references = await referencesTo(context, { tree, site }, namedIn(site, { collection, slug: place.slug }));
@@ -181,5 +246,18 @@ export async function renameEntry(
     const edited = editOpened(content, path, { frontmatter: frontmatter as Record<string, unknown> });
     moved.changes.push({ path, content: edited.bytes });
   }
-  return { ...moved, references: [...new Set(references.map((item) => `${item.collection}/${item.slug}`))] };
+  const source = (asset: string) =>
+    from === null
+      ? withoutExtension(place.path) + asset.slice(withoutExtension(moved.path).length)
+      : from + asset.slice(to.length);
+  const moves = new Map([[place.path, moved.path], ...moved.assets.map((asset) => [source(asset), asset] as const)]);
+  const linked = await relinkEntries({ tree, site }, moved.changes, moves);
+  const own = moved.changes.find((change) => change.path === moved.path)?.content;
+  const stored = Buffer.isBuffer(own) ? own : bytes;
+  const related = references.map((item) => `${item.collection}/${item.slug}`);
+  return {
+    ...moved,
+    references: [...new Set([...related, ...linked])],
+    content: { bytes: stored, parsed: parseFile(stored, moved.path) },
+  };
 }

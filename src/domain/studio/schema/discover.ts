@@ -13,12 +13,13 @@ import { keystaticReader } from '../frameworks/cms/keystatic.ts';
 import { pagesCmsReader } from '../frameworks/cms/pages-cms.ts';
 import { tinaReader } from '../frameworks/cms/tina.ts';
 import { docusaurusReader } from '../frameworks/docusaurus/schema.ts';
+import { eleventyReader } from '../frameworks/eleventy/schema.ts';
 import { hexoReader } from '../frameworks/hexo/schema.ts';
 import { hugoReader } from '../frameworks/hugo/schema.ts';
 import { jekyllReader } from '../frameworks/jekyll/schema.ts';
 import { nuxtReader } from '../frameworks/nuxt/schema.ts';
 import { slugSteps } from '../slug.ts';
-import { eleventyPage, vitepressPage } from './built-in-fields.ts';
+import { vitepressPage } from './built-in-fields.ts';
 import type {
   CollectionDescription,
   CollectionSchema,
@@ -35,17 +36,8 @@ import { groupFiles } from './inferred-groups.ts';
 import { membership, noPaths, placing, union } from './path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from './reader.ts';
 import type { SchemaField, SchemaSourceKind, Warning } from './schema.schema.ts';
-import {
-  below,
-  findSite,
-  hasFilesBeside,
-  joinPath,
-  mediaRootsOf,
-  type SiteLayout,
-  trimmedPath,
-} from './site-layout.ts';
+import { below, findSite, hasFilesBeside, mediaRootsOf, type SiteLayout } from './site-layout.ts';
 import { resolvePath } from './static/module-graph.ts';
-import { isNode, MAX_SOURCE, nodesOf, parseModule } from './static/syntax.ts';
 import { at, entriesOf, textAt } from './static/values.ts';
 
 /**
@@ -109,64 +101,6 @@ const mkdocsReader: SchemaReader = {
     const docs = resolvePath(reading.layout.root, textAt(config ?? undefined, 'docs_dir') ?? 'docs');
     if (docs) reading.layout.mediaRoots ??= [{ path: docs, public_path: '/' }];
     return [];
-  },
-};
-
-const eleventyNames = [
-  '.eleventy.js',
-  '.eleventy.cjs',
-  'eleventy.config.js',
-  'eleventy.config.mjs',
-  'eleventy.config.cjs',
-  'eleventy.config.ts',
-];
-
-/** Directories that Eleventy copies to the site as they are: texts and objects of texts given to `addPassthroughCopy`. */
-async function passthroughCopies(
-  path: string,
-  { site, layout, paths, dependencies }: SiteReading,
-): Promise<MediaRoot[]> {
-  dependencies.add(path);
-  const text = await site.read(path);
-  if (text === null || text.length > MAX_SOURCE) return [];
-  const calls = [...nodesOf(await parseModule(path, text).catch(() => null))].filter(
-    ({ type, callee }) =>
-      type === 'CallExpression' &&
-      isNode(callee) &&
-      isNode(callee.property) &&
-      callee.property.name === 'addPassthroughCopy',
-  );
-  const roots = calls.flatMap(({ arguments: given }): MediaRoot[] => {
-    const [first] = Array.isArray(given) ? given : [];
-    // Where a text is copied to depends on the input directory.
-    if (isNode(first) && first.type === 'StringLiteral') return [{ path: String(first.value), public_path: null }];
-    const members = isNode(first) && Array.isArray(first.properties) ? first.properties : [];
-    return members.flatMap(({ key, value }) =>
-      isNode(value) && value.type === 'StringLiteral'
-        ? [{ path: String(key?.value ?? key?.name), public_path: `/${trimmedPath(String(value.value))}` }]
-        : [],
-    );
-  });
-  const found = new Map<string, MediaRoot>();
-  for (const root of roots) {
-    const directory = resolvePath(layout.root, trimmedPath(root.path));
-    if (!directory || !paths.some((file) => below(directory, file) !== null)) continue;
-    if (root.public_path !== null || !found.has(directory)) found.set(directory, { ...root, path: directory });
-  }
-  return [...found.values()];
-}
-
-const eleventyReader: SchemaReader = {
-  name: 'eleventy',
-  async read(reading) {
-    const path = eleventyNames
-      .map((name) => joinPath(reading.layout.root, name))
-      .find((name) => reading.present.has(name));
-    if (path === undefined) return [];
-    const copies = await passthroughCopies(path, reading);
-    if (copies.length > 0) reading.layout.mediaRoots ??= copies;
-    // The configuration is a function; nothing more the schemas need is in it.
-    return describePages(reading, 'eleventy', path, eleventyPage);
   },
 };
 

@@ -62,6 +62,8 @@ export interface SiteLayout {
   locales: LocaleRules | null;
   /** Declared by a configuration; absent: the framework's usual ones. */
   mediaRoots?: MediaRoot[];
+  /** Every page may have files beside it, as a configuration says. */
+  filesBeside?: true;
   /** Fields every page has that no collection declares, of frameworks that have no collections. */
   pages?: { kind: SchemaSourceKind; path: string; fields: readonly SchemaField[] };
 }
@@ -207,13 +209,14 @@ const withFilesBeside = new Set(['astro', 'hugo', 'docusaurus', 'vitepress', 'mk
 /** Whether entries of a collection may have files beside them, in its own directory or a deeper one. */
 export const hasFilesBeside = (
   { path, source: { kind }, extensions }: Pick<CollectionSchema, 'path' | 'source' | 'extensions'>,
-  { framework, root }: SiteLayout,
+  { framework, root, filesBeside }: SiteLayout,
 ): boolean =>
   path !== '' &&
   path !== root &&
   kind !== 'studio_config' &&
   markdownExtensions.some((one) => extensions.includes(one)) &&
   (kind === 'keystatic' ||
+    filesBeside === true ||
     (withFilesBeside.has(framework ?? '') && (kind !== 'inference' || /(^|\/)(content|docs)(\/|$)/.test(path))));
 
 /** Files whose appearance or change can change what discovery finds, for the caller's cache key. */

@@ -260,6 +260,18 @@ describe('Docusaurus', () => {
 });
 
 describe('VitePress and Eleventy', () => {
+  it('warns of each passthrough copy that is computed, with its line', async () => {
+    const text =
+      'export default (c) => {\n  c.addPassthroughCopy(a + b);\n  c.addPassthroughCopy({ [x]: "y", img: "/i" });\n}';
+    const found = await discover({ 'eleventy.config.js': text, 'img/a.png': '', 'posts/a.md': '' });
+    const own = found.warnings.filter(({ message }) => message.startsWith('addPassthroughCopy'));
+    expect(own.map(({ path, line }) => [path, line])).toEqual([
+      ['eleventy.config.js', 2],
+      ['eleventy.config.js', 3],
+    ]);
+    expect(found.mediaRoots).toContainEqual({ path: 'img', public_path: '/i' });
+  });
+
   it('give every group of pages their fields', async () => {
     const vitepress = await discover({
       'docs/.vitepress/config.mts':
@@ -365,6 +377,21 @@ describe('directories beside the content', () => {
       'module.exports = (c) => { c.addPassthroughCopy("img"); c.addPassthroughCopy({ "img": "/x", "none": "y" }); c.addPassthroughCopy(a + b) }',
       'img/a.png',
       [['img', '/x']],
+    ],
+    [
+      'eleventy.config.js',
+      'export default (c) => { c.addPassthroughCopy("posts/**/*.png"); c.addPassthroughCopy(`img`) }',
+      'posts/a/b.md',
+      [['posts', null]],
+    ],
+    [
+      'eleventy.config.js',
+      'export default (c) => { c.addPlugin(eleventyImageTransformPlugin) }',
+      'posts/a/b.md',
+      [
+        ['public', '/'],
+        ['posts', null],
+      ],
     ],
   ])(
     'are media where the framework takes them from or beside entries, never what it writes: %s, %s, %s',

@@ -1,0 +1,97 @@
+/**
+ * What Eleventy's configuration, which is a function, says of files beside the pages: the directories it copies to the site as they are, and whether
+ * images may lie beside a page. The function is read and not run, so an argument that is computed is a warning.
+ */
+import { eleventyPage } from '../../schema/built-in-fields.ts';
+import type { MediaRoot } from '../../schema/collection-schema.ts';
+import type { SchemaReader, SiteReading } from '../../schema/reader.ts';
+import { below, joinPath, trimmedPath } from '../../schema/site-layout.ts';
+import { resolvePath } from '../../schema/static/module-graph.ts';
+import { type AnyNode, isNode, MAX_SOURCE, nodesOf, parseModule } from '../../schema/static/syntax.ts';
+
+const configNames = [
+  '.eleventy.js',
+  '.eleventy.cjs',
+  'eleventy.config.js',
+  'eleventy.config.mjs',
+  'eleventy.config.cjs',
+  'eleventy.config.ts',
+];
+
+/** The plug-in by which images that lie beside a page become files of the site. */
+const imagePlugin = 'eleventyImageTransformPlugin';
+const wildcard = /[*?[{(!]/;
+
+/** A copy as the configuration names it; `to` is null where that follows from the input directory. */
+interface Copy {
+  from: string;
+  to: string | null;
+}
+
+/** The text of a literal; null for anything computed. */
+function textOf(node: unknown): string | null {
+  if (!isNode(node)) return null;
+  if (node.type === 'StringLiteral') return String(node.value);
+  const [only, ...more] = node.type === 'TemplateLiteral' && Array.isArray(node.quasis) ? node.quasis : [];
+  return only && more.length === 0 ? String(only.value.cooked) : null;
+}
+
+/** The copies that one argument of `addPassthroughCopy` names; null among them: one that is computed. */
+function copiesIn(argument: unknown): (Copy | null)[] {
+  const text = textOf(argument);
+  if (text !== null) return [{ from: text, to: null }];
+  if (!isNode(argument) || argument.type !== 'ObjectExpression' || !Array.isArray(argument.properties)) return [null];
+  return argument.properties.map(({ key, value, computed }) => {
+    const from = textOf(key) ?? (isNode(key) && key.type === 'Identifier' && !computed ? String(key.name) : null);
+    const to = textOf(value);
+    return from === null || to === null ? null : { from, to };
+  });
+}
+
+const isCopy = ({ type, callee }: AnyNode) =>
+  type === 'CallExpression' &&
+  isNode(callee) &&
+  isNode(callee.property) &&
+  callee.property.name === 'addPassthroughCopy';
+
+async function readCopies(path: string, { site, layout, paths, dependencies, warnings }: SiteReading) {
+  dependencies.add(path);
+  const text = await site.read(path);
+  const program = text === null || text.length > MAX_SOURCE ? null : await parseModule(path, text).catch(() => null);
+  const found = new Map<string, MediaRoot>();
+  const nodes = [...nodesOf(program)];
+  let beside = nodes.some(({ type, name }) => type === 'Identifier' && name === imagePlugin);
+  for (const node of nodes.filter(isCopy).sort((a, b) => Number(a.start) - Number(b.start))) {
+    const [argument] = Array.isArray(node.arguments) ? node.arguments : [];
+    for (const copy of copiesIn(argument)) {
+      if (copy === null) {
+        const { line } = (node.loc as { start?: { line?: number } } | undefined)?.start ?? {};
+        const message = 'addPassthroughCopy is given something computed; what it copies is not among the media';
+        warnings.push({ code: 'setting_unknown', message, path, ...(line !== undefined && { line }) });
+        continue;
+      }
+      const segments = trimmedPath(copy.from).split('/');
+      const glob = segments.findIndex((segment) => wildcard.test(segment));
+      if (glob === 0) beside = true;
+      const directory = resolvePath(layout.root, (glob === -1 ? segments : segments.slice(0, glob)).join('/'));
+      if (!directory || directory === layout.root || !paths.some((file) => below(directory, file) !== null)) continue;
+      const to = copy.to === null || glob !== -1 ? null : `/${trimmedPath(copy.to)}`;
+      if (to !== null || !found.has(directory)) found.set(directory, { path: directory, public_path: to });
+    }
+  }
+  return { roots: [...found.values()], beside };
+}
+
+export const eleventyReader: SchemaReader = {
+  name: 'eleventy',
+  async read(reading) {
+    const { layout, present } = reading;
+    const path = configNames.map((name) => joinPath(layout.root, name)).find((name) => present.has(name));
+    if (path === undefined) return [];
+    const { roots, beside } = await readCopies(path, reading);
+    if (roots.length > 0) layout.mediaRoots ??= roots;
+    if (beside) layout.filesBeside = true;
+    layout.pages = { kind: 'eleventy', path, fields: eleventyPage };
+    return [];
+  },
+};

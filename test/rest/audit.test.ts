@@ -29,6 +29,7 @@ describe('200', () => {
       at: expect.stringMatching(/\.\d{3}Z$/),
       project: 'site',
       actor: expect.stringMatching(/^token:\d+$/),
+      actor_name: 'Test',
       address: '127.0.0.1',
       action: 'studio.createEntry',
       subject_type: 'entry',

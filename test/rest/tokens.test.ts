@@ -70,7 +70,13 @@ describe('200', () => {
     expect(status).toBe(200);
     const { token, ...known } = made;
     expect(body).toEqual([
-      { ...known, last4: token.slice(-4), last_used: null, created_by: expect.stringMatching(/^token:\d+$/) },
+      {
+        ...known,
+        last4: token.slice(-4),
+        last_used: null,
+        created_by: expect.stringMatching(/^token:\d+$/),
+        created_by_name: 'Test',
+      },
     ]);
     expect(JSON.stringify((await app.ask('GET', `${tokens}?per_page=100`)).body)).not.toMatch(/ptc_|hash/);
   });

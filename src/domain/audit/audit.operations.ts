@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { organizationOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { oneLine, timestamp } from '../../kernel/shapes.ts';
+import { actorName, actorNames } from '../identity/actor-names.ts';
 import { Project } from '../projects/project.entity.ts';
 import { signInWithProvider } from '../users/openid.operations.ts';
 import { signIn, signOut } from '../users/sign-in.operations.ts';
@@ -15,6 +16,7 @@ const auditEntry = z
     at: timestamp,
     project: z.string().nullable(),
     actor: z.string(),
+    actor_name: actorName,
     address: z.string().nullable(),
     action: z.string(),
     subject_type: z.string(),
@@ -76,9 +78,14 @@ export const listAudit = organizationOperation({
     );
     const ids = [...new Set(rows.flatMap((row) => row.project_id ?? []))];
     const projects = ids.length > 0 ? await em.find(Project, { id: { $in: ids } }) : [];
+    const nameOf = await actorNames(
+      { em, organization },
+      rows.map(({ actor }) => actor),
+    );
     const names = new Map(projects.map((row) => [row.id, row.machine_name]));
     const items = rows.map(({ project_id, organization_id: _, ...row }) => ({
       ...row,
+      actor_name: nameOf(row.actor),
       project: project_id == null ? null : (names.get(project_id) ?? null),
       address: row.address ?? null,
       subject_id: row.subject_id ?? null,

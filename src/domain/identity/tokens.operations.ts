@@ -5,6 +5,7 @@ import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { type OrganizationContext, organizationOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { displayName, permissionName, rolePreset, timestamp } from '../../kernel/shapes.ts';
+import { actorName, actorNames } from './actor-names.ts';
 import { grantsChanged } from './grant-cache.ts';
 import { confinement, projectIds, projectNames, requireHeld } from './granting.ts';
 import { Token } from './token.entity.ts';
@@ -38,6 +39,7 @@ const apiToken = z
     last4: z.string().describe('Last four characters of the token'),
     last_used: timestamp.nullable(),
     created_by: z.string(),
+    created_by_name: actorName,
     created_at: timestamp,
   })
   .meta({ id: 'ApiToken' });
@@ -77,6 +79,10 @@ export const listTokens = organizationOperation({
       { orderBy: { created_at: 'desc', id: 'desc' } },
     );
     const projects = await projectNames(em, rows);
+    const nameOf = await actorNames(
+      { em, organization },
+      rows.map(({ created_by }) => created_by),
+    );
     const items = rows.map((row) => ({
       id: row.id,
       name: row.name,
@@ -87,6 +93,7 @@ export const listTokens = organizationOperation({
       expires_at: row.expires_at ?? null,
       last_used: row.last_used ?? null,
       created_by: row.created_by,
+      created_by_name: nameOf(row.created_by),
       created_at: row.created_at,
     }));
     return asPage(items);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
+import { actorNames } from '../identity/actor-names.ts';
 import type { ProjectContext } from '../projects/operation.ts';
 import { requireHeld } from './save-definition.ts';
 import { type Workflow, WorkflowVersion } from './workflow.entity.ts';
@@ -21,11 +22,22 @@ async function findVersion(
   throw new DomainError('not_found', 'Version not found');
 }
 
-const shown = ({ workflow_id: _workflow, ...version }: WorkflowVersion, row: Workflow) => ({
-  ...version,
-  published: version.number === row.version,
-  definition: version.definition as never,
-});
+async function shown(
+  context: Pick<ProjectContext, 'em' | 'organization'>,
+  versions: readonly WorkflowVersion[],
+  row: Workflow,
+) {
+  const nameOf = await actorNames(
+    context,
+    versions.map(({ created_by }) => created_by),
+  );
+  return versions.map(({ workflow_id: _workflow, ...version }) => ({
+    ...version,
+    created_by_name: nameOf(version.created_by),
+    published: version.number === row.version,
+    definition: version.definition as never,
+  }));
+}
 
 export const listVersions = workflowOperation({
   name: 'workflows.listVersions',
@@ -43,8 +55,7 @@ export const listVersions = workflowOperation({
       { workflow_id: row.id },
       { orderBy: { number: 'desc' } },
     );
-    const items = versions.map((version) => shown(version, row));
-    return asPage(items);
+    return asPage(await shown(context, versions, row));
   },
 });
 
@@ -57,7 +68,8 @@ export const getVersion = workflowOperation({
   output: workflowVersion,
   async execute(context, input) {
     const row = await findWorkflow(context, input.workflow);
-    return shown(await findVersion(context, row, input.number), row);
+    const [version] = await shown(context, [await findVersion(context, row, input.number)], row);
+    return version as z.output<typeof workflowVersion>;
   },
 });
 

@@ -9,6 +9,7 @@ import {
   storedText,
   timestamp,
 } from '../../kernel/shapes.ts';
+import { actorName } from '../identity/actor-names.ts';
 
 export const maxWorkflows = 1_000;
 export const maxSecrets = 50;
@@ -94,6 +95,7 @@ export const versionSummary = z
     published: z.boolean(),
     permissions: z.array(permissionName),
     created_by: z.string(),
+    created_by_name: actorName,
     created_at: timestamp,
   })
   .meta({ id: 'WorkflowVersionSummary' });

@@ -114,6 +114,8 @@ describe('PATCH', () => {
       source: definition,
     });
     const versions = (await ask('GET', `/${id}/versions`)).body;
+    for (const { created_by, created_by_name } of versions)
+      expect([created_by, created_by_name]).toEqual([expect.stringMatching(/^token:\d+$/), 'Test']);
     expect(
       versions.map((version: { number: number; published: boolean }) => [version.number, version.published]),
     ).toEqual([

@@ -5,6 +5,7 @@ import { startTask } from '../../lib/tasks.ts';
 const columns = [
   'at',
   'actor',
+  'actor_name',
   'action',
   'subject_type',
   'subject_id',

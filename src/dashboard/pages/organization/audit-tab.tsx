@@ -101,7 +101,7 @@ function EntryRow({ entry, people }: { entry: Entry; people: ReadonlyMap<string,
         </time>
       </td>
       <td title={[entry.actor, entry.address].filter(Boolean).join(' · ')}>
-        <bdi>{people.get(entry.actor) ?? entry.actor}</bdi>
+        <bdi>{entry.actor_name ?? entry.actor}</bdi>
       </td>
       <td>
         <code>{entry.action}</code>

@@ -106,7 +106,9 @@ export function ExecutionsTab({ workflow, refresh, after, onPage }: WorkflowTabP
                     )}
                   </div>,
                   ago(execution.created_at),
-                  t(`type_${execution.trigger.type}`),
+                  <bdi key="by" title={execution.started_by ?? undefined}>
+                    {execution.started_by_name ?? t(`type_${execution.trigger.type}`)}
+                  </bdi>,
                   execution.duration_ms === null ? '–' : duration(execution.duration_ms),
                   execution.version,
                 ]}

@@ -55,7 +55,7 @@ export function VersionsTab({ workflow, refresh, after, onPage }: WorkflowTabPro
     <>
       <FaultAlert fault={publish.fault} />
       <List label={t('tab_versions')} columns={[t('version_column'), t('saved_at'), t('saved_by'), ` ${t('actions')}`]}>
-        {versions.nodes.map(({ number, published, created_at, created_by }) => (
+        {versions.nodes.map(({ number, published, created_at, created_by, created_by_name }) => (
           <ListRow
             key={number}
             cells={[
@@ -64,7 +64,9 @@ export function VersionsTab({ workflow, refresh, after, onPage }: WorkflowTabPro
                 {published && <Mark tone="accent">{t('version_published')}</Mark>}
               </Group>,
               time(created_at),
-              <bdi key="by">{created_by}</bdi>,
+              <bdi key="by" title={created_by}>
+                {created_by_name ?? created_by}
+              </bdi>,
               <Group key="actions" gap="xs" justify="flex-end">
                 <Button
                   size="compact-sm"

@@ -7,7 +7,7 @@ import { workflowId } from '../workflow.schema.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { workflowOperation } from '../workflows.ts';
 import { Execution } from './execution.entity.ts';
-import { executionRecord, executionShown } from './execution-record.ts';
+import { executionRecord, executionsShown } from './execution-record.ts';
 import { execution, executionId, executionSummary, retryFrom } from './executions.schema.ts';
 import { findExecution } from './find-execution.ts';
 import { retryExecutions } from './retry-execution.ts';
@@ -102,12 +102,13 @@ export const listDeadLetters = workflowOperation({
   summary: 'List the failed executions that are not acknowledged, the latest failure first',
   input: z.object({ ...pageInput, ...ofWorkflow }),
   output: pageOf(executionSummary),
-  async execute({ em, project }, { workflow, ...paging }) {
-    if (workflow !== undefined) await findWorkflow({ em, project }, workflow);
+  async execute(context, { workflow, ...paging }) {
+    const { em, project } = context;
+    if (workflow !== undefined) await findWorkflow(context, workflow);
     const window = windowOf(paging);
     const filter = { project_id: project.id, workflow };
     const rows = await readDeadLetters(em, filter, window);
-    return pageFrom(rows.map(executionShown), await countDeadLetters(em, filter), window);
+    return pageFrom(await executionsShown(context, rows), await countDeadLetters(em, filter), window);
   },
 });
 

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { maxWhole, type Window } from '../../../kernel/paging.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { dateOf } from '../../../lib/timing.ts';
+import { actorNames } from '../../identity/actor-names.ts';
 import { deliveriesOf, inputOf } from '../deliveries/input-of.ts';
 import { readStepRows, readValue } from '../engine/checkpoints.ts';
 import type { StepState } from '../engine/plan.ts';
@@ -12,8 +13,19 @@ import type { execution, executionSummary, stepRun } from './executions.schema.t
 
 type Json = z.output<typeof execution>['output'];
 
-/** An execution as lists show it. */
-export function executionShown(row: Execution): z.output<typeof executionSummary> {
+/** Executions as lists show them, in the order given. */
+export async function executionsShown(
+  context: Pick<WorkflowContext, 'em' | 'organization'>,
+  rows: readonly Execution[],
+): Promise<z.output<typeof executionSummary>[]> {
+  const nameOf = await actorNames(
+    context,
+    rows.map(({ started_by }) => started_by),
+  );
+  return rows.map((row) => ({ ...shown(row), started_by_name: nameOf(row.started_by) }));
+}
+
+function shown(row: Execution): Omit<z.output<typeof executionSummary>, 'started_by_name'> {
   const started = row.started_at ?? null;
   const finished = row.finished_at ?? null;
   return {
@@ -79,23 +91,25 @@ export async function stepsOf(
   return ((await readStepRows(em, services, [id], window)).get(id) ?? []).map(stepShown);
 }
 
-type Context = Pick<WorkflowContext, 'em' | 'services' | 'workflows'>;
+type Context = Pick<WorkflowContext, 'em' | 'services' | 'workflows' | 'organization'>;
 
 /** Executions with all there is to them, in the order given. */
 export async function executionRecords(
-  { em, services, workflows }: Context,
+  context: Context,
   rows: readonly Execution[],
 ): Promise<z.output<typeof execution>[]> {
+  const { em, services, workflows } = context;
   const ids = rows.map(({ id }) => id);
   const [deliveries, counts] = [await deliveriesOf(em, rows), await stepCounts(em, ids)];
   // Together where they are few; otherwise the first of each.
   const isFew = [...counts.values()].reduce((sum, count) => sum + count, 0) <= maxWhole;
   const few = isFew ? await readStepRows(em, services, [...counts.keys()]) : null;
   const whole = { offset: 0, limit: maxWhole };
+  const summaries = await executionsShown(context, rows);
   const records = [];
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
     records.push({
-      ...executionShown(row),
+      ...(summaries[index] as z.output<typeof executionSummary>),
       input: (await inputOf({ blobs: services.blobs, workflows }, row, deliveries)) as Json,
       output: (await readValue(services.blobs, row.output, row.output_sha256 ?? null)) as Json,
       steps: few ? (few.get(row.id) ?? []).map(stepShown) : await stepsOf(em, services, row.id, whole),

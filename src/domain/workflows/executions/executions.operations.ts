@@ -5,7 +5,7 @@ import { executionStatus, workflowId } from '../workflow.schema.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { workflowOperation } from '../workflows.ts';
 import { Execution } from './execution.entity.ts';
-import { countSteps, executionRecord, executionRecords, executionShown, stepsOf } from './execution-record.ts';
+import { countSteps, executionRecord, executionRecords, executionsShown, stepsOf } from './execution-record.ts';
 import { execution, executionId, executionSummary, executionTriggerType, stepRun } from './executions.schema.ts';
 import { findExecution, findExecutions } from './find-execution.ts';
 
@@ -44,7 +44,7 @@ export const listExecutions = workflowOperation({
         exclude: ['input', 'output', 'state'],
       },
     );
-    return asPage(rows.map((each) => executionShown(each as Execution)));
+    return asPage(await executionsShown(context, rows as Execution[]));
   },
 });
 
@@ -75,7 +75,7 @@ export const getExecutions = workflowOperation({
     const rows = await findExecutions(context, ids, whole);
     const records = whole
       ? await executionRecords(context, rows)
-      : rows.map((row) => ({ ...executionShown(row), ...notRead }));
+      : (await executionsShown(context, rows)).map((summary) => ({ ...summary, ...notRead }));
     const byId = new Map(records.map((record) => [record.id, record]));
     return ids.map((id) => byId.get(id) ?? null);
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonValue, timestamp } from '../../../kernel/shapes.ts';
+import { actorName } from '../../identity/actor-names.ts';
 import { executionStatus, workflowId } from '../workflow.schema.ts';
 import { triggerTypes } from './execution.entity.ts';
 import { stepStatuses } from './step-run.entity.ts';
@@ -42,6 +43,7 @@ export const executionSummary = z
     outcome: z.string().nullable().describe('`skipped` when the condition of the definition did not hold'),
     trigger: z.object({ id: z.string().nullable(), type: executionTriggerType }).meta({ id: 'ExecutionTrigger' }),
     started_by: z.string().nullable().describe('Who ran it by hand'),
+    started_by_name: actorName,
     delivery_id: z.string().nullable(),
     replay_of: z.string().nullable().describe('The failed execution whose delivery came again'),
     retry_of: z.string().nullable(),

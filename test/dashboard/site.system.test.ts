@@ -4,11 +4,13 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { workOnDeployments } from '../../src/domain/studio/deployments/run/work.ts';
+import { acme } from '../support/app.ts';
 import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';
 import { builtSite } from '../support/deployments.ts';
 
 const builds = mkdtempSync(path.join(tmpdir(), 'portico-builds-'));
 chmodSync(builds, 0o711);
+const deployments = `${acme}/projects/site/studio/deployments`;
 const dashboard = withDashboard({ PORTICO_BUILD_DIR: path.join(builds, 'own') });
 
 /** Prints markup, a character that turns the text around, and escapes, which no log keeps. */
@@ -38,7 +40,11 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(builds, { recursive: true, force: true }));
 
-async function makeEnvironment(page: Page, name: string, branch?: string): Promise<void> {
+async function makeEnvironment(
+  page: Page,
+  name: string,
+  { branch, atOnce = true }: { branch?: string; atOnce?: boolean } = {},
+): Promise<void> {
   await page.getByRole('button', { name: 'New environment' }).click();
   const dialog = page.getByRole('dialog', { name: 'New environment' });
   await dialog.getByLabel('Name').fill(name);
@@ -49,6 +55,9 @@ async function makeEnvironment(page: Page, name: string, branch?: string): Promi
   await dialog.getByText('No static-site framework was found').waitFor();
   await dialog.getByLabel('Build command').fill('node build.mjs');
   await dialog.getByLabel('Output directory').fill('dist');
+  const choice = dialog.getByRole('switch', { name: 'Deploy at once' });
+  expect(await choice.isChecked()).toBe(true);
+  await choice.setChecked(atOnce, { force: true });
   await dialog.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('heading', { name, exact: true }).waitFor();
 }
@@ -64,8 +73,8 @@ test('an environment is made and deployed, and its log is read as it is written'
   const page = await dashboard.open('/p/acme/site/site');
   await page.getByText('The site is not shown anywhere yet').waitFor();
   await expectGoodPage(page);
-  await makeEnvironment(page, 'Production');
-  await work();
+  await makeEnvironment(page, 'Production', { atOnce: false });
+  await page.getByText('Nothing yet. Deploy it to show it.').waitFor();
   await deployIn(page, 'Production');
   await page.getByRole('heading', { name: /^Deployment \d+$/ }).waitFor();
   await page.getByRole('button', { name: 'Cancel' }).waitFor();
@@ -90,7 +99,7 @@ test('an environment is made and deployed, and its log is read as it is written'
 
 test('a build that fails says why, keeps what is live, and is begun again', async () => {
   const page = await dashboard.open('/p/acme/site/site', { size: narrow });
-  await makeEnvironment(page, 'Spring', 'spring');
+  await makeEnvironment(page, 'Spring', { branch: 'spring' });
   await work();
   await deployIn(page, 'Spring');
   await page.getByRole('heading', { name: /^Deployment \d+$/ }).waitFor();
@@ -104,6 +113,31 @@ test('a build that fails says why, keeps what is live, and is begun again', asyn
   await page.waitForURL((url) => url.href !== before);
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'Deploy again' }).waitFor();
+});
+
+test('a version that is under way or live is deployed again only on demand', async () => {
+  const page = await dashboard.open('/p/acme/site/site');
+  await makeEnvironment(page, 'Twice');
+  const card = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Twice', exact: true }) });
+  const first = (await card.getByRole('link', { name: /^Deployment \d+$/ }).innerText()).replace(/\D/g, '');
+  const rows = async () => (await dashboard.app.ask('GET', `${deployments}?per_page=1`)).headers.get('x-total-count');
+  const before = await rows();
+  await deployIn(page, 'Twice');
+  const underWay = page.getByRole('dialog', { name: `Deployment ${first} of this version is under way` });
+  await expectGoodPage(page);
+  await underWay.getByRole('button', { name: `Show deployment ${first}` }).click();
+  await page.getByRole('heading', { name: `Deployment ${first}` }).waitFor();
+  expect(await rows()).toBe(before);
+  await work();
+  await page.getByText('live now').waitFor();
+
+  await page.getByRole('link', { name: 'Site' }).last().click();
+  await deployIn(page, 'Twice');
+  const live = page.getByRole('dialog', { name: 'This version is live already' });
+  await live.getByRole('button', { name: 'Deploy again' }).click();
+  await page.getByRole('heading', { name: `Deployment ${Number(first) + 1}` }).waitFor();
+  expect(await rows()).toBe(String(Number(before) + 1));
+  await work();
 });
 
 test('the pages cost at most 12 statements', async () => {

@@ -53,6 +53,16 @@ describe('POST', () => {
     expect(first.body.latest_deployment).toBe(null);
   });
 
+  it('201: deploy decides about the first deployment, auto_deploy about those of later commits', async () => {
+    const { tickDeployments } = await import('../../src/domain/studio/deployments/tick.ts');
+    const once = await create({ name: 'Once', branch: 'main', auto_deploy: false, deploy: true });
+    expect(once.body).toMatchObject({ auto_deploy: false, latest_deployment: { status: 'queued', trigger: 'manual' } });
+    const later = await create({ name: 'Later', branch: 'main', deploy: false });
+    await tickDeployments(app.services);
+    expect(later.body).toMatchObject({ auto_deploy: true, latest_deployment: null });
+    expect(await deployments(later.body.id)).toEqual([]);
+  });
+
   it.each([
     ['400', { branch: 'main' }, 'invalid_request', 'name'],
     ['400', { name: 'a', branch: 'main', timeout_seconds: 59 }, 'invalid_request', 'timeout_seconds'],

@@ -16,6 +16,8 @@ export default {
   visibility: 'Sichtbar für',
   visibility_members: 'Mitglieder des Projekts',
   visibility_public: 'Alle, die die Adresse haben',
+  deploy_at_once: 'Sofort bereitstellen',
+  deploy_at_once_hint: 'Beginnt mit dem Anlegen. Sonst wird nichts gezeigt, bis bereitgestellt wird.',
   auto_deploy: 'Jede Änderung von selbst bereitstellen',
   auto_deploy_hint: 'Sonst nur, wenn jemand bereitstellt.',
   cancel_superseded: 'Eine neuere Änderung beendet eine laufende Bereitstellung',

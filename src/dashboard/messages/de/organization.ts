@@ -85,6 +85,7 @@ export default {
   life_90d: 'In 90 Tagen',
   life_365d: 'In einem Jahr',
   life_never: 'Nie',
+  created_by: 'erstellt von {{name}}',
   never_used: 'nie benutzt',
   last_used: 'benutzt {{when}}',
   expires: 'läuft ab am {{date}}',

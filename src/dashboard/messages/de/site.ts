@@ -43,6 +43,13 @@ export default {
   cancelled: 'Abgebrochen',
   skipped: 'Übergangen',
   again: 'Noch einmal bereitstellen',
+  same_under_way: 'Bereitstellung {{number}} dieser Fassung ist unterwegs',
+  same_under_way_lead:
+    'Sie stellt genau den Inhalt bereit, der jetzt da ist. Noch einmal bereitzustellen baut dasselbe ein zweites Mal.',
+  same_live: 'Diese Fassung ist schon online',
+  same_live_lead:
+    'Seither hat sich kein Inhalt geändert. Stellen Sie sie noch einmal bereit, wenn sich Einstellungen oder Variablen geändert haben.',
+  show_deployment: 'Bereitstellung {{number}} zeigen',
   is_live: 'jetzt online',
   failed_title: 'Die Bereitstellung ist fehlgeschlagen; was online war, bleibt online',
   reason_exit_code: 'Ein Befehl endete mit einem Fehler. Das Protokoll unten sagt, welcher.',

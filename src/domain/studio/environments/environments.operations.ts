@@ -180,11 +180,11 @@ export const createEnvironment = studioOperation({
   kind: 'command',
   permission: 'manage_studio',
   freshGrant: true,
-  summary: 'Create an environment, and deploy to it unless auto_deploy is off',
+  summary: 'Create an environment, and deploy to it unless deploy or auto_deploy is off',
   input: environmentDraft,
   output: savedEnvironment,
   audit: (_input, output) => ({ type: 'environment', id: output ? String(output.id) : null }),
-  async execute(context, { name, branch, variables, ...draft }) {
+  async execute(context, { name, branch, variables, deploy, ...draft }) {
     const { em, git, services, project } = context;
     const head = await headOf(context, 'branch', checkRefName('branch', branch));
     const build = await buildDefaults(context, head, draft as never);
@@ -213,7 +213,8 @@ export const createEnvironment = studioOperation({
       row.deploy_hook_secret = await sealHookSecret(services, project, uuid, deploy_hook_secret);
     if (row.auto_deploy) row.followed_sha = head;
     await em.persist(row).flush();
-    if (row.auto_deploy) await queueDeployment(context, row, { commit: await git.commit(head), trigger: 'manual' });
+    if (deploy ?? row.auto_deploy)
+      await queueDeployment(context, row, { commit: await git.commit(head), trigger: 'manual' });
     return { ...(await environmentRecord(context, row)), deploy_hook_secret };
   },
 });

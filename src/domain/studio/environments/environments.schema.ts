@@ -82,7 +82,11 @@ const settable = {
 
 const draft = z.object(settable).partial();
 
-export const environmentDraft = draft.extend({ name: settable.name, branch: settable.branch });
+export const environmentDraft = draft.extend({
+  name: settable.name,
+  branch: settable.branch,
+  deploy: z.boolean().optional().describe('Deploy the head of the branch at once; default: what auto_deploy is'),
+});
 
 export const environmentNumber = { environment: z.int32().min(1, 'must be at least 1') };
 

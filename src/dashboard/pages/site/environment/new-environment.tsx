@@ -1,10 +1,11 @@
-import { Modal, Select, Text, TextInput } from '@mantine/core';
+import { Modal, Select, Switch, Text, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CreateEnvironment, FindFramework, type FindFrameworkMutation } from '../../../documents.ts';
 import { client } from '../../../lib/client.ts';
 import { useCommand } from '../../../lib/command.ts';
 import { CommandForm } from '../../../parts/command-form.tsx';
+import { followDeployment } from '../deployment-task.ts';
 import { BranchSelect } from './branch-select.tsx';
 import { ExternalFields, HookSecret } from './external-fields.tsx';
 
@@ -28,6 +29,8 @@ export function NewEnvironment({ at, published, onClose, onDone }: NewEnvironmen
   const [found, setFound] = useState<Found>(null);
   const [command, setCommand] = useState('');
   const [output, setOutput] = useState('');
+  const [isDeployed, setDeployed] = useState(true);
+  const [isAutomatic, setAutomatic] = useState(true);
   const [isExternal, setExternal] = useState(false);
   const [externals, setExternals] = useState({ deploy_webhook_url: '', url: '' });
   const [secret, setSecret] = useState<string | null>(null);
@@ -50,9 +53,11 @@ export function NewEnvironment({ at, published, onClose, onDone }: NewEnvironmen
   const submit = async () => {
     const build = { output_directory: output, ...(command.trim() !== '' && { build_command: command }) };
     const elsewhere = { provider: 'webhook' as const, ...externals, url: externals.url || null };
-    const input = { name, branch, ...(isExternal ? elsewhere : build) };
+    const input = { name, branch, deploy: isDeployed, auto_deploy: isAutomatic, ...(isExternal ? elsewhere : build) };
     const { data, fault } = await create.run({ organization, project, input });
     if (fault) return;
+    const deployment = data.createEnvironment?.latest_deployment;
+    if (deployment) followDeployment({ organization, project, ...deployment });
     const made = data.createEnvironment?.deploy_hook_secret ?? null;
     if (made === null) onDone();
     else setSecret(made);
@@ -120,6 +125,18 @@ export function NewEnvironment({ at, published, onClose, onDone }: NewEnvironmen
             />
           </>
         )}
+        <Switch
+          label={t('deploy_at_once')}
+          description={t('deploy_at_once_hint')}
+          checked={isDeployed}
+          onChange={(event) => setDeployed(event.currentTarget.checked)}
+        />
+        <Switch
+          label={t('auto_deploy')}
+          description={t('auto_deploy_hint')}
+          checked={isAutomatic}
+          onChange={(event) => setAutomatic(event.currentTarget.checked)}
+        />
       </CommandForm>
     </Modal>
   );

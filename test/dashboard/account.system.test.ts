@@ -92,7 +92,7 @@ test('sessions are ended one by one, or all others at once', async () => {
   await expect.poll(() => ends.count()).toBe(3);
   await ends.first().click();
   await expect.poll(() => ends.count()).toBe(2);
-  await page.getByRole('button', { name: 'End all others' }).click();
+  await page.getByRole('button', { name: 'End all other sessions' }).click();
   await expect.poll(() => ends.count()).toBe(0);
   await page.getByText('This one').waitFor();
 });

@@ -144,7 +144,7 @@ describe('a collection', () => {
     await page.getByLabel('Field', { exact: true }).selectOption('rating');
     await page.getByLabel('Condition').selectOption('gte');
     await page.getByLabel('Value', { exact: true }).fill('5');
-    await page.getByRole('button', { name: 'Add the filter' }).click();
+    await page.getByRole('button', { name: 'Add filter' }).click();
     await waitForTitles(page, ['Nameless']);
     await expectGoodPage(page);
     await page.reload();
@@ -326,7 +326,7 @@ describe('what is selected', () => {
     const dialog = page.getByRole('dialog', { name: 'Delete 1 entry?' });
     await dialog.getByText('Ada is used by posts/en/beta').waitFor();
     await expectGoodPage(page);
-    await dialog.getByRole('button', { name: 'Delete nevertheless' }).click();
+    await dialog.getByRole('button', { name: 'Delete anyway' }).click();
     await page.getByText('1 entry was deleted').waitFor();
     expect(await fileOf('src/content/authors/ada.yaml')).toBeNull();
     await page.getByRole('button', { name: 'Undo' }).click();

@@ -128,12 +128,12 @@ test('a draft is brought up to date with what was published since, with its conf
   await commitTo(dashboard.app, 'main', { [postPath('c')]: post({ ...fields, title: 'Early' }) });
   const page = await dashboard.open(`${drafts}/changes?draft=late`);
   await page.getByText('1 published version missing').waitFor();
-  await page.getByRole('button', { name: 'Bring up to date' }).press('Enter');
+  await page.getByRole('button', { name: 'Update draft' }).press('Enter');
   const draft = page.getByRole('radio', { name: 'This draft' });
   await draft.focus();
   await page.keyboard.press('Space');
   await page.getByText('1 of 1 settled').waitFor();
-  await page.getByRole('button', { name: 'Bring up to date' }).press('Enter');
+  await page.getByRole('button', { name: 'Update draft' }).press('Enter');
   await page.getByText('The draft has everything that is published.').waitFor();
 });
 
@@ -158,7 +158,7 @@ test('a draft that is deleted meanwhile is said to be gone, and leads to the pub
   await page.getByText('What you save goes into this draft').waitFor();
   const { status } = await dashboard.app.ask('DELETE', `${studio}/branches/gone`);
   expect(status).toBe(204);
-  await page.getByRole('button', { name: 'Go to the published version' }).click();
+  await page.getByRole('button', { name: 'Go to published version' }).click();
   await page.getByText('What you save is published at once.').waitFor();
 });
 

@@ -138,11 +138,11 @@ describe('what is live', () => {
   test('the site is taken down, and comes back with a version that is made live', async () => {
     const made = await make('Paused', ['Shown']);
     const page = await dashboard.open(pageOf(made));
-    await region(page, 'Take down, delete').getByRole('button', { name: 'Take the site down' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Take the site down' }).click();
+    await region(page, 'Take down, delete').getByRole('button', { name: 'Take site down' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Take site down' }).click();
     await page.getByText('Nothing yet. Deploy it to show it.').waitFor();
     expect((await read(made.id)).published_deployment_id).toBeNull();
-    expect(await page.getByRole('button', { name: 'Take the site down' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Take site down' }).count()).toBe(0);
     await rowOf(page, 'Shown')
       .getByRole('button', { name: /^Make live/ })
       .click();
@@ -231,7 +231,7 @@ describe('settings', () => {
     expect(await page.content()).not.toContain('kept secret');
     await one('PLAIN').getByLabel('Value').fill('after');
     await variables.getByRole('button', { name: 'Remove GONE' }).press('Enter');
-    await variables.getByRole('button', { name: 'Add a variable' }).and(page.locator(':focus')).press('Enter');
+    await variables.getByRole('button', { name: 'Add variable' }).and(page.locator(':focus')).press('Enter');
     await page.keyboard.type('2ND');
     await page.keyboard.press('Tab');
     await page.keyboard.type('line one');
@@ -273,14 +273,14 @@ describe('deletion', () => {
     const page = await dashboard.open(pageOf(made));
     const removal = region(page, 'Take down, delete');
     await removal.getByText('It is protected').waitFor();
-    expect(await removal.getByRole('button', { name: 'Delete the environment' }).isDisabled()).toBe(true);
+    expect(await removal.getByRole('button', { name: 'Delete environment' }).isDisabled()).toBe(true);
     await removal.getByRole('switch', { name: 'Protect from deletion' }).click();
-    await removal.getByRole('button', { name: 'Delete the environment' }).and(page.locator(':enabled')).click();
+    await removal.getByRole('button', { name: 'Delete environment' }).and(page.locator(':enabled')).click();
     const dialog = page.getByRole('dialog', { name: 'Delete Doomed?' });
     await dialog.getByText('The deployment that is under way is cancelled.').waitFor();
     await dialog.getByLabel('Type doomed to confirm').fill('doomed');
     await expectGoodPage(page);
-    await dialog.getByRole('button', { name: 'Delete the environment' }).click();
+    await dialog.getByRole('button', { name: 'Delete environment' }).click();
     await page.waitForURL('**/p/acme/site/site');
     await page.getByText('Doomed is deleted.').waitFor();
     expect((await dashboard.app.ask('GET', `${environments}/${made.id}`)).status).toBe(404);
@@ -289,7 +289,7 @@ describe('deletion', () => {
   test('a deployment that begins meanwhile is named before it is cancelled', async () => {
     const made = await make('Busy');
     const page = await dashboard.open(pageOf(made));
-    await page.getByRole('button', { name: 'Delete the environment' }).click();
+    await page.getByRole('button', { name: 'Delete environment' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete Busy?' });
     await dialog.getByLabel('Type busy to confirm').fill('busy');
     const warning = dialog.getByText('The deployment that is under way is cancelled.');
@@ -299,7 +299,7 @@ describe('deletion', () => {
       return warning.isVisible();
     };
     await expect.poll(begin, patience).toBe(true);
-    await dialog.getByRole('button', { name: 'Delete the environment' }).click();
+    await dialog.getByRole('button', { name: 'Delete environment' }).click();
     await page.getByText('Busy is deleted.').waitFor();
   });
 });

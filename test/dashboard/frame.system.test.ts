@@ -25,10 +25,10 @@ test('the navigation of a project names its pages', async () => {
 
 test('on a telephone the navigation is opened by its button', async () => {
   const page = await dashboard.open('/p/acme/site', { size: narrow });
-  await page.getByRole('button', { name: 'Open the pages' }).click();
+  await page.getByRole('button', { name: 'Open navigation' }).click();
   await page.getByRole('link', { name: 'Media' }).click();
   await page.waitForURL('**/p/acme/site/media');
-  expect(await page.getByRole('button', { name: 'Open the pages' }).isVisible()).toBe(true);
+  expect(await page.getByRole('button', { name: 'Open navigation' }).isVisible()).toBe(true);
 });
 
 test('a page for people who are signed in leads all others to the sign-in, and back', async () => {

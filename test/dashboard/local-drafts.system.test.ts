@@ -232,7 +232,7 @@ describe('while an entry is open', () => {
     await type(page, 'From the draft');
     await app.ask('DELETE', `${studio}/branches/spring`);
     await page.getByText(/This draft is gone: it was published or deleted. What you typed is kept/).waitFor();
-    await page.getByRole('button', { name: 'Go on in the published version' }).click();
+    await page.getByRole('button', { name: 'Continue in the published version' }).click();
     await page.waitForURL((url) => !url.search.includes('draft'));
     expect(await titleField(page).inputValue()).toBe('From the draft');
     await save(page);

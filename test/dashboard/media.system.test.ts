@@ -94,7 +94,7 @@ test('a file that entries use is deleted only when they have been seen, and come
   const dialog = page.getByRole('dialog', { name: 'Delete used.png?' });
   await dialog.getByRole('button', { name: 'Delete' }).click();
   await dialog.getByRole('link', { name: 'posts / used' }).waitFor();
-  await dialog.getByRole('button', { name: 'Delete all the same' }).click();
+  await dialog.getByRole('button', { name: 'Delete anyway' }).click();
   await item.waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Bring back' }).click();
   await item.waitFor();
@@ -191,7 +191,7 @@ describe('where the branch takes changes only from drafts', () => {
     await page.getByRole('button', { name: 'Delete' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete kept.png?' });
     await dialog.getByRole('button', { name: 'Delete' }).click();
-    await dialog.getByRole('button', { name: 'Delete all the same' }).click();
+    await dialog.getByRole('button', { name: 'Delete anyway' }).click();
     const draft = await draftOf(page);
     await item.waitFor({ state: 'detached' });
     expect(await paths('main')).toContain('public/images/kept.png');

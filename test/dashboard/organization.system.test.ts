@@ -29,7 +29,7 @@ async function invite(page: Page, email: string, role: string): Promise<string> 
   await page.getByRole('button', { name: 'Invite' }).click();
   await dialog(page, 'Invite somebody').getByLabel('E-mail').fill(email);
   await page.getByRole('radio', { name: role }).check();
-  await page.getByRole('button', { name: 'Make the link' }).click();
+  await page.getByRole('button', { name: 'Create link' }).click();
   const link = await shownValue(page, new RegExp(`Invitation of ${email}`));
   await page.getByRole('button', { name: 'Done' }).click();
   return link.replace('http://portico.test', '');
@@ -142,13 +142,13 @@ describe('members', () => {
     dashboard.app.clock.now = new Date(Date.now() + 11 * 60_000);
     await page.getByRole('button', { name: 'Invite' }).click();
     await dialog(page, 'Invite somebody').getByLabel('E-mail').fill('later@example.org');
-    await page.getByRole('button', { name: 'Make the link' }).click();
+    await page.getByRole('button', { name: 'Create link' }).click();
     const proof = dialog(page, 'Confirm your password');
     await proof.getByRole('textbox', { name: 'Password' }).fill('wrong');
-    await proof.getByRole('button', { name: 'Go on' }).click();
+    await proof.getByRole('button', { name: 'Continue' }).click();
     await proof.getByText('The password is wrong.').waitFor();
     await proof.getByRole('textbox', { name: 'Password' }).fill(goodPassword);
-    await proof.getByRole('button', { name: 'Go on' }).click();
+    await proof.getByRole('button', { name: 'Continue' }).click();
     expect(await shownValue(page, /Invitation of later@example.org/)).toContain('/join#');
   });
 
@@ -157,7 +157,7 @@ describe('members', () => {
     await page.getByRole('button', { name: 'Invite' }).click();
     await dialog(page, 'Invite somebody').getByLabel('E-mail').fill('kept@example.org');
     dashboard.app.clock.now = new Date(Date.now() + 8 * 24 * 3600_000);
-    await page.getByRole('button', { name: 'Make the link' }).click();
+    await page.getByRole('button', { name: 'Create link' }).click();
     const ended = dialog(page, 'Your session has ended');
     await ended.getByRole('textbox', { name: 'Password' }).fill(goodPassword);
     await ended.getByRole('button', { name: 'Sign in' }).click();
@@ -173,7 +173,7 @@ describe('members', () => {
     const { body } = await dashboard.app.ask('GET', '/api/v2/organizations/acme/members?per_page=100');
     const { id } = (body as { id: number; email: string }[]).find(({ email }) => email === 'eve@example.org') ?? {};
     await dashboard.app.run(updateMember, { organization: 'acme', member: String(id), role: 'readonly' });
-    await page.getByRole('button', { name: 'Make the link' }).click();
+    await page.getByRole('button', { name: 'Create link' }).click();
     await form.getByRole('alert').getByText('manage_organization').waitFor();
     expect(await form.getByLabel('E-mail').inputValue()).toBe('friend@example.org');
   });

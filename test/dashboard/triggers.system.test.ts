@@ -120,7 +120,7 @@ test('a grace is ended before its time', async () => {
   const page = await openTrigger();
   const old = await reveal(page);
   await rotate(page, 'For 7 days');
-  await page.getByRole('button', { name: 'End it now' }).click();
+  await page.getByRole('button', { name: 'End now' }).click();
   await page.getByText('Two secrets are good').waitFor({ state: 'hidden' });
   expect((await deliver(old, 'push')).status).toBe(401);
 });
@@ -134,7 +134,7 @@ test('the secret is shown only after a recent proof of who one is', async () => 
   expect(await page.getByText(/whk_/).count()).toBe(0);
   await page.getByRole('button', { name: 'Reveal' }).click();
   await dialog.getByRole('textbox', { name: 'Password' }).fill(goodPassword);
-  await dialog.getByRole('button', { name: 'Go on' }).click();
+  await dialog.getByRole('button', { name: 'Continue' }).click();
   expect(await shownSecret(page)).toMatch(/^whk_/);
 });
 
@@ -142,7 +142,7 @@ test('a delivery shows its headers without credentials and its body, and is sent
   const page = await openTrigger();
   const secret = await reveal(page);
   await deliver(secret, 'push', '{"ref":"refs/heads/main","commits":[{"id":"<img src=x onerror=alert(1)>"}]}');
-  await page.getByRole('button', { name: 'Show the delivery push' }).click();
+  await page.getByRole('button', { name: 'Show delivery push' }).click();
   const delivery = page.getByRole('dialog', { name: 'Delivery' });
   await delivery.getByText('"ref": "refs/heads/main"').waitFor();
   await delivery.getByText('<img src=x onerror=alert(1)>').waitFor();

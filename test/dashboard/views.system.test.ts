@@ -18,7 +18,7 @@ test('a view is saved with its filters, order and columns, shown again, and dele
   await page.getByRole('button', { name: 'Views' }).click();
   await page.getByText('No view is saved yet.').waitFor();
   await page.getByRole('textbox', { name: 'Name' }).fill('Published by title');
-  await page.getByRole('button', { name: 'Save this view' }).click();
+  await page.getByRole('button', { name: 'Save view' }).click();
   const view = page.getByRole('button', { name: 'Published by title', exact: true });
   await view.waitFor();
   await expectGoodPage(page);
@@ -29,7 +29,7 @@ test('a view is saved with its filters, order and columns, shown again, and dele
   await page.waitForURL(/sort=title/);
   expect(await page.getByRole('combobox', { name: 'Status' }).inputValue()).toBe('published');
   await page.getByRole('button', { name: 'Views' }).click();
-  await page.getByRole('button', { name: 'Delete the view Published by title' }).click();
+  await page.getByRole('button', { name: 'Delete view Published by title' }).click();
   await page.getByText('No view is saved yet.').waitFor();
 });
 
@@ -44,7 +44,7 @@ test('a shared view is there for others, who cannot change it, and is shown with
   const page = await dashboard.open(posts, { email: 'eve@example.org', role: 'editor', size: narrow });
   await page.getByRole('button', { name: 'Views' }).click();
   await page.getByRole('button', { name: /^For all/ }).waitFor();
-  expect(await page.getByRole('button', { name: /Delete the view/ }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: /Delete view/ }).count()).toBe(0);
   expect(await page.getByRole('checkbox', { name: 'For everybody in the project' }).count()).toBe(0);
   await expectGoodPage(page);
   await page.getByRole('button', { name: /^For all/ }).click();

@@ -16,7 +16,7 @@ export default {
   nothing_live: 'Noch nichts. Stellen Sie sie bereit, um sie zu zeigen.',
   nothing: 'Nichts',
   actions: 'Aktionen',
-  make_live: 'Diese Fassung online stellen',
+  make_live: 'Online stellen',
   make_live_short: 'Online stellen',
   make_live_of: 'Online stellen: Bereitstellung {{number}}',
   make_live_title: 'Bereitstellung {{number}} in {{environment}} online stellen?',
@@ -42,7 +42,7 @@ export default {
   failure: 'Fehlgeschlagen',
   cancelled: 'Abgebrochen',
   skipped: 'Übergangen',
-  again: 'Noch einmal bereitstellen',
+  again: 'Erneut bereitstellen',
   same_under_way: 'Bereitstellung {{number}} dieser Fassung ist unterwegs',
   same_under_way_lead:
     'Sie stellt genau den Inhalt bereit, der jetzt da ist. Noch einmal bereitzustellen baut dasselbe ein zweites Mal.',

@@ -29,7 +29,7 @@ export default {
   last_used: 'last used {{when}}',
   since: 'since {{date}}',
   end_session: 'End',
-  end_others: 'End all others',
+  end_others: 'End all other sessions',
   identities: 'Linked accounts',
   identities_lead: 'Accounts elsewhere that sign you in here.',
   linked: 'linked on {{date}}',

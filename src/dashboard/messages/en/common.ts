@@ -16,7 +16,7 @@ export default {
   optional: 'optional',
   not_found: 'There is nothing here',
   not_found_lead: 'It was renamed or deleted, or the address is wrong.',
-  to_start: 'Go to the organisations',
+  to_start: 'Go to organisations',
   forbidden: 'This is not for you to see',
   failed: 'This could not be loaded',
   type_name: 'Type {{name}} to confirm',

@@ -41,7 +41,7 @@ export default {
   state_closed: 'Closed',
   state_not_ready: 'Not ready',
   state_conflicting: 'Conflicts',
-  update: 'Bring up to date',
+  update: 'Update draft',
   updated: 'The draft has everything that is published.',
   conflicts: 'Conflicts',
   conflicts_lead:

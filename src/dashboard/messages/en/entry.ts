@@ -7,7 +7,7 @@ export default {
   untitled: 'Untitled',
   changes: 'Changes',
   more_actions: 'More actions',
-  discard_all: 'Discard the changes',
+  discard_all: 'Discard changes',
   source: 'Source',
   split: 'Split',
   view: 'View of the text',

@@ -20,5 +20,5 @@ export default {
   first: 'This project is empty',
   first_lead: 'Import the repository of a site, or begin with content of your own.',
   import: 'Import a repository',
-  write: 'Go to the content',
+  write: 'Go to content',
 };

@@ -21,7 +21,7 @@ export default {
   renamed: 'It is called {{name}} now',
   delete_title: 'Delete {{name}}?',
   delete_lead: 'Where entries use it, they are listed before anything is deleted. You can bring it back afterwards.',
-  delete_anyway: 'Delete all the same',
+  delete_anyway: 'Delete anyway',
   used_one: '{{count}} entry uses it:',
   used_other: '{{count}} entries use it:',
   deleted: '{{name}} is deleted',

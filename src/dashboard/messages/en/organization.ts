@@ -100,7 +100,7 @@ export default {
   shown_join_label: 'Invitation link',
   shown_reset: 'New password for {{who}}',
   shown_reset_lead: 'Send them this link. It works once, and is shown this once.',
-  shown_reset_label: 'Link for a new password',
+  shown_reset_label: 'Password reset link',
 
   filter: 'Filter',
   clear_filter: 'Clear filters',

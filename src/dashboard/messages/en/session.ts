@@ -27,7 +27,7 @@ export default {
   link_missing: 'This address is not complete: open the whole link, with what follows #.',
   confirm: 'Confirm your password',
   confirm_lead: 'What you are about to do needs a recent proof that it is you.',
-  go_on: 'Go on',
+  go_on: 'Continue',
   ended: 'Your session has ended',
   ended_lead: 'Sign in again. The page stays as it is, with everything you typed.',
   refused_unauthenticated:

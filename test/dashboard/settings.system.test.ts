@@ -126,21 +126,77 @@ describe('what was found', () => {
     await region(page, 'Collections').getByText('Inferred from entries').first().waitFor();
     const addresses = region(page, 'Addresses');
     await addresses.getByText('None saved').waitFor();
-    await addresses.getByRole('button', { name: 'Find addresses' }).click();
+    await addresses.getByRole('button', { name: 'Detect addresses' }).click();
     await addresses.getByText('Found: hugo').waitFor();
     const found = await addresses.getByRole('listitem').first().innerText();
     expect(found).toMatch(/^\/.*\{\w+\}/);
-    await addresses.getByRole('button', { name: 'Keep these' }).click();
+    await addresses.getByRole('list', { name: 'Matches' }).getByText('content/posts/one.md').waitFor();
+    await addresses.getByRole('button', { name: 'Save these' }).click();
     await page.getByText('Entries have these addresses now.').waitFor();
     await page.reload();
     await addresses.getByRole('listitem').first().waitFor();
     expect(await addresses.getByRole('listitem').first().innerText()).toBe(found);
     await seed(dashboard.app, { 'content/recipes/soup.md': post({ title: 'Soup', draft: false, tags: [] }) }, 'found');
-    await region(page, 'Collections').getByRole('button', { name: 'Read again' }).click();
+    await region(page, 'Collections').getByRole('button', { name: 'Refresh schemas' }).click();
     await region(page, 'Collections').getByText('content/recipes').first().waitFor();
     await expectGoodPage(page);
     const { ProjectSettings = 99 } = await dashboard.statementsOf(page);
     expect(ProjectSettings).toBeLessThanOrEqual(12);
+  });
+});
+
+describe('patterns of addresses', () => {
+  test('are written by hand, refused beside their row, warned of, and tried out', async () => {
+    await make('routed');
+    await seed(dashboard.app, site, 'routed');
+    const page = await dashboard.open('/p/acme/routed/settings');
+    const addresses = region(page, 'Addresses');
+    await addresses.getByRole('button', { name: 'Edit patterns' }).click();
+    await addresses.getByRole('button', { name: 'Add pattern' }).click();
+    const first = addresses.getByRole('group', { name: 'Pattern 1' });
+    await first.getByRole('textbox', { name: 'Pattern' }).fill('journal/{slug}');
+    await addresses.getByRole('button', { name: 'Save' }).click();
+    await first.getByText('Must begin with /').waitFor();
+    await expectGoodPage(page);
+
+    await first.getByRole('textbox', { name: 'Pattern' }).fill('/journal/');
+    await first.getByText('Without {slug} or another field several entries get one address.').waitFor();
+    await first.getByRole('textbox', { name: 'Pattern' }).fill('/journal/{slug}/');
+    await addresses.getByRole('button', { name: 'Add pattern' }).click();
+    const second = addresses.getByRole('group', { name: 'Pattern 2' });
+    await second.getByRole('textbox', { name: 'Pattern' }).fill('/{locale}/{slug}/');
+    await second.getByRole('textbox', { name: 'Language' }).fill('de');
+    await second.getByText('Never used').waitFor();
+    await addresses.getByRole('button', { name: 'Move Pattern 2 up' }).click();
+    expect(await addresses.getByText('Never used').count()).toBe(0);
+    await addresses.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Entries have these addresses now.').waitFor();
+    const patterns = addresses.getByRole('list', { name: 'Addresses' }).getByRole('listitem');
+    await expect
+      .poll(() => patterns.locator('code').allInnerTexts())
+      .toEqual(['/{locale}/{slug}/', '/journal/{slug}/']);
+
+    const attempt = addresses.getByRole('textbox', { name: 'Address or entry to try' });
+    const matches = addresses.getByRole('list', { name: 'Matches' });
+    await addresses.getByRole('button', { name: 'Try' }).click();
+    await matches.getByText('/journal/two/').waitFor();
+    for (const text of ['https://example.org/journal/one/', 'posts/one']) {
+      await attempt.fill(text);
+      await attempt.press('Enter');
+      await expect.poll(() => matches.getByRole('listitem').count()).toBe(1);
+      await matches.getByText('/journal/one/').waitFor();
+    }
+    await attempt.fill('/nowhere/');
+    await attempt.press('Enter');
+    await addresses.getByText('No entry has this address').waitFor();
+    await expectGoodPage(page);
+    await page.setViewportSize(narrow);
+    await addresses.getByRole('button', { name: 'Edit patterns' }).click();
+    await expectGoodPage(page);
+    await addresses.getByRole('button', { name: 'Remove Pattern 2' }).click();
+    await addresses.getByRole('button', { name: 'Remove Pattern 1' }).click();
+    await addresses.getByRole('button', { name: 'Save' }).click();
+    await addresses.getByText('None saved').waitFor();
   });
 });
 

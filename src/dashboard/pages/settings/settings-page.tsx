@@ -64,7 +64,10 @@ export function SettingsPage() {
             <SchemasSection {...shared} schemas={found.studio.schemas?.nodes ?? []} />
           </Section>
           <Section title={t('routes')} lead={t('routes_lead')}>
-            <RoutesSection {...shared} />
+            <RoutesSection
+              {...shared}
+              collections={(found.studio.schemas?.nodes ?? []).map(({ collection }) => collection)}
+            />
           </Section>
         </>
       )}

@@ -216,14 +216,14 @@ describe('audit log', () => {
   test('is filtered in the address, and paged', async () => {
     const page = await dashboard.open('/o/acme?tab=audit');
     await page.getByLabel('Action').fill('identity.createToken');
-    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
     await page.waitForURL('**action=identity.createToken*');
     const actions = page.getByRole('table', { name: 'Audit log' }).getByRole('row').filter({ hasText: 'projects.' });
     await expect.poll(() => actions.count()).toBe(0);
     const [made] = await page.getByRole('row').filter({ hasText: 'identity.createToken' }).allInnerTexts();
     expect(made).toMatch(/^\d{1,2} [A-Z][a-z]{2,3} 20\d\d, \d\d:\d\d/);
     await page.getByLabel('By').fill('user:999999');
-    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
     await page.getByText('Nothing was recorded that fits the filter.').waitFor();
     await page.goBack();
     await page.getByRole('row').filter({ hasText: 'identity.createToken' }).first().waitFor();
@@ -235,7 +235,7 @@ describe('audit log', () => {
 
   test.each([
     ['Lines of JSON (NDJSON)', 'acme-audit.ndjson', /^\{"id":.*\}\n$/s],
-    ['Table (CSV)', 'acme-audit.csv', /^at,actor,action,.*\r\n.*projects\.createProject/s],
+    ['Table (CSV)', 'acme-audit.csv', /^at,actor,actor_name,action,.*\r\n.*projects\.createProject/s],
   ])('is kept as a file: %s', async (name, file, content) => {
     const page = await dashboard.open('/o/acme?tab=audit');
     await page.getByRole('button', { name: 'Export' }).click();

@@ -60,9 +60,9 @@ export function TokensTab({ organization, search, onSearch }: TabProps) {
       `ptc_…${last4}`,
       t('permissions_count', { count: permissions.length }),
       projects === null ? t('all_projects') : projects.join(', '),
-      t('created_by', { name: token.created_by_name ?? token.created_by }),
       last_used === null ? t('never_used') : t('last_used', { when: ago(last_used) }),
       expires_at === null ? t('never_expires') : t('expires', { date: date(expires_at) }),
+      t('created_by', { name: token.created_by_name ?? token.created_by }),
     ].join(' · ');
   return (
     <>

@@ -21,6 +21,7 @@ import * as deliveries from './notifications/deliveries.operations.ts';
 import * as members from './organizations/members.operations.ts';
 import * as organizations from './organizations/organizations.operations.ts';
 import * as projects from './projects/projects.operations.ts';
+import * as annotatePage from './studio/annotations/annotate-page.operations.ts';
 import * as commitChanges from './studio/changes/commit-changes.operations.ts';
 import * as revert from './studio/changes/revert.operations.ts';
 import * as checkPublish from './studio/compare/check-publish.operations.ts';
@@ -116,6 +117,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   views,
   uploadMedia,
   mergeBranches,
+  annotatePage,
   previewLink,
   mergePull,
   pulls,

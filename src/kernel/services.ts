@@ -16,6 +16,7 @@ import type { Locks } from '../ports/locks.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { OpenId } from '../ports/openid.ts';
+import type { PageAnnotator } from '../ports/page-annotator.ts';
 import type { PageReader } from '../ports/page-reader.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Spools } from '../ports/spool.ts';
@@ -54,6 +55,7 @@ export interface Ports {
   dns: DnsResolver;
   fetcher: CrawlFetcher;
   pages: PageReader;
+  annotator: PageAnnotator;
   browser: Browser;
   secrets: Secrets;
   /** null where the settings name no provider. */

@@ -61,6 +61,7 @@ import {
   restoreProject,
   updateProject,
 } from '../domain/projects/projects.operations.ts';
+import { annotateDeploymentPage, annotatePage } from '../domain/studio/annotations/annotate-page.operations.ts';
 import { commitChanges } from '../domain/studio/changes/commit-changes.operations.ts';
 import { revertEntry } from '../domain/studio/changes/revert.operations.ts';
 import { checkPublish } from '../domain/studio/compare/check-publish.operations.ts';
@@ -295,6 +296,7 @@ export const routes: readonly Row[] = [
   patch(`${studio}/environments/:environment`, updateEnvironment, 200),
   del(`${studio}/environments/:environment`, deleteEnvironment, 204),
   get(`${studio}/environments/:environment/preview`, getEnvironmentPreview, 200, { secret: true }),
+  get(`${studio}/environments/:environment/annotations`, annotatePage, 200),
   get(`${studio}/deployments`, listDeployments, 200),
   post(`${studio}/deployments`, startDeployment, 202),
   get(`${studio}/deployments/latest`, getLatestDeployment, 200),
@@ -303,6 +305,7 @@ export const routes: readonly Row[] = [
   post(`${studio}/deployments/:deployment/cancel`, cancelDeployment, 202),
   post(`${studio}/deployments/:deployment/rerun`, rerunDeployment, 202),
   get(`${studio}/deployments/:deployment/preview`, getDeploymentPreview, 200, { secret: true }),
+  get(`${studio}/deployments/:deployment/annotations`, annotateDeploymentPage, 200),
   get(`${studio}/deployments/:deployment/jobs/:job/log`, getDeploymentLog, 200, { raw: logText, media: 'text/plain' }),
   post(`${studio}/route-patterns/detect`, detectRoutePatterns, 200),
   get(`${studio}/repository`, getRepository, 200),

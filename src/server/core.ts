@@ -212,7 +212,7 @@ export async function openCore({
     notify: (subject) => events.notify(subject),
     endStreams: () => events.close(),
     async close() {
-      const { browser, crawlers, deployer, expressions, pages, studio } = services;
+      const { annotator, browser, crawlers, deployer, expressions, pages, studio } = services;
       events.close();
       await endInOrder(log, [
         ['webhook', () => webhook.close()],
@@ -226,6 +226,7 @@ export async function openCore({
         ['upstreams', () => studio.upstreams.close()],
         ['moved branches', () => studio.moves.settled()],
         ['repositories', () => git.close()],
+        ['page annotator', () => annotator.close()],
         ['expressions', () => expressions.close()],
         ['http client', () => http.close()],
         ['secrets', () => secrets.close()],

@@ -14,6 +14,7 @@ import type { AllServices } from '../domain/services.ts';
 import { createStudio } from '../domain/studio/make-studio.ts';
 import { Engine } from '../domain/workflows/engine/engine.ts';
 import { stepOperationsOf } from '../domain/workflows/step-operations.ts';
+import { createPageAnnotator } from '../engines/annotations/page-annotations.ts';
 import { createArchiveStore } from '../engines/archive/archive-store.ts';
 import { createBlobStore } from '../engines/blobs/blob-store.ts';
 import { ChromiumBrowser } from '../engines/browser/chromium-browser.ts';
@@ -116,6 +117,7 @@ export function makeServices(ingredients: Ingredients) {
     dns: createDnsResolver(config.PORTICO_DNS_SERVERS),
     fetcher: createCrawlFetcher({ http, blobs }),
     pages: new ThreadedPageReader(),
+    annotator: createPageAnnotator(),
     browser: new ChromiumBrowser(
       {
         path: config.PORTICO_CHROMIUM_PATH ?? null,

@@ -172,6 +172,8 @@ const unreached: Record<string, string> = {
   'organizations.deleteOrganization': 'an Owner who has just proved who they are',
   'studio.getDeploymentLog': 'a build',
   'studio.reportDeployment': 'an external provider',
+  'studio.annotateDeploymentPage': 'a deployment with pages',
+  'studio.annotatePage': 'an environment that shows pages',
   'studio.cancelDeployment': 'a deployment that is still queued',
   'studio.importRepository': 'a repository elsewhere',
   'studio.setRemote': 'a repository elsewhere',

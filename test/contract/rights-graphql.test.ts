@@ -93,6 +93,7 @@ const unreachedQueries = [
   'crawlers.listRunLog',
   'crawlers.listSchedules',
   'projects.findProject',
+  'studio.annotateDeploymentPage',
   'studio.fetchRepository',
   'studio.getDeploymentLog',
   'studio.getDeploymentPreview',

@@ -1,5 +1,6 @@
 /** Environments, where branches are published, and deployments, the attempts to do so. */
 import { z } from 'zod';
+import { annotateDeploymentPage, annotatePage } from '../../domain/studio/annotations/annotate-page.operations.ts';
 import type { LogText } from '../../domain/studio/deployments/deployment-feed.ts';
 import {
   cancelDeployment,
@@ -190,6 +191,7 @@ export const deployments: readonly Row[] = [
   ),
   field('Environment', 'deployments', listDeployments, { cost: 5, given: { branch: nothing } }),
   field('Environment', 'preview', getEnvironmentPreview, { cost: 5 }),
+  field('Environment', 'annotations', annotatePage, { cost: 50 }),
   mutation('createEnvironment', createEnvironment),
   mutation('updateEnvironment', updateEnvironment),
   mutation('deleteEnvironment', deleteEnvironment, { payload: 'environment' }),
@@ -231,6 +233,7 @@ export const deployments: readonly Row[] = [
     },
   ),
   field('Deployment', 'preview', getDeploymentPreview, { cost: 5 }),
+  field('Deployment', 'annotations', annotateDeploymentPage, { cost: 50 }),
   field('DeploymentJob', 'log', listDeploymentLog, { cost: 5 }),
   mutation('startDeployment', startDeployment),
   mutation('cancelDeployment', cancelDeployment),

@@ -42,7 +42,7 @@ export async function readPages(output: string): Promise<BuiltPages> {
 }
 
 /** Files of the output that a URL may be; the site's base is not part of what is written. */
-function filesAt(url: string, base: string): string[] {
+export function filesAt(url: string, base: string): string[] {
   const path = decodeURIComponent(url).slice(base.length + 1);
   if (path === '' || path.endsWith('/')) return [`${path}index.html`];
   return [path, `${path}.html`, `${path}/index.html`];

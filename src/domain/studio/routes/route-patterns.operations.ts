@@ -2,8 +2,6 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import { VersionCache } from '../../../lib/version-cache.ts';
-import type { Snapshot } from '../../../ports/git-records.ts';
 import type { GuardedHttp } from '../../../ports/http.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
 import { holdProject } from '../../projects/project-ref.ts';
@@ -12,16 +10,9 @@ import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { confirmPatterns, defaultsAt, duplicateAddresses, patternsOf, samplesOf, siteAt } from './detect-patterns.ts';
-import { type EntryRoutes, entryRoutes, routesWith } from './entry-routes.ts';
-import {
-  filesOf,
-  findOutput,
-  listedPages,
-  outputPages,
-  type PublishedPages,
-  pageKey,
-  pathOf,
-} from './published-pages.ts';
+import { entryAtUrl } from './entries-by-url.ts';
+import { entryRoutes, routesWith } from './entry-routes.ts';
+import { filesOf, findOutput, listedPages, outputPages, type PublishedPages, pathOf } from './published-pages.ts';
 import { detectedRoutes, routePattern, type SavedRoutes } from './routes.schema.ts';
 
 /** What one file of a sitemap lists. */
@@ -118,53 +109,6 @@ async function fetchText(url: string, { http, pool, signal }: SitemapRequest, le
 const tooLarge = () =>
   new DomainError('too_large', `sitemap_url: is larger than ${sitemapLimits.bytes / 1024 / 1024} MiB`);
 
-/** Which entry an address shows. */
-interface EntryPlace {
-  collection: string;
-  slug: string;
-  path: string;
-}
-
-type ReverseIndex = ReadonlyMap<string, EntryPlace>;
-const indexes = new VersionCache<ReverseIndex>({ versions: 16, subjects: 1 });
-
-/**
- * The entry whose page an address shows, by the project's saved routes: with or without origin, slash at the end and `index.html`; null when
- * no entry has it.
- */
-async function entryAtUrl(
-  context: Pick<StudioContext, 'git' | 'studio' | 'project'>,
-  snapshot: Snapshot,
-  url: string,
-): Promise<EntryPlace | null> {
-  const routes = await entryRoutes(context, snapshot);
-  if (routes.key === '') return null;
-  const { git, project } = context;
-  const subject = JSON.stringify([git.id, project.settings.content_root]);
-  const index = await indexes.of(subject, `${snapshot.tree} ${routes.key}`, () => readIndex(context, snapshot, routes));
-  return index.get(pageKey(url)) ?? null;
-}
-
-async function readIndex(
-  context: Pick<StudioContext, 'git' | 'studio' | 'project'>,
-  snapshot: Snapshot,
-  routes: EntryRoutes,
-): Promise<ReverseIndex> {
-  const { git, studio } = context;
-  const site = await studio.content.site(git, snapshot);
-  const found = new Map<string, EntryPlace>();
-  for (const [collection, index] of site.collections) {
-    const facts = await studio.content.collectionFacts(git, snapshot, index);
-    for (const [at, entry] of index.entries.entries()) {
-      const url = routes.urlOf(collection, entry, facts[at]?.frontmatter ?? null);
-      const key = url === undefined ? undefined : pageKey(url);
-      // Two entries at one address are a fault of the site; the first keeps it here, so that the answer is always the same.
-      if (key !== undefined && !found.has(key)) found.set(key, { collection, slug: entry.slug, path: entry.path });
-    }
-  }
-  return found;
-}
-
 export const findEntryByUrl = studioOperation({
   name: 'studio.findEntryByUrl',
   kind: 'query',
@@ -174,7 +118,8 @@ export const findEntryByUrl = studioOperation({
   input: z.object({ url: z.string().min(1, 'must not be empty').max(4096), ...refInput }),
   output: z.object({ collection: z.string(), slug: z.string(), path: z.string() }).nullable(),
   async execute(context, { url, ...at }) {
-    return entryAtUrl(context, await snapshotOf(context.git, at), url);
+    const snapshot = await snapshotOf(context.git, at);
+    return entryAtUrl(context, snapshot, await entryRoutes(context, snapshot), url);
   },
 });
 

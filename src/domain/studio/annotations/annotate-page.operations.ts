@@ -1,0 +1,246 @@
+import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { Snapshot } from '../../../ports/git-records.ts';
+import { AnnotationError, type PageReading, type PageSource, pageBlockKinds } from '../../../ports/page-annotator.ts';
+import { findDeployment } from '../deployments/deployment-record.ts';
+import { deploymentNumber } from '../deployments/deployments.schema.ts';
+import { findEnvironment } from '../environments/environment-record.ts';
+import { environmentNumber } from '../environments/environments.schema.ts';
+import { lookUp } from '../previews/outputs.ts';
+import { patternsOf } from '../routes/detect-patterns.ts';
+import { type EntryPlace, entryAtUrl } from '../routes/entries-by-url.ts';
+import { type EntryRoutes, entryRoutes, routesWith } from '../routes/entry-routes.ts';
+import type { SiteRoutes } from '../routes/routes-cache.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
+import { leastAligned } from './annotate.ts';
+import { comparableText } from './page-leaves.ts';
+
+/**
+ * Which lines of which file a page shows. The page is the one a deployment has built, the file that of its commit; lines are carried to the head of
+ * the branch, where an edit would go, and what has been changed there since is marked.
+ */
+
+const line = z.int32().min(1).nullable();
+const pageBlock = z
+  .object({
+    kind: z.enum(pageBlockKinds).describe('field: a value of the frontmatter; the others are blocks of the body'),
+    selector: z.string().describe('CSS selector on the page as it was built'),
+    start_line: line.describe('First line in the file as the branch has it now; null: the file is gone'),
+    end_line: line,
+    field: z
+      .string()
+      .nullable()
+      .describe('JSON Pointer of the frontmatter value that is shown; null: a block of the body'),
+    confidence: z
+      .number()
+      .min(0)
+      .max(1)
+      .describe('1: by a text of its own; less: by its neighbours, or by most of its words'),
+    is_changed: z
+      .boolean()
+      .describe('The branch has changed it since the deployment: the page does not show it any more'),
+    has_template: z.boolean().describe('It holds what only a build can render: shortcodes, components, interpolations'),
+  })
+  .meta({ id: 'PageBlock' });
+
+const pageAnnotations = z
+  .object({
+    url: z.string().describe('Path of the page on the site'),
+    deployment_id: z.int32(),
+    commit_sha: z.string().describe('Commit that was built'),
+    branch: z.string(),
+    head_sha: z
+      .string()
+      .nullable()
+      .describe('Head of the branch, which the lines are those of; null: the branch is gone'),
+    entry: z.object({ collection: z.string(), slug: z.string(), path: z.string() }).nullable(),
+    aligned: z.number().min(0).max(1).describe('Share of the blocks of the file that were found on the page'),
+    is_editable: z
+      .boolean()
+      .describe(`Enough of the file was found (${leastAligned * 100} %) for its blocks to be edited on the page`),
+    blocks: z.array(pageBlock),
+  })
+  .meta({ id: 'PageAnnotations' });
+
+const url = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(8_192, 'must be at most 8192 characters')
+  .describe('Address of the page, or its path on the site');
+
+/** Larger pages and files are not read, bytes. */
+const most = { page: 4 * 1024 * 1024, file: 1024 * 1024 };
+
+interface BuiltOutput {
+  id: number;
+  branch: string;
+  commit_sha: string;
+  manifest_sha256?: string | null | undefined;
+}
+
+async function annotate(context: StudioContext, deployment: BuiltOutput, url: string) {
+  const { git, studio, project } = context;
+  const { id, branch, commit_sha, manifest_sha256 } = deployment;
+  if (!manifest_sha256) throw new DomainError('not_found', `Deployment ${id} has no files here any more`);
+  const built = await git.snapshot(commit_sha);
+  const saved = project.settings.routes?.root ?? project.settings.content_root;
+  const site = await studio.routes.at(git, built, saved);
+  const { path, html } = await builtPage(context, manifest_sha256, url, site.base);
+  const head = await git.head(branch);
+  const current = await git.snapshot(head);
+  const read = async (entry: EntryPlace | null) => {
+    const source = entry && (await sourceOf(git, entry.path, built, current, site));
+    return { entry, reading: await readingOf(context, html, source) };
+  };
+  const routes = await routesOf(context, built, site);
+  const found = await pageOfEntry(context, built, routes, { url, read });
+  const { aligned, blocks } = found.reading.annotated ?? { aligned: 0, blocks: [] };
+  return {
+    url: path,
+    deployment_id: id,
+    commit_sha,
+    branch,
+    head_sha: head,
+    entry: found.entry,
+    aligned,
+    is_editable: found.entry !== null && aligned >= leastAligned,
+    blocks,
+  };
+}
+
+type Read = (entry: EntryPlace | null) => Promise<{ entry: EntryPlace | null; reading: PageReading }>;
+
+/** The entry of a page: by its address, by the one it gives itself, or the one entry of that title whose text it has. */
+async function pageOfEntry(
+  context: StudioContext,
+  built: Snapshot,
+  routes: EntryRoutes,
+  { url, read }: { url: string; read: Read },
+): ReturnType<Read> {
+  const byUrl = await entryAtUrl(context, built, routes, url);
+  if (byUrl) return read(byUrl);
+  const unknown = await read(null);
+  const { canonical, headings } = unknown.reading;
+  const byCanonical = canonical && (await entryAtUrl(context, built, routes, canonical));
+  if (byCanonical) return read(byCanonical);
+  const candidates = await Promise.all((await entriesTitled(context, built, headings)).map(read));
+  const [first, second] = candidates.sort((a, b) => alignedIn(b) - alignedIn(a));
+  const isClear = first && alignedIn(first) >= leastAligned && (!second || alignedIn(second) < leastAligned);
+  return isClear ? first : unknown;
+}
+
+const alignedIn = ({ reading }: { reading: PageReading }) => reading.annotated?.aligned ?? 0;
+
+/** Entries whose title is one of some comparable texts; more than five say nothing. */
+async function entriesTitled(
+  { git, studio }: StudioContext,
+  built: Snapshot,
+  titles: readonly string[],
+): Promise<EntryPlace[]> {
+  const found: EntryPlace[] = [];
+  if (titles.length === 0) return found;
+  const site = await studio.content.site(git, built);
+  for (const [collection, index] of site.collections) {
+    const facts = await studio.content.collectionFacts(git, built, index);
+    for (const [at, { slug, path }] of index.entries.entries()) {
+      const title = facts[at]?.frontmatter?.title;
+      if (typeof title === 'string' && titles.includes(comparableText(title))) found.push({ collection, slug, path });
+    }
+  }
+  return found.length > 5 ? [] : found;
+}
+
+/** The project's saved routes, or without any those of its framework. */
+async function routesOf(
+  context: StudioContext,
+  built: Snapshot,
+  detected: SiteRoutes & { key: string },
+): Promise<EntryRoutes> {
+  const saved = await entryRoutes(context, built);
+  if (saved.key !== '') return saved;
+  const site = await context.studio.content.site(context.git, built);
+  return { key: `detected ${detected.key}`, base: detected.base, ...routesWith(patternsOf(detected, site), detected) };
+}
+
+/** The file behind an address, with or without the path that all of the site lies below. */
+async function builtPage({ studio, services, signal }: StudioContext, manifest: string, url: string, base: string) {
+  const output = await studio.previews.outputs.get(manifest);
+  const given = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*/s, '') || '/';
+  const below =
+    base !== '' && (given === base || given.startsWith(`${base}/`)) ? [given.slice(base.length) || '/'] : [];
+  for (const path of [given, ...below]) {
+    let found = lookUp(output, path);
+    // The address of a directory without its slash.
+    if (found.kind === 'redirect' && found.status === 308) found = lookUp(output, found.location);
+    if (found.kind !== 'file' || found.status !== 200 || found.entry[3] !== 'text/html') continue;
+    const [, sha256, size] = found.entry;
+    if (size > most.page)
+      throw new DomainError('too_large', `url: the page is larger than ${most.page / 1024 / 1024} MiB`);
+    const chunks: Buffer[] = [];
+    for await (const chunk of services.blobs.read(sha256)) chunks.push(chunk);
+    signal.throwIfAborted();
+    return { path, html: Buffer.concat(chunks).toString('utf8') };
+  }
+  throw new DomainError('not_found', `url: ${given} is no page of this deployment`);
+}
+
+async function sourceOf(
+  git: Repository,
+  path: string,
+  built: Snapshot,
+  current: Snapshot,
+  site: SiteRoutes,
+): Promise<PageSource | null> {
+  const framework = site.detected.framework?.id ?? null;
+  const text = async (snapshot: Snapshot) => {
+    const { entry } = await snapshot.lookup(path);
+    const [size] = entry ? await git.sizes([entry.oid]) : [];
+    return entry && size != null && size <= most.file ? (await snapshot.blob(entry.oid)).toString('utf8') : null;
+  };
+  const [before, now] = await Promise.all([text(built), text(current)]);
+  return before === null ? null : { path, framework, built: before, current: now };
+}
+
+async function readingOf(
+  { services, signal }: StudioContext,
+  html: string,
+  source: PageSource | null,
+): Promise<PageReading> {
+  try {
+    return await services.annotator.read(html, source, signal);
+  } catch (cause) {
+    if (!(cause instanceof AnnotationError)) throw cause;
+    if (cause.fault === 'unavailable')
+      throw new DomainError('unavailable', 'The page cannot be read now; try again later', { cause });
+    throw new DomainError('too_large', 'url: the page or its source takes too long to read', { cause });
+  }
+}
+
+export const annotatePage = studioOperation({
+  name: 'studio.annotatePage',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'Which lines of which entry the pieces of a page show, on the site an environment publishes',
+  input: z.object({ ...environmentNumber, url }),
+  output: pageAnnotations,
+  async execute(context, { environment, url }) {
+    const { published_deployment_id: published } = await findEnvironment(context, environment);
+    if (!published)
+      throw new DomainError('not_found', `Environment ${environment} shows nothing yet: deploy to it first`);
+    return annotate(context, await findDeployment(context, published), url);
+  },
+});
+
+export const annotateDeploymentPage = studioOperation({
+  name: 'studio.annotateDeploymentPage',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'Which lines of which entry the pieces of a page show, as one deployment has built it',
+  input: z.object({ ...deploymentNumber, url }),
+  output: pageAnnotations,
+  execute: async (context, { deployment, url }) => annotate(context, await findDeployment(context, deployment), url),
+});

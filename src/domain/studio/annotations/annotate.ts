@@ -1,0 +1,131 @@
+import type { AnnotatedPage, PageBlock, PageReading, PageSource } from '../../../ports/page-annotator.ts';
+import { parseFile } from '../frontmatter/parse-file.ts';
+import { splitFile } from '../frontmatter/split.ts';
+import type { Frontmatter } from '../frontmatter/values.ts';
+import { diffLines } from '../merge/line-diff.ts';
+import { alignPage } from './align-page.ts';
+import { comparableText, type Leaf, leavesOf, type Page, selectorOf } from './page-leaves.ts';
+import { blocksOfFile, dialectOf, type SourceBlock } from './source-blocks.ts';
+
+/** Fewer blocks than this share: the page shows the file in a way that is not understood. */
+export const leastAligned = 0.7;
+
+/** Reads a page, and finds on it the blocks of the file it was built of and the fields of its frontmatter. */
+export function readPage(html: string, source: PageSource | null): PageReading {
+  const page = leavesOf(html);
+  const { canonical, leaves, elements } = page;
+  const headings = leaves.filter(({ element }) => elements[element]?.tag === 'h1').map(({ text }) => text);
+  return { canonical, headings: headings.slice(0, 10), annotated: source && annotate(page, source) };
+}
+
+function annotate(page: Page, { path, framework, built, current }: PageSource): AnnotatedPage {
+  const blocks = blocksOfFile(built, path, dialectOf(framework, path));
+  const matches = alignPage(blocks, page);
+  const carry = carried(built, current);
+  const first = Math.min(...matches.map(({ leaf }) => leaf), page.leaves.length);
+  const taken = new Set(matches.map(({ leaf }) => leaf));
+  const { frontmatter } = parseFile(Buffer.from(built), path);
+  const now = current === null ? null : parseFile(Buffer.from(current), path).frontmatter;
+  const lines = frontmatterLines(current, path);
+  const found: PageBlock[] = fieldsShown(page, first, taken, frontmatter ?? {}).map(({ leaf, pointer, value }) => ({
+    kind: 'field',
+    selector: selectorOf(page, page.leaves[leaf]?.element ?? -1),
+    ...lines,
+    field: pointer,
+    confidence: 1,
+    is_changed: now === null || textsOf(now).every(([at, text]) => at !== pointer || text !== value),
+    has_template: false,
+  }));
+  for (const { block, leaf, confidence } of matches) {
+    const { kind, start_line, end_line, has_template } = blocks[block] as SourceBlock;
+    const selector = selectorOf(page, page.leaves[leaf]?.element ?? -1);
+    found.push({ kind, selector, field: null, confidence, has_template, ...carry(start_line, end_line) });
+  }
+  const share = blocks.length === 0 ? 1 : matches.length / blocks.length;
+  return { aligned: Math.round(share * 1000) / 1000, blocks: found };
+}
+
+function frontmatterLines(text: string | null, path: string): Pick<PageBlock, 'start_line' | 'end_line'> {
+  if (text === null) return { start_line: null, end_line: null };
+  const { open, source, close } = splitFile(text, path);
+  return { start_line: 1, end_line: Math.max(1, (open + source + close).split('\n').length - 1) };
+}
+
+/** Carries lines of a text to a later one: lines that differ count as changed, and those after them move. */
+function carried(built: string, current: string | null) {
+  if (current === null) return () => ({ start_line: null, end_line: null, is_changed: true });
+  const numbers = new Map<string, number>();
+  const numbered = (text: string) =>
+    Int32Array.from(text.split('\n'), (line) => {
+      const known = numbers.get(line) ?? numbers.size;
+      numbers.set(line, known);
+      return known;
+    });
+  const [old, fresh] = [numbered(built), numbered(current)];
+  const changes = built === current ? [] : diffLines(old, fresh, numbers.size);
+  return (start: number, end: number) => {
+    const [from, to] = [start - 1, end];
+    let shift = 0;
+    let isChanged = false;
+    for (const change of changes) {
+      if (change.old >= to) break;
+      if (change.old + change.removed <= from) shift += change.added - change.removed;
+      else isChanged = true;
+    }
+    const last = fresh.length;
+    const within = (line: number) => Math.max(1, Math.min(line, last));
+    return { start_line: within(start + shift), end_line: within(end + shift), is_changed: isChanged };
+  };
+}
+
+/** Text values of a frontmatter by their JSON Pointers, at most 500, four levels deep. */
+function textsOf(frontmatter: Frontmatter): [pointer: string, text: string][] {
+  const found: [string, string][] = [];
+  const visit = (value: unknown, pointer: string, depth: number): void => {
+    if (found.length >= 500) return;
+    if (typeof value === 'string') found.push([pointer, value]);
+    else if (typeof value === 'object' && value !== null && depth < 4)
+      for (const [key, item] of Object.entries(value))
+        visit(item, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, depth + 1);
+  };
+  visit(frontmatter, '', 0);
+  return found;
+}
+
+/** Name of the file at an address, without its extension. */
+function fileStem(address: string): string {
+  const [path = ''] = address.split(/[?#]/, 1);
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return name.slice(0, name.includes('.') ? name.lastIndexOf('.') : undefined);
+}
+
+/** Whether a leaf shows a value: the same text, the same day, or the image of that name (builds put a hash behind it). */
+function shows(leaf: Leaf, value: string): boolean {
+  if (leaf.kind === 'image') {
+    const [shown, given] = [fileStem(leaf.value ?? ''), fileStem(value)];
+    return /\.(?:png|jpe?g|gif|webp|avif|svg)$/i.test(value) && (shown === given || shown.startsWith(`${given}.`));
+  }
+  if (leaf.value !== undefined && /^\d{4}-\d\d-\d\d/.test(value)) return leaf.value.slice(0, 10) === value.slice(0, 10);
+  return comparableText(value) === leaf.text;
+}
+
+/** Fields that the page shows beside the body: each on the leaf nearest before it. */
+function fieldsShown({ leaves, elements }: Page, first: number, taken: ReadonlySet<number>, frontmatter: Frontmatter) {
+  const used = new Set(taken);
+  const shown: { leaf: number; pointer: string; value: string }[] = [];
+  for (const [pointer, value] of textsOf(frontmatter)) {
+    for (let at = first - 1; at >= 0; at -= 1) {
+      const leaf = leaves[at];
+      if (!leaf || used.has(at) || !isField(leaf, elements[leaf.element]?.tag ?? '', value) || !shows(leaf, value))
+        continue;
+      used.add(at);
+      shown.push({ leaf: at, pointer, value });
+      break;
+    }
+  }
+  return shown;
+}
+
+/** A heading, a date and an image are fields however short; other text has to be more than a word or two, which menus have as well. */
+const isField = (leaf: Leaf, tag: string, value: string): boolean =>
+  tag === 'h1' || leaf.kind === 'image' || leaf.value !== undefined || value.trim().split(/\s+/).length >= 4;

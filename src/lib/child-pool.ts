@@ -1,0 +1,166 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { countdown } from './timing.ts';
+
+/**
+ * Why a task has no result: its time is over, its process died (of its memory limit, mostly), none came up, it cannot be written for one (it is
+ * nested too deeply), or the pool is closed.
+ */
+export type ChildFault = 'deadline' | 'died' | 'not_started' | 'not_sent' | 'closed';
+
+export class ChildError extends Error {
+  override name = 'ChildError';
+  readonly fault: ChildFault;
+
+  constructor(fault: ChildFault, message: string) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
+interface ChildPoolOptions {
+  /** The module a process runs: it sends one message when it is ready, and one for each it gets. */
+  module: URL;
+  /** Most processes; each is started when a task finds the others busy. */
+  size: number;
+  /** Heap of a process, MiB. */
+  heap: number;
+}
+
+interface TaskOptions {
+  /** Milliseconds from the moment a process takes the task, as `countdown` counts them; the process is ended and replaced then. */
+  deadline: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** What a process gets to start, milliseconds. */
+const startTime = 10_000;
+
+interface Queued<Task, Answer> extends TaskOptions {
+  task: Task;
+  resolve: (answer: Answer) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * A process of its own, since one allocation beyond the heap of a worker thread aborts the whole process. It may read files, to load its
+ * modules, and nothing else; it has no environment, and ends when its parent does.
+ */
+function start({ module, heap }: ChildPoolOptions): ChildProcess {
+  const child = fork(module, {
+    execArgv: ['--permission', '--allow-fs-read=*', `--max-old-space-size=${heap}`, '--max-semi-space-size=4'],
+    env: {},
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  child.unref();
+  return child;
+}
+
+/**
+ * Processes for work that may never end or need any amount of memory. One task a process at a time, first come, first served; a process
+ * that misses a deadline or dies takes only its own task with it.
+ */
+export class ChildPool<Task extends object, Answer> {
+  readonly #options: ChildPoolOptions;
+  readonly #idle: ChildProcess[] = [];
+  readonly #all = new Set<ChildProcess>();
+  readonly #starting = new Set<ChildProcess>();
+  readonly #waiting: Queued<Task, Answer>[] = [];
+  #isClosed = false;
+
+  constructor(options: ChildPoolOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ChildError; the signal's reason once it is aborted */
+  run(task: Task, options: TaskOptions): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(new ChildError('closed', 'the server is stopping'));
+      this.#waiting.push({ ...options, task, resolve, reject });
+      this.#next();
+    });
+  }
+
+  /** Ends every process; tasks under way and waiting are refused. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(new ChildError('closed', 'the server is stopping'));
+    // A failed start is an error event, not an exit.
+    const ended = [...this.#all].map(
+      (child) => new Promise((resolve) => child.once('exit', resolve).once('error', resolve)),
+    );
+    for (const child of this.#all) child.kill('SIGKILL');
+    await Promise.all(ended);
+  }
+
+  #next(): void {
+    while (this.#waiting.length > 0 && !this.#isClosed) {
+      const child = this.#idle.pop();
+      if (child === undefined) break;
+      const queued = this.#waiting.shift();
+      if (queued !== undefined && !queued.signal?.aborted) this.#give(child, queued);
+      else {
+        queued?.reject(queued.signal?.reason);
+        this.#idle.push(child);
+      }
+    }
+    const isShort = this.#starting.size < this.#waiting.length && this.#all.size < this.#options.size;
+    if (isShort && !this.#isClosed) this.#start();
+  }
+
+  #start(): void {
+    const child = start(this.#options);
+    this.#all.add(child);
+    this.#starting.add(child);
+    const late = setTimeout(() => child.kill('SIGKILL'), startTime);
+    const forget = () => {
+      clearTimeout(late);
+      this.#all.delete(child);
+      const at = this.#idle.indexOf(child);
+      if (at !== -1) this.#idle.splice(at, 1);
+      // A process that never came up would be restarted without end, so the waiting calls fail.
+      if (this.#starting.delete(child) && !this.#isClosed)
+        for (const { reject } of this.#waiting.splice(0))
+          reject(new ChildError('not_started', 'its process did not start'));
+      this.#next();
+    };
+    child.once('exit', forget).once('error', forget);
+    child.once('message', () => {
+      clearTimeout(late);
+      this.#starting.delete(child);
+      this.#idle.push(child);
+      this.#next();
+    });
+  }
+
+  #give(child: ChildProcess, { task, resolve, reject, deadline, signal }: Queued<Task, Answer>): void {
+    const end = (settle: () => void, isReusable: boolean) => {
+      stop();
+      signal?.removeEventListener('abort', onAbort);
+      child.off('message', onMessage).off('exit', onExit).off('error', onExit);
+      child.channel?.unref();
+      settle();
+      if (isReusable) this.#idle.push(child);
+      else child.kill('SIGKILL');
+      this.#next();
+    };
+    const onMessage = (answer: unknown) => end(() => resolve(answer as Answer), true);
+    const onExit = () => {
+      const error = this.#isClosed
+        ? new ChildError('closed', 'the server is stopping')
+        : new ChildError('died', 'its process died');
+      end(() => reject(error), false);
+    };
+    const onAbort = () => end(() => reject(signal?.reason), false);
+    const stop = countdown(deadline, () => end(() => reject(new ChildError('deadline', 'took too long')), false));
+    child.channel?.ref();
+    child.on('message', onMessage).on('exit', onExit).on('error', onExit);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      // A process that has just died is reported by its exit.
+      child.send(task, () => {});
+    } catch (cause) {
+      end(() => reject(new ChildError('not_sent', `the task cannot be sent: ${(cause as Error).message}`)), true);
+    }
+  }
+}

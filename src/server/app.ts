@@ -133,6 +133,15 @@ function lazyGraphql(services: AllServices, config: Config): express.RequestHand
   };
 }
 
+/**
+ * Keeps answers to pages of this origin: a browser also sends the session with what a page of the same site, such as a preview, loads as an image
+ * or a script, and its size or its effects would tell what is there. What CORS allows is not affected.
+ */
+const keepToOrigin: express.RequestHandler = (_request, response, next) => {
+  response.set({ 'X-Content-Type-Options': 'nosniff', 'Cross-Origin-Resource-Policy': 'same-origin' });
+  next();
+};
+
 /** An express application without routes, which logs and counts its requests. */
 function emptyApp({ services, metrics }: Core, config: Config): express.Express {
   const app = express();
@@ -141,7 +150,7 @@ function emptyApp({ services, metrics }: Core, config: Config): express.Express 
   // Versions are named by the operations; a hash of the text would change with every request id.
   app.set('etag', false);
   app.set('trust proxy', config.PORTICO_TRUSTED_PROXIES.length > 0 ? config.PORTICO_TRUSTED_PROXIES : false);
-  return app.use(requestLog(services.log, metrics.http));
+  return app.use(requestLog(services.log, metrics.http), keepToOrigin);
 }
 
 /** An application that says how a process is, and nothing else yet. */

@@ -39,6 +39,20 @@ describe.each(['/api/v2/organizations', '/graphql'])('a page of an origin that i
 });
 
 describe('an answer', () => {
+  it.each([
+    '/api/v2/organizations',
+    `${acme}/studio/raw?path=index.md`,
+    '/api/v2/openapi.json',
+    '/graphql',
+    '/webhooks/none',
+    '/healthz',
+    '/nothing',
+  ])('is not given to a page of another origin as an image or a script: %s', async (path) => {
+    const { headers } = await app.ask('GET', path, { headers: { Origin: 'https://preview.example.org' } });
+    expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
   it('may be read by the page with the headers of the API, and never with cookies', async () => {
     const { status, headers } = await app.ask('GET', acme, { headers: { Origin: origins[0] ?? '' } });
     expect(status).toBe(200);

@@ -6,8 +6,18 @@ interface RobotsRule {
   isAllow: boolean;
   /** Characters of its normal form: the longest rule that matches decides. */
   length: number;
-  /** @param path path and query of a normalised URL, `*` and `$` in them escaped */
-  matches(path: string): boolean;
+  /**
+   * @param path path and query of a normalised URL, `*` and `$` in them escaped
+   * @param search what of it may still be searched; with nothing left a rule to allow matches nothing, and one to disallow by what is before its first star
+   */
+  matches(path: string, search: Search): boolean;
+}
+
+/** What all rules together may search of one URL; characters. Tens of thousands of rules with stars would hold the event loop. */
+export const mostSearched = 500_000;
+
+interface Search {
+  left: number;
 }
 
 /** Written as URLs write it, so that both sides of a comparison have one spelling. */
@@ -31,15 +41,25 @@ function pathPattern(written: string, isAllow: boolean): RobotsRule | null {
   return {
     isAllow,
     length: pattern.length + (isEnd ? 1 : 0),
-    matches: (path) => (isExact ? path === first : path.startsWith(first) && goesOn(path, first.length, middle, last)),
+    matches(path, search) {
+      if (isExact || !path.startsWith(first)) return isExact && path === first;
+      if (middle.length === 0 && last === undefined) return true;
+      return search.left > 0 ? goesOn(path, first.length, [middle, last], search) : !isAllow;
+    },
   };
 }
 
 /** Whether parts follow one another in a path from a place on, and the last one ends it. */
-function goesOn(path: string, from: number, parts: readonly string[], last: string | undefined): boolean {
+function goesOn(
+  path: string,
+  from: number,
+  [parts, last]: readonly [readonly string[], string | undefined],
+  search: Search,
+): boolean {
   let at = from;
   for (const part of parts) {
     const found = path.indexOf(part, at);
+    search.left -= (found === -1 ? path.length : found) - at + 1;
     if (found === -1) return false;
     at = found + part.length;
   }
@@ -98,12 +118,15 @@ const decimal = /^\d+(?:\.\d+)?$/;
 
 /**
  * Reads a robots.txt for the token `Portico`: all groups that name it together, or else those for `*`. The longest rule wins, `Allow`
- * among equals; `*` stands for anything, `$` at the end for the end (RFC 9309 2.2). Time of a test is linear in the file for each rule.
+ * among equals; `*` stands for anything, `$` at the end for the end (RFC 9309 2.2). What a test searches is bounded for all rules together.
  */
 export function parseRobots(text: string): RobotsRules {
-  const groups = new Map<string, Group>();
+  // Only these count: a file may name tens of thousands of others before tens of thousands of lines.
+  const own: Group = { rules: [], delays: [] };
+  const others: Group = { rules: [], delays: [] };
+  let isOwn = false;
   const sitemaps: string[] = [];
-  let current: Group[] = [];
+  const current = new Set<Group>();
   let isNaming = false;
   for (const written of text.split(/\r\n|\r|\n/)) {
     const [, key = '', rest = ''] = line.exec(written) ?? [];
@@ -111,14 +134,15 @@ export function parseRobots(text: string): RobotsRules {
     const name = key.toLowerCase();
     if (name === 'user-agent') {
       const agent = agentOf(value);
-      const group = groups.get(agent) ?? { rules: [], delays: [] };
-      groups.set(agent, group);
-      current = isNaming ? [...current, group] : [group];
+      if (!isNaming) current.clear();
+      if (agent === productToken) current.add(own);
+      else if (agent === '*') current.add(others);
+      isOwn ||= agent === productToken;
       isNaming = true;
     } else if (name === 'allow' || name === 'disallow') {
       isNaming = false;
-      const rule = value === '' ? null : pathPattern(value, name === 'allow');
-      if (rule) for (const group of new Set(current)) group.rules.push(rule);
+      const rule = value === '' || current.size === 0 ? null : pathPattern(value, name === 'allow');
+      if (rule) for (const group of current) group.rules.push(rule);
     } else if (name === 'crawl-delay') {
       isNaming = false;
       if (decimal.test(value)) for (const group of current) group.delays.push(Math.min(Number(value), maxDelay));
@@ -127,7 +151,7 @@ export function parseRobots(text: string): RobotsRules {
       sitemaps.push(value);
     }
   }
-  const { rules, delays } = groups.get(productToken) ?? groups.get('*') ?? { rules: [], delays: [] };
+  const { rules, delays } = isOwn ? own : others;
   return rulesOf(rules, delays, sitemaps);
 }
 
@@ -145,7 +169,8 @@ function rulesOf(rules: readonly RobotsRule[], delays: readonly number[], sitema
       const { pathname, search } = new URL(url);
       if (pathname === '/robots.txt') return true;
       const path = (pathname + search).replaceAll('*', '%2A').replaceAll('$', '%24');
-      return byLength.find((rule) => rule.matches(path))?.isAllow ?? true;
+      const budget = { left: mostSearched };
+      return byLength.find((rule) => rule.matches(path, budget))?.isAllow ?? true;
     },
     crawlDelay: delays.length === 0 ? null : Math.max(...delays),
     sitemaps,

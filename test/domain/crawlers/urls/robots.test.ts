@@ -5,6 +5,7 @@ import {
   allowAll,
   disallowAll,
   maxRobotsBytes,
+  mostSearched,
   parseRobots,
   robotsAnswer,
   robotsText,
@@ -17,6 +18,30 @@ const robotsParser: typeof robots.default = createRequire(import.meta.url)('robo
 const site = 'https://example.com';
 const isAllowed = (text: string, path: string) => parseRobots(text).isAllowed(site + path);
 const all = (rules: string) => `User-agent: *\n${rules}`;
+
+it('reads a file of tens of thousands of names and rules in memory of its size', () => {
+  const names = Array.from({ length: 17_000 }, (_, index) =>
+    [...index.toString(26)].map((digit) => String.fromCharCode(97 + Number.parseInt(digit, 26))).join(''),
+  );
+  const text = `${['portico', ...names, '*'].map((name) => `user-agent:${name}`).join('\n')}\n${'disallow:/a\n'.repeat(20_000)}`;
+  expect(text.length).toBeLessThan(maxRobotsBytes);
+  // Each rule is kept for the two names that count at most, not for each of them: together they would need gigabytes.
+  const before = process.memoryUsage().heapTotal;
+  expect(isAllowed(text, '/ab')).toBe(false);
+  expect(process.memoryUsage().heapTotal - before).toBeLessThan(200 * 1024 ** 2);
+});
+
+it('searches so much of a URL for all rules with stars, and takes those beyond by what is before their first star', () => {
+  const path = `/${'a'.repeat(999)}`;
+  const most = Math.ceil(mostSearched / path.length);
+  const rules = (count: number, last: string) => all(`${'Disallow: /*bc\n'.repeat(count)}${last}`);
+  expect(isAllowed(rules(most, ''), path)).toBe(true);
+  expect(isAllowed(rules(most + 1, ''), path)).toBe(false);
+  expect(isAllowed(rules(most, 'Allow: /*a\nDisallow: /a\n'), path)).toBe(false);
+  // Rules without stars count as before, and shorter URLs are not affected.
+  expect(isAllowed(rules(most + 1, 'Allow: /aaaaaa\n'), path)).toBe(true);
+  expect(isAllowed(rules(most + 1, ''), '/a')).toBe(true);
+});
 
 describe('an answer for robots.txt', () => {
   it.each([

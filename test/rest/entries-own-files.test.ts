@@ -121,6 +121,26 @@ describe.each(Object.entries(frameworks))('an entry of %s that is the index of i
   });
 });
 
+describe('a file of a Hugo site', () => {
+  it.each([
+    ['a list of images below the static directory', 'images: [img/one.png]', 'static/img/one.png', true],
+    ['a resource by its name', 'resources:\n  - src: one.png', 'content/posts/a/one.png', true],
+    ['a resource by a glob', 'resources:\n  - name: x\n    src: "**.PNG"', 'content/posts/a/deep/one.png', true],
+    ['a resource by a glob of another directory', 'resources:\n  - src: other/*.png', 'content/posts/a/one.png', false],
+    ['another file of the same end', 'images: [img/not-one.png]', 'static/img/one.png', false],
+  ])('is used where an entry has %s', async (name, line, path, isUsed) => {
+    const project = `used-${name.replace(/[^a-z]+/g, '-')}`.slice(0, 40).replace(/-$/, '');
+    const { call } = await siteOf(project, {
+      'hugo.toml': 'title = "x"\n',
+      'archetypes/posts.md': page(),
+      'content/posts/a/index.md': `---\ntitle: A\n${line}\n---\n`,
+      [path]: pixel,
+    });
+    const answer = await call('DELETE', `media/${path}`);
+    expect(answer.body.code).toBe(isUsed ? 'in_use' : undefined);
+  });
+});
+
 describe('the own files of an entry', () => {
   it('are none where another entry lies in the same directory, such as a translation', async () => {
     const { files, call } = await siteOf('translated', {

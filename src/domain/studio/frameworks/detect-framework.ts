@@ -2,7 +2,7 @@ import { findYielding, forEachYielding, setYielding, sortYielding } from '../../
 import { literally } from '../../../lib/text.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
-import { below } from '../schema/site-layout.ts';
+import { below, isConfigDirectory } from '../schema/site-layout.ts';
 import { directoriesUp, isManifest, type Manifest, nearestFile, readManifest } from './dependencies.ts';
 import { type Framework, type FrameworkId, frameworks } from './frameworks.ts';
 
@@ -27,6 +27,7 @@ function addConfig(found: Map<string, CandidateRoot>, path: string): void {
   for (let depth = Math.max(0, parts.length - 3); depth < parts.length && depth <= maxDepth; depth++) {
     const rest = parts.slice(depth).join('/');
     const directory = parts.slice(0, depth).join('/');
+    if (isConfigDirectory(directory)) continue;
     for (const framework of frameworks) {
       if (!framework.config.test(rest) && !framework.sharedConfig?.test(rest)) continue;
       const root = found.get(directory) ?? { directory, configs: new Map() };

@@ -3,6 +3,8 @@ import { forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import { decodedUri } from '../../../lib/text.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
+import { compileGlob } from '../schema/glob.ts';
+import { below } from '../schema/site-layout.ts';
 import { configFor, type Specifiers } from '../schema/static/aliases.ts';
 import { mediaRootOf, publicPath } from './media-facts.ts';
 import { aliasConfigs, aliasesOf } from './media-values.ts';
@@ -55,13 +57,32 @@ function usualAliases({ discovery: { contentRoot, mediaRoots } }: SiteIndex, fil
   ];
 }
 
+/** A glob by which Hugo's `resources` name files beside a page: `src: "images/*.jpg"`, `src = 'a/**'`. */
+const resourceGlob = /\bsrc["']?[ \t]?[:=][ \t]?["']?([^\s"',}]{0,200}[*?[{][^\s"',]{0,200})/g;
+
+/** Whether one of the resources of a page is named by a glob that a file fits. Hugo compares without regard to case. */
+function inResources(text: string, entry: string, file: string): boolean {
+  const rest = below(path.posix.dirname(entry), file)?.toLowerCase();
+  if (rest === undefined || !text.includes('resources')) return false;
+  return [...text.matchAll(resourceGlob)]
+    .slice(0, mostGlobs)
+    .some(([, glob = '']) => compileGlob(glob.toLowerCase())?.matches(rest));
+}
+
+/** What is looked at of the resources of one entry. */
+const mostGlobs = 100;
+
 /**
- * The ways an entry may write a file: its URL, its path in the repository, its path from the entry, an alias; each plain and
- * percent-encoded.
+ * The ways an entry may write a file: its URL, its path in the repository, its path from the entry or from where such files lie, an alias; each
+ * plain and percent-encoded.
  */
-function formsOf(file: string, url: string | undefined, entry: string, aliases: readonly string[]): string[] {
+function formsOf(
+  { file, url, rooted }: { file: string; url: string | undefined; rooted: string | undefined },
+  entry: string,
+  aliases: readonly string[],
+): string[] {
   const relative = path.posix.relative(path.posix.dirname(entry), file);
-  const forms = [url, `/${file}`, file, relative, `./${relative}`, ...aliases].filter((form) => form !== undefined);
+  const forms = [url, rooted, `/${file}`, file, relative, `./${relative}`, ...aliases].filter((form) => form !== undefined);
   return [...new Set(forms.flatMap((form) => [form, encodeURI(form), decodedUri(form)]))];
 }
 
@@ -80,10 +101,14 @@ export async function mediaReferences(
 ): Promise<MediaReference[][]> {
   const wanted = files.map((file) => {
     const name = file.slice(file.lastIndexOf('/') + 1);
-    const url = publicPath(mediaRootOf(site, file), file);
+    const root = mediaRootOf(site, file);
+    const url = publicPath(root, file);
+    const inside = root && url !== undefined ? below(root.path, file) : null;
+    // Hugo's `images` and `resources.Get` are written so. A name alone is rather that of a file beside the entry.
+    const rooted = inside?.includes('/') ? inside : undefined;
     const page = pages.get(file)?.replace(/\/$/, '');
     const addresses = page ? [page, `${page}/`] : [];
-    return { file, url, name, encoded: encodeURIComponent(name), usual: usualAliases(site, file), addresses };
+    return { file, url, rooted, name, encoded: encodeURIComponent(name), usual: usualAliases(site, file), addresses };
   });
   const configs = await aliasConfigs(tree);
   const byConfig = new Map<string, string[][]>();
@@ -97,6 +122,7 @@ export async function mediaReferences(
   const entries: { collection: string; slug: string; path: string; oid: string }[] = [];
   for (const [collection, index] of site.collections)
     await forEachYielding(index.entries, ({ slug, path, oid }) => entries.push({ collection, slug, path, oid }));
+  const hasResources = site.discovery.schemas.some(({ source }) => source.kind === 'hugo');
   const found = files.map((): MediaReference[] => []);
   let next = 0;
   const pace = new Pace();
@@ -105,13 +131,15 @@ export async function mediaReferences(
     const entry = entries[next++];
     if (!entry) continue;
     const given = await aliasesFor(entry.path);
-    for (const [at, { file, url, name, encoded, usual, addresses }] of wanted.entries()) {
+    for (const [at, { file, url, rooted, name, encoded, usual, addresses }] of wanted.entries()) {
       const own = given?.[at] ?? [];
       // Most entries name the file in no form, and need no further look. An alias may have nothing of its name.
-      if (![name, encoded, ...own, ...addresses].some((form) => content.includes(form))) continue;
+      const isPlain = [name, encoded, ...own, ...addresses].some((form) => content.includes(form));
+      if (!isPlain && !(hasResources && content.includes('resources'))) continue;
       const text = content.toString('utf8');
       const aliases = [...usual, ...own, ...addresses];
-      if (formsOf(file, url, entry.path, aliases).some((form) => mentions(text, form))) {
+      const isNamed = isPlain && formsOf({ file, url, rooted }, entry.path, aliases).some((form) => mentions(text, form));
+      if (isNamed || (hasResources && inResources(text, entry.path, file))) {
         found[at]?.push({ collection: entry.collection, slug: entry.slug, path: entry.path });
       }
     }

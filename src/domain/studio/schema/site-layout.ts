@@ -89,6 +89,9 @@ function settleName(framework: string, root: string, directories: ReadonlySet<st
   return has('content') && ['archetypes', 'layouts', 'themes'].some(has) ? 'hugo' : framework;
 }
 
+/** Hugo's directories of configuration, one for each environment, are part of the site above them. */
+export const isConfigDirectory = (directory: string) => /(^|\/)config\/[\w-]+$/.test(directory);
+
 /** `[root, framework]` of each site whose configuration is in the tree, the shallowest first, then by path. */
 async function sitesOf(paths: readonly string[]): Promise<[string, string][]> {
   const found = new Map<string, string>();
@@ -102,6 +105,7 @@ async function sitesOf(paths: readonly string[]): Promise<[string, string][]> {
       const pattern = frameworkFiles.find(([one]) => one.test(rest))?.[1];
       if (pattern === undefined) continue;
       const root = parts.slice(0, depth).join('/');
+      if (isConfigDirectory(root)) break;
       const framework = settleName(pattern, root, directories);
       const known = found.get(root);
       if (framework === 'maybe hugo' || known === 'astro' || (known !== undefined && weak.has(framework))) break;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { detectFramework } from '../../../../src/domain/studio/frameworks/detect-framework.ts';
 import { environmentDefaults } from '../../../../src/domain/studio/frameworks/environment-defaults.ts';
+import { discoverSchemas } from '../../../../src/domain/studio/schema/discover.ts';
 import { siteOf } from '../schema/sites.ts';
 
 type Files = Record<string, string>;
@@ -34,6 +35,19 @@ const samples: [string, Files][] = [
 ];
 
 describe('frameworks', () => {
+  it('are one site where Hugo has configurations for its environments', async () => {
+    const files = {
+      'config/_default/hugo.toml': '',
+      'config/production/hugo.toml': '',
+      'config/production/config.toml': '',
+      'content/a.md': '',
+    };
+    const { root, warnings } = await detect(files);
+    expect([root, warnings]).toEqual(['', []]);
+    const found = await discoverSchemas(siteOf(files), { sampleEntries: async () => [] });
+    expect([found.contentRoot, found.warnings]).toEqual(['', []]);
+  });
+
   it.each(samples)('%s is told by its files', async (id, files) => {
     const { framework, root } = await detect(files);
     expect([framework?.id, root]).toEqual([id, '']);

@@ -129,6 +129,14 @@ describe('MkDocs', () => {
     expect(routes.warnings[0]?.message).toContain('plugins.i18n');
   });
 
+  it.each(['plugins: [search, gen-files]', 'plugins: [mike]', 'hooks: [on_files.py]'])(
+    'says that %s may change addresses',
+    async (line) => {
+      const { routes } = await predict({ ...pages, 'mkdocs.yml': `${line}\n` });
+      expect(routes.warnings).toMatchObject([{ code: 'setting_unknown', path: 'mkdocs.yml' }]);
+    },
+  );
+
   it('leaves out what is excluded, by patterns as Git has them, and names those it does not understand', async () => {
     const config = 'exclude_docs: |\n  # not yet\n  /drafts/\n  !kept.md\n  *.fr.md\n';
     const { urls } = await predict({ ...pages, 'mkdocs.yml': config });
@@ -150,6 +158,36 @@ describe('MkDocs', () => {
     });
     expect(urls).toEqual({ 'docs/a.md': '/b/a.html' });
     expect([...routes.dependencies]).toContain('shared/base.yml');
+  });
+});
+
+describe('VitePress', () => {
+  it.each([
+    ['a function', 'rewrites: (id) => id.replace("x", "y")', []],
+    ['computed', 'rewrites: table()', []],
+    ['a rule that is not understood, after others', "rewrites: { 'a.md': 'b.md', ':x(\\\\d+).md': 'n.md' }", ['a.md']],
+  ])('gives no address where rewrites are %s and may decide, and says so', async (_name, rewrites, known) => {
+    const { urls, routes } = await predict({
+      '.vitepress/config.mts': `export default { ${rewrites} };`,
+      'a.md': page(),
+      'c.md': page(),
+    });
+    expect(Object.keys(urls)).toEqual(known);
+    expect(routes.warnings).toMatchObject([{ code: 'setting_unknown', path: '.vitepress/config.mts' }]);
+  });
+});
+
+describe('Hexo', () => {
+  it('gives a post the date that machines in UTC and in the zone of the site agree on, or no address', async () => {
+    const post = (date: string) => page(`date: ${date}`);
+    const { urls, routes } = await predict({
+      'package.json': packageWith('hexo'),
+      '_config.yml': 'timezone: Asia/Tokyo\n',
+      'source/_posts/early.md': post('2023-04-05 00:30:00'),
+      'source/_posts/late.md': post('2023-04-05 23:30:00'),
+    });
+    expect(urls).toEqual({ 'source/_posts/late.md': '/2023/04/05/late/' });
+    expect(routes.warnings[0]?.message).toContain('timezone');
   });
 });
 

@@ -46,12 +46,13 @@ function exclusion(text: string): ((rest: string) => boolean) | null {
 }
 
 /** Plug-ins that make pages of files elsewhere, or leave some out, beside the others. */
-const mixing = ['monorepo', 'multirepo', 'exclude'];
+const mixing = ['monorepo', 'multirepo', 'exclude', 'simple', 'same-dir', 'file-filter', 'gen-files', 'mike'];
 
 /** Whether the plug-ins decide about a path in a way that is not known here; each is named in the warnings. */
 function movedByPlugins(settings: Settings): (rest: string) => boolean {
   const plugins = pluginsOf(settings);
   for (const name of mixing) if (plugins.has(name)) settings.warn(`plugins.${name}`);
+  if (settings.at('hooks') !== undefined) settings.warn('hooks', settings.at('hooks'));
   if (plugins.has('i18n')) {
     settings.warn('plugins.i18n', plugins.get('i18n'));
     return () => true;

@@ -1,7 +1,7 @@
 import { codeExtensions, findConfig, readCodeConfig } from '../../schema/config/config-file.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
-import { textOf } from '../../schema/static/values.ts';
+import { at, textOf } from '../../schema/static/values.ts';
 import { basePath, urlPath } from '../routing/paths.ts';
 import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
 import { Settings } from '../routing/settings.ts';
@@ -63,18 +63,20 @@ function match(segments: readonly Segment[], path: readonly string[]): Map<strin
   return found;
 }
 
-/** @param onUnknown called for each rule that is not understood; it is left out */
+/**
+ * @param onUnknown called for each rule that is not understood
+ * @returns the path that is published; null: a rule that is not understood may decide about it
+ */
 function rewriter(
   rules: readonly (readonly [string, string | undefined])[],
   onUnknown: () => void,
-): (path: string) => string {
-  const known = rules.flatMap(([from, to]) => {
-    const segments = parse(from);
-    if (segments === null || to === undefined) onUnknown();
-    return segments === null || to === undefined ? [] : [{ segments, to }];
-  });
+): (path: string) => string | null {
+  const read = rules.map(([from, to]) => ({ segments: parse(from), to }));
+  for (const { segments, to } of read) if (segments === null || to === undefined) onUnknown();
   return (path) => {
-    for (const { segments, to } of known) {
+    for (const { segments, to } of read) {
+      if (segments === null || (to === undefined && match(segments, path.split('/')))) return null;
+      if (to === undefined) continue;
       const found = match(segments, path.split('/'));
       if (found)
         return to
@@ -96,8 +98,9 @@ export async function readVitepressRule(reading: RouteContext): Promise<RouteRul
   const directory = joinPath(reading.layout.root, source.includes('..') ? '' : source);
   const excluded = settings.texts('srcExclude').map((pattern) => compileGlob(pattern.replace(/^\/+/, '')));
   if (excluded.includes(null)) settings.warn('srcExclude');
-  const rewrites = settings.at('rewrites');
-  if (rewrites !== undefined && rewrites.kind !== 'record') settings.warn('rewrites', rewrites);
+  const rewrites = at(settings.value, 'rewrites');
+  const isUnclear = rewrites !== undefined && settings.at('rewrites')?.kind !== 'record';
+  if (isUnclear) settings.warn('rewrites', rewrites);
   const rules = settings.entries('rewrites').map(([from, to]) => [from, textOf(to)] as const);
   const rewrite = rewriter(rules, () => settings.warn('rewrites'));
   return {
@@ -107,7 +110,8 @@ export async function readVitepressRule(reading: RouteContext): Promise<RouteRul
       if (rest === null || !rest.endsWith('.md') || /\[\w+\]/.test(rest)) return null;
       if (rest.split('/').some((part) => part.startsWith('.') || part === 'node_modules')) return null;
       if (excluded.some((glob) => glob?.matches(rest))) return null;
-      const target = rewrite(rest).replace(/\.md$/, '');
+      const target = isUnclear ? undefined : rewrite(rest)?.replace(/\.md$/, '');
+      if (target === undefined) return null;
       if (target === 'index' || target.endsWith('/index')) return urlPath(target.slice(0, -'index'.length));
       return urlPath(clean ? target : `${target}.html`);
     },

@@ -187,7 +187,8 @@ function textFor(
   if (name === 'layout') return asText(data.layout ?? 'post') ?? null;
   const digits = inDate[name];
   const moment = wall && momentAt(wall, timeZone);
-  if (digits) return moment && digits(moment);
+  // Hexo writes them as the clock of the machine shows them. Most machines are set to UTC or to the zone of the site: both have to agree.
+  if (digits) return wall && moment && digits(moment) === digits(wall) ? digits(wall) : null;
   if (name === 'timestamp' || name === 'hash') {
     // Without a time zone the moment is that of the machine that builds the site.
     if (moment === null || timeZone === undefined || slug === null) return null;
@@ -222,7 +223,7 @@ export async function readHexoRule(reading: RouteContext): Promise<RouteRule> {
   const isIgnored = globs(settings, 'ignore', true);
   const place = { path: settings.path, line: 1 };
   if (rules.timeZone !== undefined && rules.timeZone !== 'UTC' && /:(i_)?(year|month|day|hour)/.test(rules.permalink))
-    settings.warn('timezone', unknown('permalinks have the hour of the machine that builds, taken for UTC', place));
+    settings.warn('timezone', unknown('permalinks have the date of the machine that builds; posts whose date is another one in UTC have no address', place));
   const override = await overridingPermalinks(reading);
   if (override !== undefined) settings.warn('permalink', unknown(`${override} may change it`, place));
 

@@ -29,12 +29,12 @@ test('a draft is made by its name, shows in the list, and is deleted after a con
   await page.getByRole('button', { name: 'Create draft' }).click();
   await page.waitForURL('**/content?draft=Spring-campaign');
   await page.getByRole('link', { name: 'Drafts', exact: true }).click();
-  const row = page.getByRole('row', { name: /Spring-campaign/ });
+  const row = page.getByRole('row', { name: /Spring campaign/ });
   await row.getByText('As published').waitFor();
-  await row.getByRole('button', { name: 'More for Spring-campaign' }).click();
+  await row.getByRole('button', { name: 'More for Spring campaign' }).click();
   await page.getByRole('menuitem', { name: 'Delete …' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-  await page.getByText('Spring-campaign is deleted').waitFor();
+  await page.getByText('Spring campaign is deleted').waitFor();
   await row.waitFor({ state: 'detached' });
   const { Drafts } = await dashboard.statementsOf(page);
   expect(Drafts).toBeLessThanOrEqual(12);

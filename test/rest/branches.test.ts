@@ -27,6 +27,20 @@ describe('201', () => {
     expect(headers.get('x-commit-sha')).toBeNull();
   });
 
+  it('is a draft with a title as it was typed, on the branch it begins at', async () => {
+    const { status, body } = await make({ name: 'Spring-colours', title: 'Spring: colours', from: 'topic' });
+    expect({ status, draft: body.draft }).toMatchObject({
+      status: 201,
+      draft: { title: 'Spring: colours', base: 'topic', own: true },
+    });
+    const listed = (await app.ask('GET', branches)).body.find(
+      ({ name }: { name: string }) => name === 'Spring-colours',
+    );
+    expect(listed.draft.title).toBe('Spring: colours');
+    expect((await make({ name: 'long', title: 'x'.repeat(201) })).status).toBe(400);
+    expect((await make({ name: 'longest', title: 'x'.repeat(200) })).status).toBe(201);
+  });
+
   it('begins at a branch or at a commit', async () => {
     expect((await make({ name: 'early', from: first })).body.commit).toBe(first);
     expect((await make({ name: 'early-too', from: 'early' })).body.commit).toBe(first);

@@ -8,7 +8,7 @@ export function ColorWidget({ field, pointer }: WidgetProps) {
       {...labels}
       value={textOf(value)}
       onChange={(text) => set(text === '' && !field.isRequired ? undefined : text)}
-      format="hex"
+      format={textOf(value).startsWith('rgb') ? 'rgba' : 'hex'}
       fixOnBlur={false}
       withEyeDropper={false}
       readOnly={isReadOnly}

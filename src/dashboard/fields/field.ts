@@ -37,6 +37,19 @@ export interface Field {
   minLength: number | undefined;
   maxLength: number | undefined;
   pattern: string | undefined;
+  /** How the site's own CMS shows it. */
+  widget: 'color' | 'hidden' | undefined;
+  isReadOnly: boolean;
+  /** An object, or each item of a list, begins closed. */
+  isCollapsed: boolean;
+  /** A list that begins closed hides its items too. */
+  isMinimized: boolean;
+  /** What a closed object or item shows; `{{name}}` stands for a field of it. */
+  summary: string | undefined;
+  /** What one item of a list is called. */
+  itemLabel: string | undefined;
+  /** What options are called, by their values. */
+  optionLabels: ReadonlyMap<unknown, string>;
   /** Collection of the entries it names. */
   relation: string | null;
   /** Of an object. */
@@ -75,6 +88,8 @@ function typeOf(schema: Fields, portico: Fields): FieldType {
 
 function fieldOf(name: string, schema: Fields, isRequired: boolean): Field {
   const portico = isFields(schema['x-portico']) ? schema['x-portico'] : {};
+  const editor = isFields(portico.editor) ? portico.editor : {};
+  const labels = Array.isArray(editor.option_labels) ? editor.option_labels.filter(isFields) : [];
   const relation = isFields(portico.relation) ? text(portico.relation.collection) : undefined;
   const variants = (Array.isArray(schema.anyOf) ? schema.anyOf : []).filter(isFields);
   const one = variants.filter((variant) => variant.type !== 'null');
@@ -92,6 +107,13 @@ function fieldOf(name: string, schema: Fields, isRequired: boolean): Field {
     minLength: number(schema.minLength),
     maxLength: number(schema.maxLength),
     pattern: text(portico.pattern) ?? text(schema.pattern),
+    widget: editor.widget === 'color' || editor.widget === 'hidden' ? editor.widget : undefined,
+    isReadOnly: editor.read_only === true,
+    isCollapsed: editor.collapsed === true,
+    isMinimized: editor.minimized === true,
+    summary: text(editor.summary),
+    itemLabel: text(editor.item_label),
+    optionLabels: new Map(labels.map(({ value, label }) => [value, text(label) ?? ''])),
     relation: relation ?? null,
     fields: isFields(schema.properties) ? fieldsOf(schema) : [],
     item: isFields(schema.items) ? itemOf(name, schema.items, portico) : null,
@@ -115,6 +137,28 @@ export function kindOf(field: Field): { key: string; value: unknown } | null {
     ({ type, options, isRequired }) => type === 'enum' && isRequired && options.length === 1,
   );
   return key ? { key: key.name, value: key.options[0] } : null;
+}
+
+/** What a closed object shows: its summary as the site's CMS has it, else its first text. */
+export function summaryOf(field: Field, value: unknown): string {
+  const plain = (one: unknown) =>
+    typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean' ? String(one) : '';
+  if (field.summary === undefined) {
+    const first = isFields(value) ? Object.values(value).find((one) => plain(one) !== '') : value;
+    return plain(first).slice(0, 100);
+  }
+  const named = (_: string, expression: string) => {
+    const [name = ''] = expression.split('|', 1);
+    const path = name
+      .trim()
+      .replace(/^fields\./, '')
+      .split('.');
+    return plain(path.reduce<unknown>((at, key) => (isFields(at) && Object.hasOwn(at, key) ? at[key] : ''), value));
+  };
+  return field.summary
+    .replace(/\{\{([^{}]*)\}\}/g, named)
+    .trim()
+    .slice(0, 100);
 }
 
 /** The fields of an object's schema, in its order. */

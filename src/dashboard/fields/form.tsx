@@ -83,7 +83,7 @@ export function useField({ field, pointer }: WidgetProps): Bound {
   return {
     value,
     set,
-    isReadOnly,
+    isReadOnly: isReadOnly || field.isReadOnly,
     labels: {
       label: field.label,
       description: notes.filter(Boolean).join(' · ') || undefined,

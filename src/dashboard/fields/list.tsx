@@ -1,10 +1,18 @@
 /** A list of anything: items are added, removed, duplicated, and moved by dragging, by buttons, and so by keyboard. */
-import { ActionIcon, Button, Input, Menu } from '@mantine/core';
-import { IconArrowDown, IconArrowUp, IconDots, IconGripVertical, IconPlus } from '@tabler/icons-react';
+import { ActionIcon, Button, Collapse, Input, Menu, UnstyledButton } from '@mantine/core';
+import {
+  IconArrowDown,
+  IconArrowUp,
+  IconChevronDown,
+  IconChevronRight,
+  IconDots,
+  IconGripVertical,
+  IconPlus,
+} from '@tabler/icons-react';
 import { useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { pointerTo } from '../../lib/json-pointer.ts';
-import { emptyValue, type Field } from './field.ts';
+import { emptyValue, type Field, summaryOf } from './field.ts';
 import classes from './fields.module.css';
 import { useField, useForm, type WidgetProps } from './form.tsx';
 import { ObjectFields } from './object.tsx';
@@ -14,8 +22,44 @@ const moved = <Item,>(items: readonly Item[], from: number, to: number): Item[] 
   return [...rest.slice(0, to), ...items.slice(from, from + 1), ...rest.slice(to)];
 };
 
+/** An object in a list: where the site's CMS closes or sums up its items, its fields below a line that opens them. */
+function ObjectItem({ field, pointer, name, isNew }: WidgetProps & { name: string; isNew: boolean }) {
+  const { value } = useField({ field, pointer });
+  const id = useId();
+  const canClose = field.isCollapsed || field.summary !== undefined;
+  const [isOpen, setOpen] = useState(isNew || !field.isCollapsed);
+  const fields = <ObjectFields field={field} pointer={pointer} />;
+  return (
+    <fieldset className={classes.plain} aria-label={name}>
+      {canClose ? (
+        <>
+          <UnstyledButton
+            className={classes.groupLabel}
+            onClick={() => setOpen(!isOpen)}
+            aria-expanded={isOpen}
+            aria-controls={id}
+          >
+            {isOpen ? <IconChevronDown size={16} /> : <IconChevronRight size={16} />}
+            {name}
+            <bdi className={classes.summary}>{summaryOf(field, value)}</bdi>
+          </UnstyledButton>
+          <Collapse expanded={isOpen} id={id} pt={isOpen ? 'xs' : 0}>
+            {fields}
+          </Collapse>
+        </>
+      ) : (
+        fields
+      )}
+    </fieldset>
+  );
+}
+
 interface ItemProps {
   field: Field;
+  /** What each item is called, before its number. */
+  called: string;
+  /** It was added here. */
+  isNew: boolean;
   pointer: string;
   index: number;
   count: number;
@@ -24,12 +68,12 @@ interface ItemProps {
   drag: { from: number | null; start: (index: number | null) => void };
 }
 
-function Item({ field, pointer, index, count, isReadOnly, change, drag }: ItemProps) {
+function Item({ field, called, isNew, pointer, index, count, isReadOnly, change, drag }: ItemProps) {
   const { t } = useTranslation('entry');
   const { FieldView } = useForm();
   const [isDraggable, setDraggable] = useState(false);
   const number = index + 1;
-  const name = t('item', { label: field.label, number });
+  const name = t('item', { label: called, number });
   const move = (to: number) => change((items) => moved(items, index, to), to);
   return (
     <li
@@ -61,9 +105,7 @@ function Item({ field, pointer, index, count, isReadOnly, change, drag }: ItemPr
       )}
       <div className={classes.itemValue}>
         {field.type === 'object' ? (
-          <fieldset className={classes.plain} aria-label={name}>
-            <ObjectFields field={field} pointer={pointer} />
-          </fieldset>
+          <ObjectItem field={field} pointer={pointer} name={name} isNew={isNew} />
         ) : (
           <FieldView field={{ ...field, label: name }} pointer={pointer} />
         )}
@@ -120,6 +162,8 @@ export function ListWidget({ field, pointer }: WidgetProps) {
   const list = useRef<HTMLUListElement>(null);
   const id = useId();
   const items = Array.isArray(value) ? value : [];
+  const [first] = useState(items.length);
+  const [isShown, setShown] = useState(!(field.isCollapsed && field.isMinimized));
   while (keys.current.of.length < items.length) keys.current.of.push(++keys.current.last);
   const change = (next: (items: unknown[]) => unknown[], focus?: number) => {
     const moves = next(items.map((_, index) => index));
@@ -139,16 +183,24 @@ export function ListWidget({ field, pointer }: WidgetProps) {
   const one = field.item ?? field;
   const add = (kind: Field) => {
     const made = emptyValue(kind);
+    setShown(true);
     change((before) => [...before, made ?? ''], items.length);
   };
   const blocks = one.type === 'variants' ? one.variants.filter(({ type }) => type === 'object') : [];
   return (
     <Input.Wrapper {...labels} labelElement="div" labelProps={{ id: `${id}-label` }}>
-      <ul ref={list} className={classes.list} aria-labelledby={`${id}-label`}>
+      {!isShown && items.length > 0 && (
+        <Button variant="subtle" size="compact-sm" onClick={() => setShown(true)} aria-expanded={false}>
+          {t('show_items', { count: items.length })}
+        </Button>
+      )}
+      <ul ref={list} className={classes.list} aria-labelledby={`${id}-label`} hidden={!isShown}>
         {items.map((_, index) => (
           <Item
             key={keys.current.of[index]}
             field={one}
+            called={field.itemLabel ?? one.label}
+            isNew={(keys.current.of[index] ?? 0) > first}
             pointer={pointerTo(pointer, index)}
             index={index}
             count={items.length}

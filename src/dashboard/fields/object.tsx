@@ -4,7 +4,7 @@ import { useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { pointerTo } from '../../lib/json-pointer.ts';
 import { isFields } from '../lib/json.ts';
-import { fieldFor } from './field.ts';
+import { fieldFor, summaryOf } from './field.ts';
 import classes from './fields.module.css';
 import { useField, useForm, type WidgetProps } from './form.tsx';
 
@@ -30,7 +30,8 @@ export function ObjectFields({ field, pointer }: WidgetProps) {
 export function ObjectWidget({ field, pointer }: WidgetProps) {
   const { t } = useTranslation('entry');
   const { value, set, labels, isReadOnly } = useField({ field, pointer });
-  const [isOpen, setOpen] = useState(true);
+  const [isOpen, setOpen] = useState(!field.isCollapsed);
+  const summary = isOpen ? '' : summaryOf(field, value);
   const id = useId();
   return (
     <fieldset aria-labelledby={`${id}-label`} className={classes.group}>
@@ -44,6 +45,7 @@ export function ObjectWidget({ field, pointer }: WidgetProps) {
         >
           {isOpen ? <IconChevronDown size={16} /> : <IconChevronRight size={16} />}
           {labels.label}
+          {summary !== '' && <bdi className={classes.summary}>{summary}</bdi>}
         </UnstyledButton>
         {value !== undefined && !field.isRequired && !isReadOnly && (
           <ActionIcon

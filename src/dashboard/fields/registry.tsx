@@ -18,15 +18,15 @@ import { VariantsWidget } from './variants.tsx';
 const YamlWidget = lazy(async () => ({ default: (await import('./yaml.tsx')).YamlWidget }));
 
 const isHexPattern = (pattern: string) => /[0-9a-f]-?f?\]\{(3|6)/i.test(pattern) && pattern.includes('#');
-const isColor = ({ name, pattern }: Field) =>
-  pattern === undefined ? /(^|_|-|[a-z])colou?r$/i.test(name) : isHexPattern(pattern);
+const isColor = ({ name, pattern, widget }: Field) =>
+  widget === 'color' || (pattern === undefined ? /(^|_|-|[a-z])colou?r$/i.test(name) : isHexPattern(pattern));
 const isUrl = ({ name }: Field) => /(^|[_-])(url|href|website|homepage)$|[a-z]Url$/.test(name);
 const isLong = ({ name, maxLength = 0 }: Field) =>
   maxLength > 120 || /^(description|summary|excerpt|bio|abstract|intro|lead|teaser)$/i.test(name);
 
 function widgetForText(field: Field, value: unknown): ComponentType<WidgetProps> {
   const isBlock = typeof value === 'string' && (value.includes('\n') || value.length > 120);
-  if (isColor(field) && (value === undefined || /^(#|$)/.test(String(value)))) return ColorWidget;
+  if (isColor(field) && (value === undefined || /^(#|rgba?\(|$)/.test(String(value)))) return ColorWidget;
   if (isUrl(field)) return UrlWidget;
   return isLong(field) || (isBlock && field.name !== 'title') ? LongTextWidget : TextWidget;
 }
@@ -100,7 +100,9 @@ export function widgetFor(field: Field, value: unknown): ComponentType<WidgetPro
 export function FieldView({ field, pointer }: WidgetProps) {
   const { store } = useForm();
   const fits = useSyncExternalStore(store.subscribe, () => fitsType(field.type, store.value(pointer)));
+  const isHidden = field.widget === 'hidden';
   const Widget = useMemo(() => widgetFor(field, store.value(pointer)), [store, field.type, pointer, fits]);
+  if (isHidden) return null;
   return (
     <Suspense>
       <Widget field={field} pointer={pointer} />

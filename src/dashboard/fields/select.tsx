@@ -4,7 +4,17 @@ import { textOf, useField, type WidgetProps } from './form.tsx';
 
 /** Options by the text that stands for them; a value that is none of them is one too, as long as it is stored. */
 function optionsOf(field: Field, values: readonly unknown[]): Map<string, unknown> {
-  return new Map([...field.options, ...values].map((option) => [textOf(option) || JSON.stringify(option), option]));
+  const nameOf = (option: unknown) => field.optionLabels.get(option) || textOf(option) || JSON.stringify(option);
+  const options = [...new Set([...field.options, ...values])];
+  const names = options.map(nameOf);
+  // Two that are called alike are told apart by what is stored.
+  const isShared = (name: string) => names.indexOf(name) !== names.lastIndexOf(name);
+  return new Map(
+    options.map((option, at) => {
+      const name = names[at] ?? '';
+      return [isShared(name) ? `${name} (${textOf(option) || JSON.stringify(option)})` : name, option];
+    }),
+  );
 }
 
 export function SelectWidget({ field, pointer }: WidgetProps) {

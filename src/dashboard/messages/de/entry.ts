@@ -85,6 +85,8 @@ export default {
   duplicate_item: 'Verdoppeln',
   remove_item: 'Entfernen',
   add: 'Hinzufügen',
+  show_items_one: '1 Eintrag zeigen',
+  show_items_other: '{{count}} Einträge zeigen',
   add_to: 'Zu {{label}} hinzufügen',
   kind: 'Art {{number}}',
   kind_of: 'Art von {{label}}',

@@ -80,6 +80,8 @@ export default {
   duplicate_item: 'Duplicate',
   remove_item: 'Remove',
   add: 'Add',
+  show_items_one: 'Show 1 item',
+  show_items_other: 'Show {{count}} items',
   add_to: 'Add to {{label}}',
   kind: 'Kind {{number}}',
   kind_of: 'Kind of {{label}}',

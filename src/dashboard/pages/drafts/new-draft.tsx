@@ -29,12 +29,12 @@ export function NewDraft({ isOpen, onClose }: { isOpen: boolean; onClose: () => 
   };
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    const { fault } = await run({ organization, project, input: { name: branch } });
+    const { fault } = await run({ organization, project, input: { name: branch, title: name.trim() } });
     if (fault) return;
     close();
     navigate({ to: '/p/$organization/$project/content', params: { organization, project }, search: { draft: branch } });
   };
-  const ofField = fault?.fields.get('/name');
+  const ofField = fault?.fields.get('/name') ?? fault?.fields.get('/title');
   return (
     <Modal opened={isOpen} onClose={close} title={t('common:new_draft')}>
       <form onSubmit={submit}>

@@ -94,7 +94,7 @@ export const createBranch = studioOperation({
   output: branch,
   audit: ({ name }) => ({ type: 'branch', id: name }),
   async execute(context, draft) {
-    const { em, git, project } = context;
+    const { em, git, project, actor, services } = context;
     const name = checkNewRefName('name', draft.name);
     const start = await startOf(git, draft.from, () => context.require('manage_studio'));
     const others = (await headsOf(context)).map((head) => head.name);
@@ -103,6 +103,15 @@ export const createBranch = studioOperation({
     if (rivalry !== null) throw fieldError('name_collision', 'name', rivalry);
     // Of a draft that was never made.
     await em.nativeDelete(Draft, { project_id: project.id, branch: name });
+    if (draft.title !== undefined) {
+      const base = draft.from !== undefined && others.includes(draft.from) ? draft.from : await git.defaultBranch();
+      const { title } = draft;
+      const owner = { owner_id: actor.id, owner_name: actor.author.name };
+      await em.insert(Draft, {
+        ...{ project_id: project.id, branch: name, base, title, ...owner },
+        created_at: services.clock.now(),
+      });
+    }
     await git.createBranch(name, start);
     return branchRecord(context, { name, oid: start });
   },

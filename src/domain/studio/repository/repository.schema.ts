@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changeOf, timestamp, timeText } from '../../../kernel/shapes.ts';
+import { changeOf, oneLine, timestamp, timeText } from '../../../kernel/shapes.ts';
 import { routePattern, routePatterns } from '../routes/routes.schema.ts';
 import { compileGlob } from '../schema/glob.ts';
 import { rescued } from '../upstream/rescued.ts';
@@ -63,6 +63,7 @@ export const branchDraft = z.object({
     .string()
     .optional()
     .describe('Branch or full commit id, with manage_studio also of a rescued commit; default: the default branch'),
+  title: oneLine(200).optional().describe('Makes it a draft that is called so'),
 });
 
 const treeItem = z

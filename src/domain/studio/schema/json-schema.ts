@@ -79,6 +79,7 @@ function annotations(field: SchemaField): JsonSchema {
     ...(field.coerce ? { coerce: true } : {}),
     ...(field.strict ? { strict: true } : {}),
     ...(field.pattern === undefined ? {} : { pattern: field.pattern }),
+    ...(field.editor ? { editor: field.editor } : {}),
   };
   return {
     ...(field.label === undefined ? {} : { title: field.label }),

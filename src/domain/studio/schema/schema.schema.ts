@@ -59,6 +59,21 @@ export type Warning = z.output<typeof studioWarning>;
 
 const relation = z.object({ collection: z.string(), multiple: z.boolean() }).meta({ id: 'SchemaRelation' });
 
+/** How a form shows a field, as the site's own CMS does; nothing of it decides which values are valid. */
+const fieldEditor = z
+  .object({
+    widget: z.enum(['color', 'hidden']).optional(),
+    read_only: z.boolean().optional(),
+    collapsed: z.boolean().optional().describe('An object, or each item of a list, begins closed'),
+    minimized: z.boolean().optional().describe('A list that begins closed hides its items too'),
+    summary: z.string().optional().describe('What a closed object or item shows; `{{name}}` stands for a field of it'),
+    item_label: z.string().optional().describe('What one item of a list is called'),
+    option_labels: z.array(z.object({ value: z.unknown(), label: z.string() }).meta({ id: 'OptionLabel' })).optional(),
+    pattern_message: z.string().optional().describe('What is said of a value that does not match the pattern'),
+  })
+  .meta({ id: 'FieldEditor' });
+export type FieldEditor = z.output<typeof fieldEditor>;
+
 /**
  * One node of the Field tree. In a list everything but `required`, `nullable`, `default`, `label`, `description`, `min_items`
  * and `max_items` speaks of one item. `coerce` marks values the site converts while reading: any text a date can be made of,
@@ -85,6 +100,7 @@ export const studioField = z
     coerce: z.boolean().optional(),
     strict: z.boolean().optional(),
     relation: relation.optional(),
+    editor: fieldEditor.optional(),
     get fields() {
       return z.array(studioField).optional();
     },

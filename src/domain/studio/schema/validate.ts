@@ -86,7 +86,7 @@ function checkText(field: SchemaField, value: unknown, { patterns, files }: Look
   const bounded = field.min_length !== undefined || field.max_length !== undefined;
   const faults = bounded ? outside(lengthOf(value), field.min_length, field.max_length, '_length', 'character') : [];
   if (field.pattern !== undefined && patterns.get(field.pattern)?.(value) === false) {
-    faults.push(['pattern', `must match the pattern ${field.pattern}`]);
+    faults.push(['pattern', field.editor?.pattern_message ?? `must match the pattern ${field.pattern}`]);
   }
   const local = (field.type === 'image' || field.type === 'file') && !/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(value);
   if (local && files && !files(value)) faults.push(['file', `"${value}" is no file of the site`]);

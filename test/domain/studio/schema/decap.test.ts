@@ -76,6 +76,45 @@ collections:
     expect(named(found, 'blog').warnings.map((one) => one.code)).toEqual(['relation_unchecked', 'widget_unknown']);
   });
 
+  it('says how the CMS shows fields, which decides nothing about their values', async () => {
+    const found = await discover({
+      'static/admin/config.yml': `
+backend: { name: git-gateway }
+collections:
+  - name: notes
+    folder: content/notes
+    fields:
+      - { name: accent, widget: color, required: false }
+      - { name: layout, widget: hidden, default: note }
+      - { name: code, pattern: ['^[A-Z]{3}$', 'must be three capitals'] }
+      - { name: mood, widget: select, options: [calm, { label: Very happy, value: happy }] }
+      - { name: place, widget: object, collapsed: true, summary: '{{fields.city}}', fields: [{ name: city }] }
+      - { name: links, widget: list, label_singular: link, collapsed: true, minimize_collapsed: true, fields: [{ name: url }] }
+      - { name: open, widget: object, collapsed: false, fields: [{ name: city }] }
+`,
+      'content/notes/a.md': '',
+    });
+    const editors = named(found, 'notes').fields.map(({ name, editor }) => [name, editor]);
+    expect(editors).toEqual([
+      ['accent', { widget: 'color' }],
+      ['layout', { widget: 'hidden' }],
+      ['code', { pattern_message: 'must be three capitals' }],
+      ['mood', { option_labels: [{ value: 'happy', label: 'Very happy' }] }],
+      ['place', { collapsed: true, summary: '{{fields.city}}' }],
+      ['links', { collapsed: true, minimized: true, item_label: 'link' }],
+      ['open', undefined],
+    ]);
+    const entry = {
+      accent: 'no colour',
+      code: 'abc',
+      mood: 'happy',
+      place: { city: 'x' },
+      links: [],
+      open: { city: 'y' },
+    };
+    expect(await faults(found, 'notes', entry)).toEqual(['/code pattern']);
+  });
+
   it('places new entries where the path template says', async () => {
     const found = await discover(files);
     expect(pathForSlug(named(found, 'blog'), 'x')).toBe('content/blog/x/index.md');

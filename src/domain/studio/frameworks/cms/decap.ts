@@ -36,6 +36,7 @@ import {
   blockOf,
   bounded,
   choice,
+  flagAt,
   manyOf,
   objectOf,
   optional,
@@ -43,6 +44,7 @@ import {
   unknownPlace,
   type Warn,
   warnTo,
+  withEditor,
   withoutBody,
 } from './field-tools.ts';
 
@@ -257,6 +259,21 @@ const widgets = new Map<string, Widget>([
 /** `{{now}}` stands for a value and is none. */
 const isPlaceholder = (value: unknown) => typeof value === 'string' && value.includes('{{');
 
+const shownAs = new Map([
+  ['color', 'color' as const],
+  ['hidden', 'hidden' as const],
+]);
+
+const editorOf = (value: Value) => ({
+  widget: shownAs.get(textAt(value, 'widget') ?? ''),
+  read_only: flagAt(value, 'readonly'),
+  collapsed: flagAt(value, 'collapsed'),
+  minimized: flagAt(value, 'minimize_collapsed'),
+  summary: textAt(value, 'summary'),
+  item_label: textAt(value, 'label_singular'),
+  pattern_message: textOf(itemsOf(at(value, 'pattern'))[1]),
+});
+
 /** The fields of one level. Everything is required unless it says otherwise, or has a default. */
 function decapFields(values: readonly Value[], warn: Warn): SchemaField[] {
   return values.flatMap((value) => {
@@ -267,11 +284,12 @@ function decapFields(values: readonly Value[], warn: Warn): SchemaField[] {
     if (widget === undefined) {
       warn('widget_unknown', `The widget "${kind}" is not known; any value is accepted`, placeOf(value, unknownPlace));
     }
-    const made = annotate(widget?.(value, warn) ?? field('any'), value, {
+    const annotated = annotate(widget?.(value, warn) ?? field('any'), value, {
       label: 'label',
       description: 'hint',
       default: 'default',
     });
+    const made = withEditor(annotated, editorOf(value));
     const hasDefault = made.default !== undefined;
     if (isPlaceholder(made.default)) delete made.default;
     const given = hasDefault || isFalse(at(value, 'required')) || made.type === 'boolean';

@@ -1,5 +1,6 @@
+import { defined } from '../../../../lib/objects.ts';
 import type { SiteReading } from '../../schema/reader.ts';
-import type { SchemaField, Warning } from '../../schema/schema.schema.ts';
+import type { FieldEditor, SchemaField, Warning } from '../../schema/schema.schema.ts';
 import { markdownExtensions } from '../../schema/site-layout.ts';
 import { at, dataOf, isTrue, numberOf, type Place, placeOf, textAt, type Value } from '../../schema/static/values.ts';
 import { enumOf, field, listOf } from '../../schema/zod/field-algebra.ts';
@@ -74,7 +75,12 @@ function choicesOf(items: readonly Value[], key = 'value'): unknown[] | null {
 /** An enum of these choices, or any text when they are not known. */
 export function choice(items: readonly Value[], key?: string): SchemaField {
   const values = choicesOf(items, key);
-  return values === null ? field('any') : enumOf(values);
+  if (values === null) return field('any');
+  const option_labels = items.flatMap((item, index) => {
+    const label = textAt(item, 'label');
+    return label === undefined ? [] : [{ value: values[index], label }];
+  });
+  return withEditor(enumOf(values), option_labels.length > 0 ? { option_labels } : {});
 }
 
 /** Objects discriminated by a key whose value is the name of their kind. */
@@ -110,6 +116,19 @@ export function annotate(
     ...(fallback === undefined || fallback === null || fallback === '' ? {} : { default: fallback }),
   };
 }
+
+/** Adds how a form shows a field. */
+export function withEditor(
+  one: SchemaField,
+  hints: { [K in keyof FieldEditor]: FieldEditor[K] | undefined },
+): SchemaField {
+  const editor = { ...one.editor, ...defined(hints) };
+  return Object.keys(editor).length > 0 ? { ...one, editor } : one;
+}
+
+/** `true` where the configuration says so. */
+export const flagAt = (value: Value | undefined, ...keys: string[]): true | undefined =>
+  isTrue(at(value, ...keys)) ? true : undefined;
 
 /** Bounds under the keys of this tool, for numbers as they are, else counted. */
 export function bounded(one: SchemaField, value: Value | undefined, min = 'min', max = 'max'): SchemaField {

@@ -34,6 +34,7 @@ import {
   unknownPlace,
   type Warn,
   warnTo,
+  withEditor,
 } from './field-tools.ts';
 
 type Call = Extract<Value, { kind: 'call' }>;
@@ -67,7 +68,8 @@ const text: Kind = (options) => {
   const one = needed(options, bounded(field(type), at(validation(options), 'length')));
   if (pattern?.kind !== 'pattern') return one;
   const flags = [...pattern.flags].filter((flag) => 'ims'.includes(flag)).join('');
-  return { ...one, pattern: (flags ? `(?${flags})` : '') + pattern.source };
+  const message = textAt(validation(options), 'pattern', 'message');
+  return withEditor({ ...one, pattern: (flags ? `(?${flags})` : '') + pattern.source }, { pattern_message: message });
 };
 
 const typed =

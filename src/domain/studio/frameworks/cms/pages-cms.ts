@@ -21,6 +21,7 @@ import {
   blockOf,
   bounded,
   choice,
+  flagAt,
   isRequired,
   MAX_DEPTH,
   manyOf,
@@ -31,6 +32,7 @@ import {
   unknownPlace,
   type Warn,
   warnTo,
+  withEditor,
   withoutBody,
 } from './field-tools.ts';
 
@@ -139,7 +141,14 @@ function pagesFields(values: readonly Value[], context: PagesContext): SchemaFie
     const one = kind ? kind(value, context) : unknownField(name, value, context.warn);
     const list = at(value, 'list');
     const whole = list === undefined || isFalse(list) ? one : bounded(manyOf(one), list);
-    const made = annotate(whole, value, { label: 'label', description: 'description', default: 'default' });
+    const annotated = annotate(whole, value, { label: 'label', description: 'description', default: 'default' });
+    const made = withEditor(annotated, {
+      widget: isTrue(at(value, 'hidden')) ? 'hidden' : undefined,
+      read_only: flagAt(value, 'readonly'),
+      collapsed: flagAt(list, 'collapsible', 'collapsed'),
+      summary: textAt(list, 'collapsible', 'summary'),
+      pattern_message: textAt(value, 'pattern', 'message'),
+    });
     const required = isRequired(value) && made.default === undefined;
     return [{ ...(required ? made : optional(made)), name }];
   });

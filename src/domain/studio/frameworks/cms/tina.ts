@@ -38,6 +38,7 @@ import {
   unknownPlace,
   type Warn,
   warnTo,
+  withEditor,
 } from './field-tools.ts';
 
 type Kind = (value: Value, warn: Warn) => SchemaField;
@@ -87,6 +88,11 @@ const kinds = new Map<string, Kind>([
   ],
 ]);
 
+const shownAs = new Map([
+  ['color', 'color' as const],
+  ['hidden', 'hidden' as const],
+]);
+
 /** The fields of a list, but for the one that is the body of the file. */
 function tinaFields(list: Value | undefined, warn: Warn): SchemaField[] {
   if (list !== undefined && list.kind !== 'list') {
@@ -106,10 +112,11 @@ function tinaFields(list: Value | undefined, warn: Warn): SchemaField[] {
     if (isTrue(at(value, 'isBody'))) return [];
     const kind = kinds.get(textAt(value, 'type') ?? '');
     const one = kind ? kind(value, warn) : unknownField(name, value, warn);
-    const made = annotate(isTrue(at(value, 'list')) ? manyOf(one) : one, value, {
+    const annotated = annotate(isTrue(at(value, 'list')) ? manyOf(one) : one, value, {
       label: 'label',
       description: 'description',
     });
+    const made = withEditor(annotated, { widget: shownAs.get(textAt(value, 'ui', 'component') ?? '') });
     return [{ ...(isRequired(value) ? made : optional(made)), name }];
   });
 }

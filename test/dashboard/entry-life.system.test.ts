@@ -28,6 +28,12 @@ test('a new entry takes its name from its title, and is made by Save', async () 
   await titleField(page).fill('Première neige & more');
   const slug = page.getByRole('textbox', { name: 'Name in the address' });
   await expect.poll(() => slug.inputValue()).toBe('première-neige-more');
+  await slug.fill('en/first snow: again');
+  expect(await slug.inputValue()).toBe('en/first-snow:-again');
+  await page.getByText('“:” cannot be part of an address.').waitFor();
+  await saveButton(page).click();
+  expect(await slug.getAttribute('aria-invalid')).toBe('true');
+  expect(page.url()).toContain('/new/posts');
   await slug.fill('en/first-snow');
   await titleField(page).fill('First snow');
   expect(await slug.inputValue()).toBe('en/first-snow');

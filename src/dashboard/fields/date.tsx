@@ -37,6 +37,12 @@ export function offsetAt(date: string, time: string): string {
   return `${minutes < 0 ? '-' : '+'}${String(hours).padStart(2, '0')}:${String(rest).padStart(2, '0')}`;
 }
 
+/** The day it is where the browser is. */
+function todayHere(): string {
+  const now = new Date();
+  return [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((part) => String(part).padStart(2, '0')).join('-');
+}
+
 export function DateWidget({ field, pointer }: WidgetProps) {
   const { t } = useTranslation('entry');
   const { value, set, labels, isReadOnly } = useField({ field, pointer });
@@ -61,7 +67,7 @@ export function DateWidget({ field, pointer }: WidgetProps) {
       onChange={(event) => change({ date: event.currentTarget.value })}
       readOnly={isReadOnly}
       max="9999-12-31"
-      style={{ flexGrow: 1 }}
+      style={{ flex: '1 1 8.5rem' }}
     />
   );
   if (!withTime) return date;
@@ -75,13 +81,14 @@ export function DateWidget({ field, pointer }: WidgetProps) {
           type="time"
           aria-label={t('time_of', { label: field.label })}
           value={moment.time}
+          style={{ flex: '0 1 7.5rem' }}
           step={moment.time.length > 5 ? 1 : 60}
           onChange={(event) => {
             const time = event.currentTarget.value;
-            change({ time, ...(moment.time === '' && moment.zone === '' && { zone: offsetAt(moment.date, time) }) });
+            const date = moment.date || todayHere();
+            change({ date, time, ...(moment.time === '' && moment.zone === '' && { zone: offsetAt(date, time) }) });
           }}
           readOnly={isReadOnly}
-          disabled={moment.date === ''}
         />
         <Select
           aria-label={t('zone_of', { label: field.label })}
@@ -92,7 +99,7 @@ export function DateWidget({ field, pointer }: WidgetProps) {
           value={moment.zone || 'none'}
           onChange={(zone) => change({ zone: zone === 'none' ? '' : (zone ?? '') })}
           disabled={isReadOnly || moment.time === ''}
-          w={112}
+          style={{ flex: '0 1 6.5rem' }}
         />
       </Group>
     </Input.Wrapper>

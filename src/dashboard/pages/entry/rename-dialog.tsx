@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { slugProblem, typedSlug } from '../../lib/entry-slug.ts';
 import type { Fault } from '../../lib/faults.ts';
 import type { Editor } from './editor.ts';
 import { type Renamed, renameEntry, type Target } from './save.ts';
@@ -20,6 +21,7 @@ export function RenameDialog({ editor, target, onClose, onRenamed }: RenameDialo
   const [isRunning, setRunning] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
   const [renamed, setRenamed] = useState<Renamed | null>(null);
+  const problem = slug === target.slug ? null : slugProblem(slug);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setRunning(true);
@@ -56,8 +58,12 @@ export function RenameDialog({ editor, target, onClose, onRenamed }: RenameDialo
             <TextInput
               label={t('slug')}
               value={slug}
-              onChange={(event) => setSlug(event.currentTarget.value)}
-              error={fault?.fields.get('/slug') ?? fault?.fields.get('/actions/0/to')}
+              onChange={(event) => setSlug(typedSlug(event.currentTarget.value))}
+              error={
+                problem
+                  ? t(problem.key, { characters: problem.characters })
+                  : (fault?.fields.get('/slug') ?? fault?.fields.get('/actions/0/to'))
+              }
               data-autofocus
               required
             />
@@ -70,7 +76,11 @@ export function RenameDialog({ editor, target, onClose, onRenamed }: RenameDialo
               <Button variant="default" onClick={onClose}>
                 {t('common:cancel')}
               </Button>
-              <Button type="submit" loading={isRunning} disabled={slug.trim() === '' || slug.trim() === target.slug}>
+              <Button
+                type="submit"
+                loading={isRunning}
+                disabled={slug.trim() === '' || slug.trim() === target.slug || problem !== null}
+              >
                 {t('rename')}
               </Button>
             </Group>

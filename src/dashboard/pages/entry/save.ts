@@ -17,6 +17,7 @@ import {
 import { beginDraft, opensDraft } from '../../lib/changes.ts';
 import { client } from '../../lib/client.ts';
 import { send } from '../../lib/command.ts';
+import { slugProblem } from '../../lib/entry-slug.ts';
 import { type Fault, faultOf } from '../../lib/faults.ts';
 import { i18n } from '../../lib/i18n.ts';
 import type { Place } from '../../lib/place.ts';
@@ -182,6 +183,12 @@ export async function saveEntry(
   const { base } = editor;
   if (slug === null || target.isGone || editor.sha === null) {
     const wanted = editor.state().slug ?? slug ?? '';
+    const problem = slug === null ? slugProblem(wanted) : null;
+    if (problem !== null) {
+      const message = i18n.t(`entry:${problem.key}`, { characters: problem.characters });
+      const fields = new Map([['/slug', message]]);
+      return refused(editor, { code: 'BAD_REQUEST', reason: 'invalid_name', message, fields, details: {} });
+    }
     const draft = {
       slug: wanted,
       ...(sent.raw === null ? { frontmatter: sent.fields, body: sent.body } : { raw: sent.raw }),

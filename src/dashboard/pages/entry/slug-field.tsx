@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useQuery } from 'urql';
 import { EntrySlug } from '../../documents.ts';
 import type { FormPlace } from '../../fields/form.tsx';
+import { slugProblem, typedSlug } from '../../lib/entry-slug.ts';
 import type { Editor } from './editor.ts';
 import { templateContent } from './entry-query.ts';
 
@@ -29,15 +30,16 @@ export function SlugField({ editor, place, title }: { editor: Editor; place: For
     if (editor.state().slug !== found.slug) editor.setSlug(found.slug);
     editor.follow(templateContent(found), wanted);
   }, [editor, isBound, found, wanted]);
+  const problem = slugProblem(slug ?? '');
   return (
     <TextInput
       label={t('slug')}
       description={isBound ? t('slug_hint') : undefined}
       value={slug ?? ''}
-      error={faults.get('/slug')}
+      error={problem ? t(problem.key, { characters: problem.characters }) : faults.get('/slug')}
       onChange={(event) => {
         setBound(false);
-        editor.setSlug(event.currentTarget.value);
+        editor.setSlug(typedSlug(event.currentTarget.value));
       }}
       readOnly={isLocked}
       withAsterisk

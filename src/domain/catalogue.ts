@@ -44,6 +44,7 @@ import * as previewLink from './studio/previews/preview-link.operations.ts';
 import * as mergePull from './studio/pulls/merge-pull.operations.ts';
 import * as pulls from './studio/pulls/pulls.operations.ts';
 import * as writePull from './studio/pulls/write-pull.operations.ts';
+import * as blame from './studio/repository/blame.operations.ts';
 import * as branchMoves from './studio/repository/branch-moves.operations.ts';
 import * as branches from './studio/repository/branches.operations.ts';
 import * as commits from './studio/repository/commits.operations.ts';
@@ -122,6 +123,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   mergePull,
   pulls,
   writePull,
+  blame,
   branchMoves,
   branches,
   commits,

@@ -95,6 +95,28 @@ export interface LogQuery {
   limit: number;
 }
 
+export interface BlameQuery {
+  commit: Oid;
+  path: string;
+  /** Lines from 1 on, both included; the file has them. */
+  first: number;
+  last: number;
+}
+
+/** Lines that one commit has brought. */
+export interface BlamedLines {
+  commit: Oid;
+  first: number;
+  last: number;
+}
+
+export interface Blame {
+  /** In order, without overlaps; neighbours are of different commits. */
+  lines: BlamedLines[];
+  /** Every line of the query is among them; otherwise time was over, and those of older commits are missing. */
+  isComplete: boolean;
+}
+
 /** A commit on the first-parent line of another. */
 export interface LineCommit {
   oid: Oid;

@@ -1,4 +1,6 @@
 import type {
+  Blame,
+  BlameQuery,
   Commit,
   LineCommit,
   LogQuery,
@@ -73,6 +75,8 @@ export interface Repository {
   aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }>;
   /** For each path the newest commit reachable from `from` that touched it, found in one walk of the history. */
   lastCommits(from: Oid, paths: readonly string[]): Promise<Map<string, Commit>>;
+  /** The commits that lines of a text file are from, as far as they are found within `time` milliseconds. */
+  blame(query: BlameQuery, time: number): Promise<Blame>;
   /** The first-parent line of a commit, newest first, down to what `without` reaches (null: to its root). */
   line(head: Oid, without: Oid | null): AsyncIterable<LineCommit>;
   log(query: LogQuery): Promise<Commit[]>;

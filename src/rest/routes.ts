@@ -107,6 +107,7 @@ import { getDeploymentPreview, getEnvironmentPreview } from '../domain/studio/pr
 import { mergePull } from '../domain/studio/pulls/merge-pull.operations.ts';
 import { getPull, listPullFiles, listPulls } from '../domain/studio/pulls/pulls.operations.ts';
 import { createPull, updatePull } from '../domain/studio/pulls/write-pull.operations.ts';
+import { blameFile } from '../domain/studio/repository/blame.operations.ts';
 import {
   createBranch,
   deleteBranch,
@@ -290,6 +291,7 @@ export const routes: readonly Row[] = [
   get(`${studio}/pulls/:number/files`, listPullFiles, 200),
   get(`${studio}/filetree`, getFiletree, 200),
   get(`${studio}/file`, getFile, 200, { raw: rawFile }),
+  get(`${studio}/file/blame`, blameFile, 200),
   get(`${studio}/environments`, listEnvironments, 200),
   post(`${studio}/environments`, createEnvironment, 201, { location: byId }),
   get(`${studio}/environments/:environment`, getEnvironment, 200),

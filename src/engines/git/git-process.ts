@@ -68,6 +68,8 @@ export class GitProcesses {
   readonly standing = new StandingHolders();
   /** Reads of many objects, each with a `cat-file` of its own. */
   readonly bulkReads = new Slots(Math.max(16, 4 * availableParallelism()), { waiting, patience });
+  /** Searches for the commits of lines, each of which may take seconds. */
+  readonly blames = new Slots(Math.max(2, availableParallelism()), { waiting: 100, patience });
   readonly #home: string;
   readonly #onEnd: (command: string, seconds: number) => void;
   readonly #children = new Set<GitChild>();

@@ -1,5 +1,7 @@
 import { forEachConcurrently, Pace } from '../../lib/concurrency.ts';
 import type {
+  Blame,
+  BlameQuery,
   Commit,
   LineCommit,
   LogQuery,
@@ -14,6 +16,7 @@ import type {
 import type { Metrics } from '../../ports/metrics.ts';
 import type { GitProcesses, Log } from './git-process.ts';
 import { commonAncestors, firstParentLine } from './history/ancestry.ts';
+import { blame } from './history/blame.ts';
 import { diffTotals, diffTrees, filePatch } from './history/diff.ts';
 import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history/history.ts';
 import { isAncestor, mergeability, mergeBase, mergeTrees } from './history/merge.ts';
@@ -110,6 +113,10 @@ export class RepositoryReads {
       [...found].map(async ([path, oid]) => [path, await objects.commit(oid)] as const),
     );
     return new Map(commits);
+  }
+
+  blame(query: BlameQuery, time: number): Promise<Blame> {
+    return blame(this.processes, this.gitDir, query, time);
   }
 
   line(head: Oid, without: Oid | null): AsyncIterable<LineCommit> {

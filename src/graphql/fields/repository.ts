@@ -16,6 +16,7 @@ import {
   listPullsOfBranches,
 } from '../../domain/studio/pulls/pulls.operations.ts';
 import { createPull, updatePull } from '../../domain/studio/pulls/write-pull.operations.ts';
+import { blameFile } from '../../domain/studio/repository/blame.operations.ts';
 import { branchMove, readBranchMoves } from '../../domain/studio/repository/branch-moves.operations.ts';
 import {
   createBranch,
@@ -175,6 +176,7 @@ export const repository: readonly Row[] = [
   field('Studio', 'file', getFile, {
     given: { raw: nothing, include: (_studio, selects) => (selects('kind', 'entry') ? ['kind'] : []) },
   }),
+  field('File', 'blame', blameFile, { cost: 10 }),
   field('Studio', 'filetree', getFiletree),
   field('Studio', 'compare', compareBranches),
   field('Studio', 'checks', checkPublish, { cost: 20 }),

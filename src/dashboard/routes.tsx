@@ -217,13 +217,19 @@ const review = createRoute({
   loader: ({ params }) => prefetch(reviewQuery(params, params.number)),
   component: part(() => import('./pages/drafts/review-page.tsx'), 'ReviewPage'),
 });
-const openFile = z.object({ file: z.catch(z.optional(z.coerce.string()), undefined) });
+const flag = z.catch(z.optional(z.boolean()), undefined);
+const openFile = z.object({
+  file: z.catch(z.optional(z.coerce.string()), undefined),
+  edit: flag,
+  new: flag,
+  version: text,
+});
 const files = createRoute({
   getParentRoute: () => project,
   path: '/files',
   validateSearch: openFile,
-  loaderDeps: ({ search: { draft, file } }) => ({ draft, file }),
-  loader: ({ params, deps: { draft, file } }) => prefetch(filesQuery({ ...params, draft }, '', file)),
+  loaderDeps: ({ search: { draft, ...search } }) => ({ draft, search }),
+  loader: ({ params, deps: { draft, search } }) => prefetch(filesQuery({ ...params, draft }, '', search)),
   component: part(() => import('./pages/files/files-page.tsx'), 'FilesPage'),
 });
 const directory = createRoute({
@@ -231,9 +237,9 @@ const directory = createRoute({
   path: '/files/$',
   params: { parse: (params) => (params._splat ? params : false) },
   validateSearch: openFile,
-  loaderDeps: ({ search: { draft, file } }) => ({ draft, file }),
-  loader: ({ params: { _splat = '', ...params }, deps: { draft, file } }) =>
-    prefetch(filesQuery({ ...params, draft }, _splat, file)),
+  loaderDeps: ({ search: { draft, ...search } }) => ({ draft, search }),
+  loader: ({ params: { _splat = '', ...params }, deps: { draft, search } }) =>
+    prefetch(filesQuery({ ...params, draft }, _splat, search)),
   component: part(() => import('./pages/files/files-page.tsx'), 'FilesPage'),
 });
 const site = createRoute({

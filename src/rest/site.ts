@@ -9,7 +9,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import express, { type Request, type Response, type Router } from 'express';
+import express, { type NextFunction, type Request, type Response, type Router } from 'express';
 import type { Settings } from '../kernel/services.ts';
 import { onlyGet } from './errors.ts';
 import { openapiDocument } from './openapi/openapi.ts';
@@ -192,7 +192,12 @@ const pageHeaders = {
 };
 
 /** Answers the addresses of one program, whose files are in a directory. */
-function sendPage(program: Program, directory: string, settings: Pick<Settings, 'public_url' | 'preview_url'>) {
+function sendPage(
+  program: Program,
+  directory: string,
+  settings: Pick<Settings, 'public_url' | 'preview_url'>,
+  status: 200 | 404 = 200,
+) {
   const manifest = path.join(directory, program.directory, '.vite/manifest.json');
   let known: { at: number; files: Files } | null = null;
   /** Read again when it was built anew under a running server. */
@@ -201,7 +206,7 @@ function sendPage(program: Program, directory: string, settings: Pick<Settings, 
     if (known?.at !== mtimeMs) known = { at: mtimeMs, files: filesOf(JSON.parse(await readFile(manifest, 'utf8'))) };
     return known.files;
   };
-  return async (request: Request, response: Response): Promise<void> => {
+  return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
     const place = placeOf(request, settings.public_url);
     if (place === 'unknown')
       return void response
@@ -216,7 +221,12 @@ function sendPage(program: Program, directory: string, settings: Pick<Settings, 
     const policy = program.policy(nonce, settings.preview_url).join('; ');
     response.set({ ...pageHeaders, 'Content-Security-Policy': policy });
     const found = await built().catch(() => null);
-    if (found) response.type('html').send(page(program, found, nonce));
+    if (found)
+      response
+        .status(status)
+        .type('html')
+        .send(page(program, found, nonce));
+    else if (status === 404) next();
     else
       response
         .status(503)
@@ -253,5 +263,11 @@ export function createSite(
     router.get(program.addresses, sendPage(program, directory, settings));
     router.all(program.addresses, onlyGet);
   }
+  const [dashboard] = programs;
+  const notFound = dashboard && sendPage(dashboard, directory, settings, 404);
+  // What a person finds behind an old or mistyped link; programs that call the API get its own answer.
+  router.get(/^\/(?!(?:api|dashboard|git|graphql|webhooks)(?:\/|$))/, (request, response, next) =>
+    notFound && request.accepts(['json', 'html']) === 'html' ? notFound(request, response, next) : next(),
+  );
   return router;
 }

@@ -91,6 +91,13 @@ const edits: [widget: string, edit: (page: Page) => Promise<unknown>, lines: str
   ['field the schema does not have', (page) => field(page, 'Weight').fill('8'), ['-weight: 7', '+weight: 8']],
 ];
 
+test('a typed block is of the kind that is chosen, and has no field for it', async () => {
+  const page = await dashboard.open(await freshEntry(dashboard.app, 'en/typed'));
+  await field(page, 'Words').waitFor();
+  expect(await page.getByRole('combobox', { name: /^Kind of / }).count()).toBeGreaterThan(0);
+  expect(await page.getByRole('textbox', { name: 'Type' }).count()).toBe(0);
+});
+
 describe('a field edited in the form', () => {
   test.each(edits)('of kind %s changes nothing else in the file', async (widget, edit, lines) => {
     const { app } = dashboard;

@@ -43,9 +43,9 @@ test('leads through directories to a file with its last change, all by address',
   await page.getByRole('link', { name: 'README.md' }).waitFor();
 });
 
-test('says that files are read here, and leads from an entry to its editor', async () => {
+test('says where files are changed, and leads from an entry to its editor', async () => {
   const page = await dashboard.open(`${files}/src/content/posts/en?file=alpha.md`);
-  await page.getByText('all other files with git').waitFor();
+  await page.getByText('Entries are changed on their own pages').waitFor();
   await page.getByRole('textbox', { name: 'alpha.md' }).waitFor();
   expect(await page.getByRole('textbox', { name: 'alpha.md' }).getAttribute('aria-readonly')).toBe('true');
   await page.getByRole('link', { name: 'Open in the editor' }).click();

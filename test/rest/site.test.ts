@@ -71,6 +71,41 @@ const ask = (target: string, headers: Record<string, string> = {}, method = 'GET
     sent.on('error', reject).end();
   });
 
+describe('an address of nothing', () => {
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+  test('gets the page, with status 404, where a browser requests it', async () => {
+    await build('main-1', new Date(1000));
+    for (const target of ['/no-such-page', '/a/b?c=d', '/%E0%A4%A']) {
+      const { status, headers, body } = await ask(target, { Accept: browser });
+      expect([target, status]).toEqual([target, 404]);
+      expect(headers['content-type']).toMatch(/^text\/html/);
+      expect(headers['content-security-policy']).toContain("default-src 'none'");
+      expect(body.toString()).toContain('main-1.js');
+    }
+    expect((await ask('/none', { Accept: browser }, 'HEAD')).status).toBe(404);
+  });
+
+  test.each([
+    ['/none', '*/*'],
+    ['/none', 'application/json'],
+    ['/none', 'application/json, text/html;q=0.5'],
+    ['/api/v2/none', browser],
+    ['/graphql', browser],
+    ['/git/none', browser],
+    ['/webhooks/none', browser],
+    ['/dashboard/none.js', browser],
+  ])('is left to later handlers: %s with Accept %s', async (target, accept) => {
+    await build('main-1', new Date(1000));
+    expect((await ask(target, { Accept: accept })).status).toBe(418);
+    expect((await ask('/none', { Accept: browser }, 'POST')).status).toBe(418);
+  });
+
+  test('is left to later handlers while the dashboard is not built', async () => {
+    expect((await ask('/none', { Accept: browser })).status).toBe(418);
+  });
+});
+
 describe('pages', () => {
   const pages = [
     '/',

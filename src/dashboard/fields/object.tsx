@@ -4,19 +4,21 @@ import { useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { pointerTo } from '../../lib/json-pointer.ts';
 import { isFields } from '../lib/json.ts';
-import { fieldFor, summaryOf } from './field.ts';
+import { fieldFor, kindOf, summaryOf } from './field.ts';
 import classes from './fields.module.css';
 import { useField, useForm, type WidgetProps } from './form.tsx';
 
-/** The fields of an object below its pointer, those the schema does not have after the others. */
+/** The fields of an object below its pointer, those the schema does not have after the others. Of a typed block the key that says so is none of them. */
 export function ObjectFields({ field, pointer }: WidgetProps) {
   const { FieldView } = useForm();
   const { value } = useField({ field, pointer });
   const known = new Set(field.fields.map(({ name }) => name));
   const rest = isFields(value) ? Object.entries(value).filter(([name]) => !known.has(name)) : [];
+  const kind = kindOf(field);
+  const isTyped = kind !== null && isFields(value) && value[kind.key] === kind.value;
   return (
     <Stack gap="sm">
-      {field.fields.map((one) => (
+      {(isTyped ? field.fields.filter(({ name }) => name !== kind.key) : field.fields).map((one) => (
         <FieldView key={one.name} field={one} pointer={pointerTo(pointer, one.name)} />
       ))}
       {rest.map(([name, one]) => (

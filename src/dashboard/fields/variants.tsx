@@ -36,8 +36,6 @@ export function VariantsWidget({ field, pointer }: WidgetProps) {
     label: field.label,
     description: variant.type === 'object' ? null : field.description,
     isRequired: field.isRequired,
-    // The kind is chosen above.
-    fields: variant.fields.filter(({ name }) => name !== kindOf(variant)?.key),
   };
   if (field.variants.length === 1 && shown) return <FieldView field={shown} pointer={pointer} />;
   return (

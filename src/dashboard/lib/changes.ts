@@ -15,7 +15,9 @@ interface EntryAt {
 /** One change of a file, as `commitChanges` takes it. */
 export type MediaAction =
   | { op: 'move_media'; from: string; path: string; sha: string }
-  | { op: 'delete_media'; path: string; sha: string; force?: boolean };
+  | { op: 'delete_media'; path: string; sha: string; force?: boolean }
+  | { op: 'upload_media'; path: string; content: string; overwrite: true; sha: string }
+  | { op: 'write_file'; path: string; content: string; sha?: string };
 
 /** One change of an entry. */
 export type ChangeAction = EntryAt &

@@ -71,7 +71,7 @@ function formOf(upload: Upload, draft: string | undefined): FormData {
 }
 
 /** A file as base64, which JSON can hold. */
-async function base64Of(file: Blob): Promise<string> {
+export async function base64Of(file: Blob): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const reader = new FileReader();
   reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,/, ''));

@@ -177,7 +177,7 @@ export function ProjectFrame(): ReactNode {
         </p>
       )}
       {isGone && <DraftGone place={place} />}
-      {fault && !project ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Outlet />}
+      {fault && !project ? <Failure fault={fault} onRetry={refresh} order={1} isProject /> : <Outlet />}
     </Frame>
   );
 }

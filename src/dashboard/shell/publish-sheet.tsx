@@ -14,6 +14,7 @@ import { Changes } from '../parts/changes.tsx';
 import { Checks } from '../parts/checks.tsx';
 import { FaultAlert } from '../parts/fault-alert.tsx';
 import { MarkedText } from '../parts/marked-text.tsx';
+import { OpenSite } from '../parts/open-site.tsx';
 import { projectQuery } from './project-query.ts';
 import { mergeReview, openReview } from './publish.ts';
 import { Failure, Notice, Waiting } from './states.tsx';
@@ -36,20 +37,19 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
 /** What the environments of the published version do when it moves. */
 function Afterwards({ studio }: { studio: Studio }) {
   const { t } = useTranslation('publish');
+  const place = usePlace();
   const main = studio.repository?.default_branch;
   const following = studio.environments?.nodes.filter(({ branch }) => branch?.name === main) ?? [];
   if (following.length === 0) return <Text size="sm">{t('no_environment')}</Text>;
   return (
     <Stack gap={4}>
-      {following.map(({ id, name, auto_deploy, url }) => (
-        <Text size="sm" key={id}>
-          <bdi>{t(auto_deploy ? 'deploys' : 'deploys_by_hand', { name })}</bdi>{' '}
-          {url && (
-            <a href={url} target="_blank" rel="noreferrer">
-              {t('open_site')}
-            </a>
-          )}
-        </Text>
+      {following.map((environment) => (
+        <Group gap={8} key={environment.id}>
+          <Text size="sm">
+            <bdi>{t(environment.auto_deploy ? 'deploys' : 'deploys_by_hand', { name: environment.name })}</bdi>
+          </Text>
+          <OpenSite place={place} environment={environment} isPlain />
+        </Group>
       ))}
     </Stack>
   );

@@ -1,9 +1,10 @@
 /** What a page shows instead of its content: nothing there, nothing yet, not allowed, broken. */
-import { Button, Skeleton, Stack, Text, Title } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Link, useLocation, useParams, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Fault } from '../lib/faults.ts';
+import { MarkedText } from '../parts/marked-text.tsx';
 import classes from './states.module.css';
 
 interface NoticeProps {
@@ -33,11 +34,59 @@ export function Notice({ title, children, action, role, order = 2 }: NoticeProps
   );
 }
 
-function Missing({ order }: { order: 1 | 2 }) {
+/** Where one can go from an address of nothing: to what is around it. @param isProject the project itself is missing */
+function WaysOn({ isProject }: { isProject: boolean }) {
   const { t } = useTranslation();
+  const { organization, project, collection } = useParams({ strict: false });
+  const { draft } = useSearch({ strict: false });
+  const isFile = useLocation({ select: ({ pathname }) => pathname.includes('/files') });
+  if (organization === undefined) return <Link to="/">{t('to_start')}</Link>;
+  if (project === undefined || isProject)
+    return (
+      <Link to="/o/$organization" params={{ organization }} search={{}}>
+        {t('to_organization', { name: organization })}
+      </Link>
+    );
+  const params = { organization, project };
   return (
-    <Notice title={t('not_found')} order={order} action={<Link to="/">{t('to_start')}</Link>}>
-      {t('not_found_lead')}
+    <Group gap="md">
+      {collection !== undefined && (
+        <Link to="/p/$organization/$project/content" params={params} search={{ draft }}>
+          {t('to_content')}
+        </Link>
+      )}
+      {isFile && (
+        <Link to="/p/$organization/$project/files" params={params} search={{ draft }}>
+          {t('to_files')}
+        </Link>
+      )}
+      <Link to="/p/$organization/$project" params={params} search={{ draft }}>
+        {t('to_project')}
+      </Link>
+    </Group>
+  );
+}
+
+/** A path of an address as a person reads it; one that cannot be read is left as it is. */
+function readable(pathname: string): string {
+  try {
+    return decodeURIComponent(pathname);
+  } catch {
+    return pathname;
+  }
+}
+
+function Missing({ order, isProject = false }: { order: 1 | 2; isProject?: boolean }) {
+  const { t } = useTranslation();
+  const pathname = useLocation({ select: ({ pathname }) => pathname });
+  const { file } = useSearch({ strict: false });
+  const { organization, project } = useParams({ strict: false });
+  const whole = [readable(pathname), file].filter(Boolean).join('/');
+  const inside = `/p/${organization}/${project}/`;
+  const name = isProject ? (project ?? whole) : whole.startsWith(inside) ? whole.slice(inside.length) : whole;
+  return (
+    <Notice title={t('not_found')} order={order} action={<WaysOn isProject={isProject} />}>
+      <MarkedText text={name} />. {t('not_found_lead')}
     </Notice>
   );
 }
@@ -52,12 +101,14 @@ interface FailureProps {
   onRetry?: () => void;
   /** As of a notice. */
   order?: 1 | 2;
+  /** It is the project itself that could not be loaded. */
+  isProject?: boolean;
 }
 
 /** A page, or a part of one, that could not be loaded. */
-export function Failure({ fault, onRetry, order = 2 }: FailureProps) {
+export function Failure({ fault, onRetry, order = 2, isProject = false }: FailureProps) {
   const { t } = useTranslation();
-  if (fault.code === 'NOT_FOUND') return <Missing order={order} />;
+  if (fault.code === 'NOT_FOUND') return <Missing order={order} isProject={isProject} />;
   if (fault.code === 'FORBIDDEN')
     return (
       <Notice title={t('forbidden')} role="alert" order={order}>

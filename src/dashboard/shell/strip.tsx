@@ -1,12 +1,13 @@
 /** Below the bar of a project: in which version one works, what a save does, what is being deployed, and the way to publish. */
-import { Anchor, Button } from '@mantine/core';
-import { IconCircleCheck, IconCircleX, IconClock, IconWorld } from '@tabler/icons-react';
+import { Button } from '@mantine/core';
+import { IconCircleCheck, IconCircleX, IconClock } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { FollowingEnvironmentFragment, ProjectFrameQuery } from '../documents.ts';
 import type { Place } from '../lib/place.ts';
 import { useCan } from '../lib/viewer.tsx';
+import { OpenSite } from '../parts/open-site.tsx';
 import classes from './strip.module.css';
 
 const PublishSheet = lazy(async () => ({ default: (await import('./publish-sheet.tsx')).PublishSheet }));
@@ -63,12 +64,7 @@ export function Strip({ place, studio }: StripProps) {
     <section className={classes.strip} aria-label={t('version')}>
       <span className={classes.save}>{t(saveText(place, studio, can('edit_studio')))}</span>
       {environment && <Deployed place={place} environment={environment} />}
-      {environment?.url && (
-        <Anchor href={environment.url} target="_blank" rel="noreferrer" className={classes.live}>
-          <IconWorld size={16} />
-          {t('open_site')}
-        </Anchor>
-      )}
+      {environment && <OpenSite place={place} environment={environment} isPlain />}
       {draft !== undefined && studio.branch && (
         <>
           <Link

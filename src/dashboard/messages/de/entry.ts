@@ -126,7 +126,7 @@ export default {
   branch_gone_lead:
     'Diesen Entwurf gibt es nicht mehr: er wurde veröffentlicht oder gelöscht. Was Sie geschrieben haben, ist in diesem Browser gesichert; nehmen Sie es in die veröffentlichte Fassung mit.',
   go_to_published: 'In der veröffentlichten Fassung weiterarbeiten',
-  entry_gone: 'Dieser Eintrag wurde gelöscht. Was im Formular steht, bleibt; Speichern legt den Eintrag neu an.',
+  gone: 'Dieser Eintrag wurde gelöscht. Was im Formular steht, bleibt; Speichern legt den Eintrag neu an.',
   versions: 'Versionen',
   version_of: 'Version von {{time}}',
   version_lead: 'Gespeichert von {{name}}. Unten: was damals war und was jetzt im Formular steht.',

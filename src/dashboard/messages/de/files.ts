@@ -1,7 +1,32 @@
 export default {
   title: 'Dateien',
   read_only:
-    'Alles im Repository, zum Lesen. Einträge und Medien werden auf ihren eigenen Seiten geändert, alle anderen Dateien mit git.',
+    'Alles im Repository, zum Lesen. Einträge und Medien werden auf ihren eigenen Seiten geändert, alle anderen Dateien von denen, die das Projekt verwalten.',
+  lead: 'Alles im Repository. Einträge werden auf ihren eigenen Seiten geändert, andere Textdateien hier, und alles auch mit git.',
+  new_file: 'Neue Datei',
+  name: 'Name',
+  name_hint: 'In {{path}}. Mit einem Schrägstrich kommt sie in ein Verzeichnis darunter: theme/farben.css',
+  name_taken: 'Eine Datei dieses Namens gibt es schon. Öffnen Sie sie, oder wählen Sie einen anderen Namen.',
+  edit: 'Bearbeiten',
+  locked: 'Diese Datei wird in einem anderen Tab bearbeitet.',
+  gone: 'Diese Datei wurde gelöscht. Was Sie geschrieben haben, ist noch da; Speichern legt die Datei wieder an.',
+  restored_gone:
+    'Diese Datei wurde gelöscht. Ihr ungespeicherter Text von {{time}} ist hier; Speichern legt die Datei wieder an.',
+  news_merged:
+    'Jemand hat diese Datei gespeichert. Diese Änderungen stehen jetzt neben Ihren eigenen im Text. Sehen Sie ihn an und speichern Sie dann.',
+  news_behind:
+    'Jemand hat diese Datei gespeichert und dieselben Zeilen geändert wie Sie. Speichern zeigt beide Fassungen, und Sie wählen.',
+  clash_title: 'Jemand hat dieselben Zeilen geändert',
+  clash_lead:
+    'Unten steht, was Ihre Fassung aus der anderen macht: Deren Zeilen sind durchgestrichen, Ihre stehen an ihrer Stelle. Noch ist nichts gespeichert.',
+  clash_back: 'Weiter bearbeiten',
+  clash_theirs: 'Die andere nehmen',
+  clash_mine: 'Meine darüber speichern',
+  delete_title: '{{name}} löschen?',
+  delete_lead: '{{path}} wird gelöscht. Die Datei lässt sich danach zurückholen.',
+  delete_in_use: 'Einträge nennen diese Datei. Ohne sie nennen sie etwas, das es nicht gibt.',
+  delete_anyway: 'Trotzdem löschen',
+  deleted: '{{name}} wurde gelöscht.',
   path: 'Pfad',
   root: 'Alle Dateien',
   in_directory: 'Dateien in {{path}}',
@@ -22,4 +47,10 @@ export default {
   binary_lead: 'Laden Sie sie herunter, um sie in einem anderen Programm zu öffnen.',
   empty_file: 'Diese Datei ist leer',
   find: 'Suchen',
+  last_changes: 'Letzte Änderungen',
+  last_changes_incomplete: 'Die Geschichte ist lang: Zeilen ohne Namen sind aus älteren Versionen.',
+  line: 'Zeile {{number}}:',
+  line_unknown: 'letzte Änderung unbekannt',
+  version_of: 'Stand nach der Version von {{time}} von {{name}}.',
+  version_newest: 'Zur neuesten',
 };

@@ -1,11 +1,12 @@
-/** What an editor has to know of the entry before anything else, above its text and fields. */
+/** What an editor has to know of the entry or file before anything else, above its text and fields. */
 import { Button } from '@mantine/core';
 import { type ReactNode, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { EditedBranchFragment, EntryPageQuery } from '../../documents.ts';
+import type { EditedBranchFragment } from '../../documents.ts';
 import { useFormats } from '../../lib/format.ts';
 import classes from './banners.module.css';
 import type { OpenedEditor } from './open-editor.ts';
+import type { News } from './use-editor.ts';
 
 interface BannerProps {
   kind: 'plain' | 'warn' | 'bad';
@@ -39,14 +40,16 @@ function BannerButton({ label, onClick, isQuiet = false }: Action) {
 }
 
 interface BannersProps {
+  /** Whose texts it has. */
+  kind: 'entry' | 'files';
   opened: OpenedEditor;
   /** null: the draft is gone. */
   branch: EditedBranchFragment | null;
-  slug: string | null;
-  /** There is no such entry any more. */
+  /** What is edited was deleted. */
   isGone: boolean;
-  stored: NonNullable<NonNullable<EntryPageQuery['project']>['studio']>['entry'];
-  news: 'none' | 'merged' | 'behind';
+  /** Why an entry's fields cannot be read, while it is edited as a whole file. */
+  unreadable: { line: number; column: number; message: string } | null;
+  news: News;
   dismissNews: () => void;
   /** What was typed before has been taken up, which is said until it is decided about. */
   isRestoredShown: boolean;
@@ -57,9 +60,9 @@ interface BannersProps {
 }
 
 export function Banners(props: BannersProps) {
-  const { opened, branch, slug, isGone, stored, news, dismissNews, isRestoredShown, hideRestored } = props;
+  const { kind, opened, branch, isGone, unreadable, news, dismissNews, isRestoredShown, hideRestored } = props;
   const { editor, restored } = opened;
-  const { t } = useTranslation(['entry', 'common']);
+  const { t } = useTranslation(['entry', 'files', 'common']);
   const formats = useFormats();
   const state = useSyncExternalStore(editor.subscribe, editor.state);
   const restoredAt = opened.at === null ? '' : formats.time(new Date(opened.at).toISOString());
@@ -71,7 +74,7 @@ export function Banners(props: BannersProps) {
   return (
     <>
       {state.isLocked && (
-        <Banner kind="warn" text={t('locked')}>
+        <Banner kind="warn" text={t(`${kind}:locked`)}>
           <BannerButton label={t('edit_here')} onClick={props.takeOver} />
         </Banner>
       )}
@@ -81,31 +84,33 @@ export function Banners(props: BannersProps) {
           <BannerButton label={t('go_to_published')} onClick={props.goToPublished} />
         </Banner>
       )}
-      {branch !== null && isGone && slug !== null && restored !== 'gone' && (
-        <Banner kind="warn" text={t('entry_gone')} isUrgent />
-      )}
-      {stored?.error && editor.isRaw && (
+      {branch !== null && isGone && restored !== 'gone' && <Banner kind="warn" text={t(`${kind}:gone`)} isUrgent />}
+      {unreadable && (
         <Banner
           kind="bad"
           isUrgent
           text={t('unreadable', {
-            line: stored.error.line,
-            column: stored.error.column,
-            reason: stored.error.message,
+            line: unreadable.line,
+            column: unreadable.column,
+            reason: unreadable.message,
           })}
         />
       )}
       {isRestoredShown && (
         <Banner
           kind={restored === 'behind' ? 'warn' : 'plain'}
-          text={t(`restored_${restored as 'restored'}`, { time: restoredAt })}
+          text={
+            restored === 'gone'
+              ? t(`${kind}:restored_gone`, { time: restoredAt })
+              : t(`restored_${restored as 'restored'}`, { time: restoredAt })
+          }
         >
           {restored !== 'gone' && <BannerButton label={t('discard')} onClick={discard} />}
           <BannerButton label={t('keep')} onClick={hideRestored} isQuiet />
         </Banner>
       )}
       {news !== 'none' && (
-        <Banner kind={news === 'behind' ? 'warn' : 'plain'} text={t(news === 'merged' ? 'news_merged' : 'news_behind')}>
+        <Banner kind={news === 'behind' ? 'warn' : 'plain'} text={t(`${kind}:news_${news}`)}>
           <BannerButton label={t('common:close')} onClick={dismissNews} isQuiet />
         </Banner>
       )}

@@ -18,21 +18,6 @@ const Preview = lazy(async () => ({ default: (await import('./preview.tsx')).Pre
 const LinkPicker = lazy(async () => ({ default: (await import('./link-picker.tsx')).LinkPicker }));
 const MediaPicker = lazy(async () => ({ default: (await import('../../fields/media-picker.tsx')).MediaPicker }));
 
-/** Texts of CodeMirror's own panel. */
-const ownPhrases = [
-  'Find',
-  'Replace',
-  'next',
-  'previous',
-  'all',
-  'match case',
-  'by word',
-  'regexp',
-  'replace',
-  'replace all',
-  'close',
-];
-
 interface BodyProps {
   editor: Editor;
   place: FormPlace;
@@ -115,14 +100,12 @@ export function Body({ editor, place, isRaw, language }: BodyProps) {
       </ActionIcon>
     </Tooltip>
   );
-  const phrases = Object.fromEntries(ownPhrases.map((phrase) => [phrase, t(`cm_${phrase}` as 'cm_Find')]));
   const source = (
     <Source
       editor={editor}
       language={isRaw ? 'yaml' : language}
       label={t(isRaw ? 'whole_file' : 'text')}
       describedBy={hint}
-      phrases={phrases}
       onFiles={onFiles}
       onView={(next) => {
         view.current = next;

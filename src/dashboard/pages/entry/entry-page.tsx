@@ -1,15 +1,15 @@
 import { useParams } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
+import { useRef } from 'react';
 import type { EditedBranchFragment, EntryPageQuery } from '../../documents.ts';
 import { entryTopic, useLive } from '../../lib/live.ts';
-import type { DraftKey } from '../../lib/local-drafts.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { type Place, usePlace } from '../../lib/place.ts';
 import { useViewer } from '../../lib/viewer.tsx';
 import { Failure, NotFound, Waiting } from '../../shell/states.tsx';
 import { contentOf, entryQuery } from './entry-query.ts';
-import { type OpenedEditor, openEditor, type StoredVersion, takeIn } from './open-editor.ts';
+import type { StoredVersion } from './open-editor.ts';
 import { readEntry } from './save.ts';
+import { useOpenedEditor } from './use-editor.ts';
 import { Workbench } from './workbench.tsx';
 
 type Studio = NonNullable<NonNullable<EntryPageQuery['project']>['studio']>;
@@ -32,9 +32,6 @@ function answerFor(studio: Studio | null | undefined, { draft }: Place, slug: st
   const branch = draft === undefined ? published : (studio.draft ?? null);
   return { branch, published, entry: studio.entry ?? null, collection: studio.collection };
 }
-
-const sameKey = (one: DraftKey, other: DraftKey) =>
-  one.user === other.user && one.project === other.project && one.branch === other.branch && one.entry === other.entry;
 
 async function storedVersion(
   place: Place,
@@ -60,9 +57,6 @@ export function EntryPage() {
   });
   const { data, fault, isLoading, refresh } = usePageQuery(entryQuery(place, collection, slug));
   const { me } = useViewer();
-  const [opened, setOpened] = useState<OpenedEditor | null>(null);
-  const [news, setNews] = useState<'none' | 'merged' | 'behind'>('none');
-  const current = useRef<OpenedEditor | null>(null);
   const last = useRef<Answer | null>(null);
   const studio = data?.project?.studio;
   const answer = answerFor(studio, place, slug);
@@ -70,47 +64,23 @@ export function EntryPage() {
   const stored = answer?.entry ?? null;
   const isAnswered = answer !== null && branch !== undefined;
 
-  useEffect(() => {
-    if (!isAnswered) return;
-    const user = String(me?.id ?? '');
-    const key: DraftKey = {
-      user,
-      project: `${place.organization}/${place.project}`,
-      branch,
-      entry: `${collection}/${slug}`,
-    };
-    let isOver = false;
-    const open = async () => {
-      const version = stored && (await storedVersion(place, collection, stored));
-      if (isOver) return;
-      const known = current.current;
-      if (known && sameKey(known.editor.key, key)) {
-        if (version && !known.editor.state().isSaving) {
-          const found = await takeIn(known.editor, version);
-          if (found !== 'none' && !isOver) setNews(found);
+  const { opened, news, setNews } = useOpenedEditor({
+    key: isAnswered
+      ? {
+          user: String(me?.id ?? ''),
+          project: `${place.organization}/${place.project}`,
+          branch,
+          entry: `${collection}/${slug}`,
         }
-        return;
-      }
-      const next = await openEditor(key, version, null);
-      if (isOver) return;
-      current.current = next;
-      setNews('none');
-      setOpened(next);
-    };
-    void open();
-    return () => {
-      isOver = true;
-    };
-  }, [isAnswered, branch, collection, slug, stored]);
+      : null,
+    stored,
+    read: () => stored && storedVersion(place, collection, stored),
+  });
 
   // Until the branch is known, its entry cannot be watched.
   useLive(branch === undefined ? [] : [entryTopic(branch, collection, slug)], (event) => {
-    const known = current.current?.editor;
-    if (event === null || event.version === null || known?.isNews(event.version)) refresh();
+    if (event === null || event.version === null || opened?.editor.isNews(event.version)) refresh();
   });
-
-  // A page that is left while typing writes the last letters down.
-  useEffect(() => () => void current.current?.editor.keep(), []);
 
   if (!opened) {
     if (fault && !isLoading && !isAnswered) return <Failure fault={fault} onRetry={refresh} order={1} />;

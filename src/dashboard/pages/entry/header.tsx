@@ -26,13 +26,19 @@ interface EntryHeaderProps {
   onDialog: (dialog: 'changes' | 'rename' | 'delete') => void;
 }
 
-/** Where the entry is, how its changes stand, in words, and what can be done with it. */
-export function EntryHeader(props: EntryHeaderProps) {
-  const { editor, place, collection, label, title, slug, opensDraft } = props;
+interface EditorActionsProps {
+  editor: Editor;
+  draft: string | undefined;
+  /** Saving begins a draft. */
+  opensDraft: boolean;
+  onSave: () => void;
+  onChanges: () => void;
+}
+
+/** How the changes stand, in words, and what saves them or shows them first. */
+export function EditorActions({ editor, draft, opensDraft, onSave, onChanges }: EditorActionsProps) {
   const { t } = useTranslation(['entry', 'common']);
-  const navigate = useNavigate();
   const state = useSyncExternalStore(editor.subscribe, editor.state);
-  const { organization, project, draft } = place;
   const where = draft === undefined ? 'published' : 'draft';
   const words = () => {
     if (state.isSaving) return t('state_saving');
@@ -41,6 +47,38 @@ export function EntryHeader(props: EntryHeaderProps) {
       return t(opensDraft ? 'state_kept_opens' : where === 'draft' ? 'state_kept_draft' : 'state_kept_published');
     return t(where === 'draft' ? 'state_clean_draft' : 'state_clean_published');
   };
+  const isChanged = state.keeping !== 'clean' || editor.sha === null;
+  return (
+    <>
+      <span className={classes.state} data-state={state.keeping} role="status" aria-live="polite">
+        {words()}
+      </span>
+      <Group gap={8} wrap="nowrap">
+        <Button variant="default" onClick={onChanges} disabled={!isChanged}>
+          {t('changes')}
+        </Button>
+        <Tooltip label="Ctrl S">
+          <Button
+            onClick={onSave}
+            loading={state.isSaving}
+            disabled={state.isLocked || !isChanged}
+            aria-keyshortcuts="Control+S"
+          >
+            {t('common:save')}
+          </Button>
+        </Tooltip>
+      </Group>
+    </>
+  );
+}
+
+/** Where the entry is, how its changes stand, in words, and what can be done with it. */
+export function EntryHeader(props: EntryHeaderProps) {
+  const { editor, place, collection, label, title, slug, opensDraft } = props;
+  const { t } = useTranslation(['entry', 'common']);
+  const navigate = useNavigate();
+  const state = useSyncExternalStore(editor.subscribe, editor.state);
+  const { organization, project, draft } = place;
   const isChanged = state.keeping !== 'clean' || editor.sha === null;
   return (
     <header className={classes.head}>
@@ -69,62 +107,51 @@ export function EntryHeader(props: EntryHeaderProps) {
           />
         )}
       </div>
-      <span className={classes.state} data-state={state.keeping} role="status" aria-live="polite">
-        {words()}
-      </span>
-      <Group gap={8} wrap="nowrap">
-        <Button variant="default" onClick={() => props.onDialog('changes')} disabled={!isChanged}>
-          {t('changes')}
-        </Button>
-        <Tooltip label="Ctrl S">
-          <Button
-            onClick={props.onSave}
-            loading={state.isSaving}
-            disabled={state.isLocked || !isChanged}
-            aria-keyshortcuts="Control+S"
-          >
-            {t('common:save')}
-          </Button>
-        </Tooltip>
-        <Menu position="bottom-end" width={240}>
-          <Menu.Target>
-            <ActionIcon variant="default" size={36} aria-label={t('more_actions')}>
-              <IconDots size={18} />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            {slug !== null && (
-              <>
-                <Menu.Item
-                  onClick={() =>
-                    navigate({
-                      to: '/p/$organization/$project/new/$collection',
-                      params: { organization, project, collection },
-                      search: {
-                        ...(draft !== undefined && { draft }),
-                        from: slug,
-                        slug: `${slug}-${t('copy_suffix')}`,
-                      },
-                    })
-                  }
-                >
-                  {t('duplicate')}
-                </Menu.Item>
-                <Menu.Item onClick={() => props.onDialog('rename')}>{t('rename_menu')}</Menu.Item>
-                <Menu.Divider />
-              </>
-            )}
-            <Menu.Item disabled={!isChanged} onClick={() => editor.discard()}>
-              {t('discard_all')}
-            </Menu.Item>
-            {slug !== null && (
-              <Menu.Item color="red" onClick={() => props.onDialog('delete')}>
-                {t('delete_menu')}
+      <EditorActions
+        editor={editor}
+        draft={draft}
+        opensDraft={opensDraft}
+        onSave={props.onSave}
+        onChanges={() => props.onDialog('changes')}
+      />
+      <Menu position="bottom-end" width={240}>
+        <Menu.Target>
+          <ActionIcon variant="default" size={36} aria-label={t('more_actions')}>
+            <IconDots size={18} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {slug !== null && (
+            <>
+              <Menu.Item
+                onClick={() =>
+                  navigate({
+                    to: '/p/$organization/$project/new/$collection',
+                    params: { organization, project, collection },
+                    search: {
+                      ...(draft !== undefined && { draft }),
+                      from: slug,
+                      slug: `${slug}-${t('copy_suffix')}`,
+                    },
+                  })
+                }
+              >
+                {t('duplicate')}
               </Menu.Item>
-            )}
-          </Menu.Dropdown>
-        </Menu>
-      </Group>
+              <Menu.Item onClick={() => props.onDialog('rename')}>{t('rename_menu')}</Menu.Item>
+              <Menu.Divider />
+            </>
+          )}
+          <Menu.Item disabled={!isChanged} onClick={() => editor.discard()}>
+            {t('discard_all')}
+          </Menu.Item>
+          {slug !== null && (
+            <Menu.Item color="red" onClick={() => props.onDialog('delete')}>
+              {t('delete_menu')}
+            </Menu.Item>
+          )}
+        </Menu.Dropdown>
+      </Menu>
     </header>
   );
 }

@@ -161,7 +161,7 @@ async function saveToDraft(editor: Editor, target: Target, sent: Content, action
 }
 
 /** Why nothing can be saved at all; null when it can. */
-function refusalOf(branch: EditedBranchFragment | null): Fault | null {
+export function refusalOf(branch: EditedBranchFragment | null): Fault | null {
   const fault = { code: 'FORBIDDEN', reason: '', fields: new Map(), details: {} };
   if (branch === null) return { ...fault, code: 'NOT_FOUND', message: i18n.t('entry:branch_gone') };
   const { allowed, reason, message } = branch.can_commit;

@@ -1,12 +1,13 @@
-/** The body, or a whole file, as source. CodeMirror holds the text; React sees none of its key presses. */
+/** The body of an entry, or a whole file, as source. CodeMirror holds the text; React sees none of its key presses. */
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { markdown, markdownLanguage } from '@codemirror/lang-markdown';
 import { yaml } from '@codemirror/lang-yaml';
 import { indentOnInput } from '@codemirror/language';
 import { highlightSelectionMatches, openSearchPanel, search, searchKeymap } from '@codemirror/search';
 import { Compartment, EditorState, type Extension, Transaction } from '@codemirror/state';
-import { drawSelection, EditorView, keymap } from '@codemirror/view';
+import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
 import { nonce } from '../../lib/nonce.ts';
 import { codeColours, markUnseen } from '../../parts/code-look.ts';
 import type { Editor } from './editor.ts';
@@ -15,8 +16,8 @@ const look = EditorView.theme({
   '&': { height: '100%', fontSize: '0.875rem', color: 'var(--p-ink)' },
   '&.cm-focused': { outline: '2px solid var(--p-accent)', outlineOffset: '-1px' },
   '.cm-scroller': { fontFamily: 'var(--mantine-font-family-monospace)', lineHeight: '1.6' },
-  '.cm-content': { padding: '16px 0', caretColor: 'var(--p-ink)', maxWidth: '80ch', margin: '0 auto' },
-  '.cm-line': { padding: '0 20px', unicodeBidi: 'plaintext' },
+  '.cm-content': { padding: '16px 0', caretColor: 'var(--p-ink)' },
+  '.cm-line': { unicodeBidi: 'plaintext' },
   '.cm-cursor': { borderLeftColor: 'var(--p-ink)' },
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
     background: 'color-mix(in srgb, var(--p-accent) 24%, transparent)',
@@ -36,23 +37,50 @@ const look = EditorView.theme({
   },
   '.cm-specialChar': { color: 'var(--p-bad)' },
 });
+const proseLook = EditorView.theme({
+  '.cm-content': { maxWidth: '80ch', margin: '0 auto' },
+  '.cm-line': { padding: '0 20px' },
+});
+const codeLook = EditorView.theme({
+  '&': { fontSize: '0.8125rem' },
+  '.cm-gutters': { background: 'var(--p-sunk)', borderInlineEnd: '1px solid var(--p-line)', color: 'var(--p-soft)' },
+});
+
+/** Texts of CodeMirror's own panel. */
+const ownPhrases = [
+  'Find',
+  'Replace',
+  'next',
+  'previous',
+  'all',
+  'match case',
+  'by word',
+  'regexp',
+  'replace',
+  'replace all',
+  'close',
+];
 
 export interface SourceProps {
   editor: Editor;
-  language: 'markdown' | 'yaml';
+  /** Text with the look of prose, or code in a language of its own. */
+  language: 'markdown' | 'yaml' | Extension;
   label: string;
   /** Id of the element that says how to leave the editor by keyboard. */
   describedBy: string;
-  phrases: Record<string, string>;
-  /** Files that are pasted or dropped. */
-  onFiles: (view: EditorView, files: File[], at: number) => void;
+  /** Files that are pasted or dropped; absent: what the browser makes of them. */
+  onFiles?: (view: EditorView, files: File[], at: number) => void;
   /** Gives the view out, for buttons beside it; null when it goes. */
   onView: (view: EditorView | null) => void;
 }
 
 const filesIn = (data: DataTransfer | null) => [...(data?.files ?? [])];
 
-function extensions({ editor, language, label, describedBy, phrases, onFiles }: SourceProps): Extension[] {
+function extensions(
+  { editor, language, label, describedBy, onFiles }: SourceProps,
+  phrases: Record<string, string>,
+): Extension[] {
+  const isCode = typeof language !== 'string';
   return [
     EditorView.cspNonce.of(nonce),
     // What ends no line stays a character of the text, so that it is saved as it was.
@@ -63,7 +91,8 @@ function extensions({ editor, language, label, describedBy, phrases, onFiles }: 
     markUnseen,
     indentOnInput(),
     codeColours,
-    language === 'markdown' ? markdown({ base: markdownLanguage, addKeymap: true }) : yaml(),
+    language === 'markdown' ? markdown({ base: markdownLanguage, addKeymap: true }) : isCode ? language : yaml(),
+    isCode ? [lineNumbers(), codeLook] : proseLook,
     search({ top: true }),
     highlightSelectionMatches({ minSelectionLength: 3, maxMatches: 200 }),
     keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
@@ -72,8 +101,10 @@ function extensions({ editor, language, label, describedBy, phrases, onFiles }: 
     EditorView.contentAttributes.of({
       'aria-label': label,
       'aria-describedby': describedBy,
+      tabindex: '0',
       spellcheck: language === 'markdown' ? 'true' : 'false',
-      autocorrect: 'on',
+      autocorrect: isCode ? 'off' : 'on',
+      autocapitalize: isCode ? 'off' : 'sentences',
     }),
     look,
     EditorView.updateListener.of((update) => {
@@ -82,14 +113,14 @@ function extensions({ editor, language, label, describedBy, phrases, onFiles }: 
     EditorView.domEventHandlers({
       paste: (event, view) => {
         const files = filesIn(event.clipboardData);
-        if (files.length === 0) return false;
+        if (files.length === 0 || !onFiles) return false;
         event.preventDefault();
         onFiles(view, files, view.state.selection.main.head);
         return true;
       },
       drop: (event, view) => {
         const files = filesIn(event.dataTransfer);
-        if (files.length === 0) return false;
+        if (files.length === 0 || !onFiles) return false;
         event.preventDefault();
         onFiles(view, files, view.posAtCoords({ x: event.clientX, y: event.clientY }) ?? view.state.doc.length);
         return true;
@@ -108,6 +139,8 @@ export function Source(props: SourceProps) {
   const latest = useRef(props);
   latest.current = props;
   const { editor, language } = props;
+  const { t } = useTranslation('entry');
+  const phrases = Object.fromEntries(ownPhrases.map((phrase) => [phrase, t(`cm_${phrase}` as 'cm_Find')]));
   useEffect(() => {
     const parent = place.current;
     if (!parent) return;
@@ -122,7 +155,13 @@ export function Source(props: SourceProps) {
         doc: editor.text,
         extensions: [
           lock.of(locked()),
-          extensions({ ...latest.current, onFiles: (...given) => latest.current.onFiles(...given) }),
+          extensions(
+            {
+              ...latest.current,
+              ...(latest.current.onFiles && { onFiles: (...given) => latest.current.onFiles?.(...given) }),
+            },
+            phrases,
+          ),
         ],
       }),
     });

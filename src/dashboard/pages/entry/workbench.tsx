@@ -1,9 +1,9 @@
 /** The entry's editor around its state: what happens to it, its text, and beside it the fields and what else there is to know. */
 import { Alert, Button, Group, Tabs } from '@mantine/core';
-import { useMediaQuery, useWindowEvent } from '@mantine/hooks';
+import { useMediaQuery } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { lazy, Suspense, useMemo, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { EditedBranchFragment, EntryPageQuery, ResolutionInput } from '../../documents.ts';
 import type { FormPlace } from '../../fields/form.tsx';
@@ -14,13 +14,13 @@ import { uploadFile } from '../../lib/upload.ts';
 import { Waiting } from '../../shell/states.tsx';
 import { Banners } from './banners.tsx';
 import { Body } from './body.tsx';
-import { openEditLock } from './edit-lock.ts';
 import classes from './entry.module.css';
 import { EntryForm } from './form.tsx';
 import { EntryHeader } from './header.tsx';
 import type { OpenedEditor } from './open-editor.ts';
 import { type Clash, type Deleted, type Saved, saveEntry, type Target, undeleteEntry } from './save.ts';
 import { SlugField } from './slug-field.tsx';
+import { type News, useEditLock, useEditorKeys } from './use-editor.ts';
 
 const Versions = lazy(async () => ({ default: (await import('./versions.tsx')).Versions }));
 const References = lazy(async () => ({ default: (await import('./references.tsx')).References }));
@@ -45,28 +45,9 @@ interface WorkbenchProps {
   schema: NonNullable<Studio['collection']>['schema'];
   label: string;
   stored: Studio['entry'];
-  news: 'none' | 'merged' | 'behind';
+  news: News;
   dismissNews: () => void;
   refresh: () => void;
-}
-
-/** One tab at a time edits. @returns what takes the entry over */
-function useEditLock({ editor }: OpenedEditor): () => void {
-  const take = useRef(() => {});
-  useEffect(() => {
-    const { user, project, branch, entry } = editor.key;
-    const lock = openEditLock(
-      `portico:${[user, project, branch, entry].join(':')}`,
-      async (isHeld) => {
-        if (isHeld && editor.state().isLocked) await editor.reread();
-        editor.update({ isLocked: !isHeld });
-      },
-      () => editor.keep(),
-    );
-    take.current = lock.take;
-    return lock.release;
-  }, [editor]);
-  return () => take.current();
 }
 
 export function Workbench(props: WorkbenchProps) {
@@ -125,16 +106,7 @@ export function Workbench(props: WorkbenchProps) {
     const saved = await saveEntry(editor, target, resolution).finally(() => editor.update({ isSaving: false }));
     settle(saved);
   };
-  useWindowEvent('keydown', (event) => {
-    if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
-    event.preventDefault();
-    if (!event.isComposing && !event.repeat) void save();
-  });
-  useWindowEvent('pagehide', () => editor.leave());
-  useWindowEvent('visibilitychange', () => void (document.hidden && editor.keep()));
-  useWindowEvent('beforeunload', (event) => {
-    if (editor.state().keeping === 'refused' && editor.isChanged()) event.preventDefault();
-  });
+  useEditorKeys(editor, () => void save());
 
   const leave = ({ commit, draft, assets }: Deleted) => {
     setDialog(null);
@@ -222,6 +194,9 @@ export function Workbench(props: WorkbenchProps) {
       />
       <Banners
         {...props}
+        kind="entry"
+        isGone={props.isGone && slug !== null}
+        unreadable={editor.isRaw ? (stored?.error ?? null) : null}
         opened={opened}
         isRestoredShown={isRestoredShown}
         hideRestored={() => setRestoredShown(false)}

@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { usePlace } from '../../lib/place.ts';
 import { MarkedText } from '../../parts/marked-text.tsx';
@@ -9,7 +9,8 @@ export function Crumbs({ directory, file }: { directory: string; file: string | 
   const { t } = useTranslation('files');
   const place = usePlace();
   const names = directory === '' ? [] : directory.split('/');
-  const search = { draft: place.draft };
+  const { version } = useSearch({ strict: false });
+  const search = { draft: place.draft, version };
   return (
     <nav aria-label={t('path')} className={classes.crumbs}>
       <ol>

@@ -1,5 +1,5 @@
 import { IconFile, IconFolder, IconFolderSymlink } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -76,6 +76,7 @@ function Row({ item, isOpen, directory }: { item: Item; isOpen: boolean; directo
   const { t } = useTranslation('files');
   const { bytes } = useFormats();
   const place = usePlace();
+  const { version } = useSearch({ strict: false });
   const name = nameOf(item);
   const label = (
     <span className={classes.name}>
@@ -94,7 +95,7 @@ function Row({ item, isOpen, directory }: { item: Item; isOpen: boolean; directo
     <Link
       to="/p/$organization/$project/files/$"
       params={{ ...place, _splat: isDirectory ? item.path : directory }}
-      search={{ draft: place.draft, file: isDirectory ? undefined : name }}
+      search={{ draft: place.draft, version, file: isDirectory ? undefined : name }}
       className={classes.row}
       aria-current={isOpen || undefined}
     >

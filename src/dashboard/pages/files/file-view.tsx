@@ -1,50 +1,47 @@
-import { Anchor, Group } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { Anchor, Button, Group } from '@mantine/core';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ContentPageQuery, FilesPageQuery } from '../../documents.ts';
+import type { FilesPageQuery } from '../../documents.ts';
+import { commitChanges } from '../../lib/changes.ts';
 import type { Fault } from '../../lib/faults.ts';
 import { useFormats } from '../../lib/format.ts';
 import { fileAddress } from '../../lib/media.ts';
-import { usePageQuery } from '../../lib/page-query.ts';
 import type { Place } from '../../lib/place.ts';
+import { useCan } from '../../lib/viewer.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { Failure, Notice, Waiting } from '../../shell/states.tsx';
-import { contentQuery } from '../content/content-query.ts';
 import classes from './files.module.css';
+import { showUndo } from './undo-file.tsx';
 
 const Code = lazy(async () => ({ default: (await import('./code.tsx')).Code }));
 
 type Studio = NonNullable<NonNullable<FilesPageQuery['project']>['studio']>;
-type Collections = NonNullable<NonNullable<NonNullable<ContentPageQuery['project']>['studio']>['collections']>['nodes'];
-
-/** The entry that a file is, by the place and ending of its collection's entries. */
-function entryOf(path: string, collections: Collections): { collection: string; slug: string } | null {
-  for (const { name, path: root, schema } of collections) {
-    const inside = root === '' ? path : path.startsWith(`${root}/`) ? path.slice(root.length + 1) : null;
-    const ending = schema?.extensions.find((extension) => inside?.endsWith(`.${extension}`));
-    if (inside !== null && ending) return { collection: name, slug: inside.slice(0, -ending.length - 1) };
-  }
-  return null;
-}
 
 interface FileViewProps {
   place: Place;
   path: string;
+  /** Commit at which it is read; undefined: as it is now. */
+  version: string | undefined;
   /** Null when it could not be read. */
   file: Studio['file'] | null;
   fault: Fault | null;
+  refresh: () => void;
 }
 
-/** A file as it is stored, to be read. */
-export function FileView({ place, path, file, fault }: FileViewProps) {
-  const { t } = useTranslation('files');
+/** A file as it is stored, to be read, and what can be done with it. */
+export function FileView({ place, path, version, file, fault, refresh }: FileViewProps) {
+  const { t } = useTranslation(['files', 'common']);
   const { bytes } = useFormats();
-  const raw = fileAddress({ ...place, branch: place.draft ?? null }, path);
+  const raw = fileAddress(
+    version === undefined ? { ...place, branch: place.draft ?? null } : { ...place, ref: version },
+    path,
+  );
   const name = path.slice(path.lastIndexOf('/') + 1);
-  // Not waited for: the file is there before it is known to be an entry.
-  const { data } = usePageQuery(contentQuery(place));
-  const entry = entryOf(path, data?.project?.studio?.collections?.nodes ?? []);
+  const entry = file?.entry;
+  const can = useCan(place.organization, place.project);
+  const [isDeleting, setDeleting] = useState(false);
   return (
     <section className={classes.file} aria-label={name}>
       <Group justify="space-between" className={classes.fileHead} gap="xs">
@@ -65,9 +62,22 @@ export function FileView({ place, path, file, fault }: FileViewProps) {
           <Anchor href={raw} download={name}>
             {t('download')}
           </Anchor>
+          {file && version === undefined && mayWrite(file, can) && can('delete_studio') && (
+            <Button size="compact-sm" variant="subtle" color="red" onClick={() => setDeleting(true)}>
+              {t('common:delete')}
+            </Button>
+          )}
+          {file && version === undefined && mayEdit(file, can) && (
+            <Link to="." search={(before) => ({ ...before, edit: true })} className={classes.edit}>
+              {t('edit')}
+            </Link>
+          )}
         </Group>
       </Group>
-      {file ? <Content file={file} raw={raw} name={name} /> : <Missing fault={fault} />}
+      {isDeleting && file && (
+        <Deletion place={place} path={path} sha={file.sha} onClose={() => setDeleting(false)} refresh={refresh} />
+      )}
+      {file ? <Content place={place} version={version} file={file} raw={raw} name={name} /> : <Missing fault={fault} />}
     </section>
   );
 }
@@ -79,10 +89,84 @@ function Missing({ fault }: { fault: Fault | null }): ReactNode {
   return <Failure fault={fault} />;
 }
 
-/** So much text is shown with its colours, characters; more would hold up the page. */
-const longest = 1_000_000;
+/** So much text is shown with its colours and edited, bytes: more would hold up the page, and is not taken by the server. */
+const longest = 2 ** 20;
 
-function Content({ file, raw, name }: { file: NonNullable<Studio['file']>; raw: string; name: string }): ReactNode {
+type File = NonNullable<Studio['file']>;
+
+type Can = ReturnType<typeof useCan>;
+
+/** Whether a person may write a file: one of media as every editor may, others with the right to manage, entries on their own pages. */
+const mayWrite = ({ kind }: File, can: Can): boolean =>
+  kind === 'media' ? can('edit_studio') : kind === 'other' && can('manage_studio');
+
+/** Whether a person may edit a file here: it is text that the server takes back as it is. */
+export function mayEdit(file: File, can: Can): boolean {
+  const { symlink_target, lfs, encoding, size } = file;
+  return mayWrite(file, can) && symlink_target == null && !lfs && encoding === 'utf-8' && size <= longest;
+}
+
+function Deletion({
+  place,
+  path,
+  sha,
+  onClose,
+  refresh,
+}: {
+  place: Place;
+  path: string;
+  sha: string;
+  onClose: () => void;
+  refresh: () => void;
+}) {
+  const { t } = useTranslation(['files', 'common']);
+  const navigate = useNavigate();
+  const [isRunning, setRunning] = useState(false);
+  const [fault, setFault] = useState<Fault | null>(null);
+  const isNeeded = fault?.reason === 'in_use';
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const remove = async () => {
+    setRunning(true);
+    const { committed, fault } = await commitChanges(place, [{ op: 'delete_media', path, sha, force: isNeeded }], name);
+    setRunning(false);
+    setFault(fault);
+    if (fault || !committed) return;
+    const draft = committed.begun ?? place.draft;
+    const show = (file: string | undefined) => navigate({ to: '.', search: { draft, file } });
+    const text = [
+      t('deleted', { name }),
+      committed.begun !== null && t('common:in_draft', { branch: committed.begun }),
+    ].filter(Boolean);
+    showUndo({ ...place, draft }, { path, commit: committed.sha }, text.join(' '), () => {
+      show(name);
+      refresh();
+    });
+    show(undefined);
+    refresh();
+  };
+  return (
+    <Confirm
+      title={t('delete_title', { name })}
+      action={t(isNeeded ? 'delete_anyway' : 'common:delete')}
+      onConfirm={remove}
+      onClose={onClose}
+      isRunning={isRunning}
+      fault={fault}
+    >
+      {t(isNeeded ? 'delete_in_use' : 'delete_lead', { path })}
+    </Confirm>
+  );
+}
+
+interface ContentProps {
+  place: Place;
+  version: string | undefined;
+  file: File;
+  raw: string;
+  name: string;
+}
+
+function Content({ place, version, file, raw, name }: ContentProps): ReactNode {
   const { t } = useTranslation('files');
   const { bytes } = useFormats();
   if (file.symlink_target != null)
@@ -103,7 +187,7 @@ function Content({ file, raw, name }: { file: NonNullable<Studio['file']>; raw: 
   if (file.content.length > longest) return <Notice title={t('too_large')}>{t('too_large_lead')}</Notice>;
   return (
     <Suspense fallback={<Waiting />}>
-      <Code text={file.content} name={name} />
+      <Code place={place} version={version} path={file.path} text={file.content} name={name} />
     </Suspense>
   );
 }

@@ -1,33 +1,91 @@
-import { Title } from '@mantine/core';
-import { useParams, useSearch } from '@tanstack/react-router';
+import { Button, Group, Title } from '@mantine/core';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { lazy, Suspense, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { FilesPageQuery } from '../../documents.ts';
 import { useFormats } from '../../lib/format.ts';
+import { loadTexts } from '../../lib/i18n.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
+import { useCan } from '../../lib/viewer.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { Failure, Notice, Waiting } from '../../shell/states.tsx';
 import { Crumbs } from './crumbs.tsx';
 import { Directory } from './directory.tsx';
-import { FileView } from './file-view.tsx';
+import { FileView, mayEdit } from './file-view.tsx';
 import classes from './files.module.css';
 import { filesQuery } from './files-query.ts';
 
-/** The files of the repository: a directory at a time, beside it a file of it. */
+const FileEditor = lazy(async () => {
+  const [{ FileEditor }] = await Promise.all([import('./file-editor.tsx'), loadTexts('entry')]);
+  return { default: FileEditor };
+});
+
+type Studio = NonNullable<NonNullable<FilesPageQuery['project']>['studio']>;
+
+/** Whether an answer is that for a file that is edited, and not of another address or of the file while it was read. */
+function isFor(answer: Studio | null | undefined, draft: string | undefined, path: string | null): boolean {
+  if (!answer || answer.published === undefined) return false;
+  if (path !== null && (answer.file === undefined || (answer.file && answer.file.path !== path))) return false;
+  return draft === undefined ? answer.edited === undefined : answer.edited === null || answer.edited?.name === draft;
+}
+
+/** The files of the repository: a directory at a time, beside it a file of it, which is read or edited. */
 export function FilesPage() {
   const { t } = useTranslation('files');
   const place = usePlace();
   const { _splat: directory = '' } = useParams({ strict: false });
-  const { file } = useSearch({ strict: false });
+  const { file, version, ...wanted } = useSearch({ strict: false });
+  const [edit, isNew] = version === undefined ? [wanted.edit === true, wanted.new === true] : [false, false];
+  const navigate = useNavigate();
+  const can = useCan(place.organization, place.project);
+  const kept = useRef<Studio | null>(null);
   const { ago, time } = useFormats();
-  const { data, fault, refresh } = usePageQuery(filesQuery(place, directory, file));
-  const studio = data?.project?.studio;
+  const { data, fault, refresh } = usePageQuery(filesQuery(place, directory, { file, edit, new: isNew, version }));
+  const answer = data?.project?.studio;
+  const isEdited = (edit && file !== undefined) || isNew;
+  // What is edited stays where it is while a draft that was begun for it is read, and when the directory is gone.
+  if (answer?.filetree) kept.current = answer;
+  const studio = answer?.filetree || !isEdited ? answer : kept.current;
+  const path = [directory, file].filter(Boolean).join('/');
   const items = studio?.filetree?.tree;
+  const mayWrite = can('manage_studio') && version === undefined;
+  const isEditor = isNew ? mayWrite : isEdited && (!studio?.file || mayEdit(studio.file, can));
   const [last] = studio?.commits?.nodes ?? [];
+  const view = file !== undefined && (
+    <FileView
+      key={path}
+      place={place}
+      path={path}
+      version={version}
+      file={studio?.file ?? null}
+      fault={studio?.file ? null : fault}
+      refresh={refresh}
+    />
+  );
   return (
     <>
-      <Title order={1}>{t('title')}</Title>
-      <p className={classes.lead}>{t('read_only')}</p>
+      <Group justify="space-between" align="start">
+        <Title order={1}>{t('title')}</Title>
+        {mayWrite && items && items.length > 0 && !isEdited && (
+          <Button
+            variant="default"
+            onClick={() => navigate({ to: '.', search: (before) => ({ draft: before.draft, new: true }) })}
+          >
+            {t('new_file')}
+          </Button>
+        )}
+      </Group>
+      <p className={classes.lead}>{t(mayWrite ? 'lead' : 'read_only')}</p>
       <Crumbs directory={directory} file={file} />
+      {version !== undefined && last && (
+        <p className={classes.version} role="status">
+          {t('version_of', { time: time(last.author.date), name: last.author.name })}{' '}
+          <Link to="." search={(before) => ({ ...before, version: undefined })}>
+            {t('version_newest')}
+          </Link>
+        </p>
+      )}
       {last && (
         <p className={classes.last} title={last.sha}>
           <bdi>{last.author.name}</bdi> · <span title={time(last.author.date)}>{ago(last.author.date)}</span> ·{' '}
@@ -37,20 +95,27 @@ export function FilesPage() {
       {!items && (fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting />)}
       {items?.length === 0 && file === undefined && <Notice title={t('empty')}>{t('empty_lead')}</Notice>}
       {items && (items.length > 0 || file !== undefined) && (
-        <div className={classes.columns} data-file={file !== undefined || undefined}>
+        <div className={classes.columns} data-file={file !== undefined || isNew || undefined}>
           <div className={classes.directory}>
             <Directory key={directory} directory={directory} items={items} open={file} />
-            {studio.filetree?.truncated && <p className={classes.last}>{t('truncated')}</p>}
+            {studio?.filetree?.truncated && <p className={classes.last}>{t('truncated')}</p>}
           </div>
-          {file !== undefined && (
-            <FileView
-              key={`${directory}/${file}`}
-              place={place}
-              path={[directory, file].filter(Boolean).join('/')}
-              file={studio.file ?? null}
-              fault={studio.file ? null : fault}
-            />
+          {isEditor && (
+            <Suspense fallback={<Waiting />}>
+              <FileEditor
+                place={place}
+                directory={directory}
+                name={isNew ? undefined : file}
+                file={answer?.file ?? null}
+                isAnswered={isFor(answer, place.draft, isNew ? null : path)}
+                branch={(place.draft === undefined ? answer?.published?.nodes[0] : answer?.edited) ?? null}
+                published={answer?.published?.nodes[0]?.name ?? null}
+                missing={view}
+                refresh={refresh}
+              />
+            </Suspense>
           )}
+          {!isEditor && view}
         </div>
       )}
     </>

@@ -8,6 +8,7 @@ import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
+import { OpenSite } from '../../parts/open-site.tsx';
 import { Row, Rows } from '../../parts/rows.tsx';
 import { VersionList } from '../../parts/version-list.tsx';
 import { Failure, Notice, Waiting } from '../../shell/states.tsx';
@@ -19,7 +20,8 @@ type Studio = NonNullable<HomeQuery['project']>['studio'];
 
 function Live({ studio }: { studio: Studio }) {
   const { t } = useTranslation(['home', 'publish']);
-  const { organization, project } = usePlace();
+  const place = usePlace();
+  const { organization, project } = place;
   const environments = studio.environments?.nodes ?? [];
   const can = useCan(organization, project);
   const toSite = can('manage_studio') && (
@@ -35,10 +37,10 @@ function Live({ studio }: { studio: Studio }) {
     );
   return (
     <Rows label={t('live')}>
-      {environments.map(({ id, name, branch, url, latest_deployment }) => (
+      {environments.map(({ branch, latest_deployment, ...environment }) => (
         <Row
-          key={id}
-          title={<MarkedText text={name} />}
+          key={environment.id}
+          title={<MarkedText text={environment.name} />}
           marks={
             latest_deployment && (
               <DeploymentMark status={latest_deployment.status} conclusion={latest_deployment.conclusion} />
@@ -50,13 +52,7 @@ function Live({ studio }: { studio: Studio }) {
               {!latest_deployment && <> · {t('never_deployed')}</>}
             </>
           }
-          actions={
-            url && (
-              <a href={url} target="_blank" rel="noreferrer">
-                {t('publish:open_site')}
-              </a>
-            )
-          }
+          actions={<OpenSite place={place} environment={environment} isPlain />}
         />
       ))}
     </Rows>

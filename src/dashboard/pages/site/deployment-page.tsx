@@ -13,13 +13,13 @@ import { useCan } from '../../lib/viewer.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
+import { OpenButton } from '../../parts/open-site.tsx';
 import { Failure, NotFound, Waiting } from '../../shell/states.tsx';
 import { DeployedVersion } from './deployed-version.tsx';
 import { DeploymentMark } from './deployment-mark.tsx';
 import { followDeployment } from './deployment-task.ts';
 import { Log } from './log.tsx';
 import { MakeLive } from './make-live.tsx';
-import { OpenButton } from './open-button.tsx';
 import classes from './site.module.css';
 import { deploymentQuery } from './site-query.ts';
 

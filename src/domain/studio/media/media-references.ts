@@ -82,7 +82,9 @@ function formsOf(
   aliases: readonly string[],
 ): string[] {
   const relative = path.posix.relative(path.posix.dirname(entry), file);
-  const forms = [url, rooted, `/${file}`, file, relative, `./${relative}`, ...aliases].filter((form) => form !== undefined);
+  const forms = [url, rooted, `/${file}`, file, relative, `./${relative}`, ...aliases].filter(
+    (form) => form !== undefined,
+  );
   return [...new Set(forms.flatMap((form) => [form, encodeURI(form), decodedUri(form)]))];
 }
 
@@ -138,7 +140,8 @@ export async function mediaReferences(
       if (!isPlain && !(hasResources && content.includes('resources'))) continue;
       const text = content.toString('utf8');
       const aliases = [...usual, ...own, ...addresses];
-      const isNamed = isPlain && formsOf({ file, url, rooted }, entry.path, aliases).some((form) => mentions(text, form));
+      const isNamed =
+        isPlain && formsOf({ file, url, rooted }, entry.path, aliases).some((form) => mentions(text, form));
       if (isNamed || (hasResources && inResources(text, entry.path, file))) {
         found[at]?.push({ collection: entry.collection, slug: entry.slug, path: entry.path });
       }

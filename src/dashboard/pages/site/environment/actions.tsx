@@ -6,7 +6,6 @@ import { useTranslation } from 'react-i18next';
 import {
   EnvironmentHead,
   type EnvironmentHeadQueryVariables,
-  EnvironmentPreview,
   type ShownEnvironmentFragment,
   StartDeployment,
 } from '../../../documents.ts';
@@ -15,8 +14,8 @@ import { useCommand } from '../../../lib/command.ts';
 import type { Fault } from '../../../lib/faults.ts';
 import { usePlace } from '../../../lib/place.ts';
 import { useCan } from '../../../lib/viewer.tsx';
+import { OpenSite } from '../../../parts/open-site.tsx';
 import { followDeployment } from '../deployment-task.ts';
-import { OpenButton } from '../open-button.tsx';
 
 interface Deploy {
   run: () => void;
@@ -102,21 +101,15 @@ export function EnvironmentActions({ environment, deploy }: EnvironmentActionsPr
   const { t } = useTranslation('site');
   const { organization, project } = usePlace();
   const can = useCan(organization, project);
-  const { id, name, url, published, branch } = environment;
-  const find = async () => {
-    const variables = { organization, project, environment: id };
-    const { data } = await client.query(EnvironmentPreview, variables, { requestPolicy: 'network-only' }).toPromise();
-    return data?.project?.studio.environment?.preview?.url ?? url;
-  };
   return (
     <>
-      {published && <OpenButton name={name} find={find} />}
+      <OpenSite place={{ organization, project }} environment={environment} />
       {can('edit_studio') && (
         <Button
           leftSection={<IconRocket size={16} />}
           onClick={deploy.run}
           loading={deploy.isRunning}
-          disabled={!branch}
+          disabled={!environment.branch}
         >
           {t('deploy')}
         </Button>

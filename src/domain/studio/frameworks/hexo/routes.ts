@@ -223,7 +223,13 @@ export async function readHexoRule(reading: RouteContext): Promise<RouteRule> {
   const isIgnored = globs(settings, 'ignore', true);
   const place = { path: settings.path, line: 1 };
   if (rules.timeZone !== undefined && rules.timeZone !== 'UTC' && /:(i_)?(year|month|day|hour)/.test(rules.permalink))
-    settings.warn('timezone', unknown('permalinks have the date of the machine that builds; posts whose date is another one in UTC have no address', place));
+    settings.warn(
+      'timezone',
+      unknown(
+        'permalinks have the date of the machine that builds; posts whose date is another one in UTC have no address',
+        place,
+      ),
+    );
   const override = await overridingPermalinks(reading);
   if (override !== undefined) settings.warn('permalink', unknown(`${override} may change it`, place));
 

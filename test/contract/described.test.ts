@@ -140,6 +140,7 @@ const queries: Record<string, string> = {
   'studio.compareBranches': '?base=main&head=ahead-2&patch=true&values=true',
   'studio.checkPublish': '?base=main&head=ahead-2',
   'studio.getFile': '?path=README.md',
+  'studio.blameFile': '?path=README.md',
   'studio.listEntries': '?include=body,updated',
   'studio.deleteEntry': '?force=true',
   'studio.deleteMedia': '?force=true',

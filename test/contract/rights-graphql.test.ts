@@ -94,6 +94,7 @@ const unreachedQueries = [
   'crawlers.listSchedules',
   'projects.findProject',
   'studio.annotateDeploymentPage',
+  'studio.blameFile',
   'studio.fetchRepository',
   'studio.getDeploymentLog',
   'studio.getDeploymentPreview',

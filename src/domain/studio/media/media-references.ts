@@ -3,7 +3,7 @@ import { forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import { decodedUri } from '../../../lib/text.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import { compileGlob } from '../schema/glob.ts';
+import { hugoGlob } from '../frameworks/hugo/mounts.ts';
 import { below } from '../schema/site-layout.ts';
 import { configFor, type Specifiers } from '../schema/static/aliases.ts';
 import { mediaRootOf, publicPath } from './media-facts.ts';
@@ -66,7 +66,7 @@ function inResources(text: string, entry: string, file: string): boolean {
   if (rest === undefined || !text.includes('resources')) return false;
   return [...text.matchAll(resourceGlob)]
     .slice(0, mostGlobs)
-    .some(([, glob = '']) => compileGlob(glob.toLowerCase())?.matches(rest));
+    .some(([, glob = '']) => hugoGlob(glob.toLowerCase())?.matches(rest));
 }
 
 /** What is looked at of the resources of one entry. */

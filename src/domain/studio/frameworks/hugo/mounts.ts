@@ -29,7 +29,7 @@ export const contentDirectory = (root: string, directory: string, language: stri
 });
 
 /** As Hugo's own globs are read, where two stars at the beginning of a name stand for any number of directories before it. */
-const globOf = (pattern: string): Glob | null => compileGlob(clean(pattern).replace(/(^|\/)\*\*(?=[^/])/g, '$1**/*'));
+export const hugoGlob = (pattern: string): Glob | null => compileGlob(pattern.replace(/(^|\/)\*\*(?=[^/])/g, '$1**/*'));
 
 /**
  * What of a directory is taken: what is included, else what is not excluded. A directory is entered when it is included itself, or holds
@@ -40,7 +40,9 @@ function filterOf(included: readonly string[], excluded: readonly string[]): Con
   if (included.length === 0 && excluded.length === 0) return everything;
   const above = included.map((pattern) => directoryOf(clean(pattern))).filter(Boolean);
   const parents = above.flatMap((path) => path.split('/').map((_, at, parts) => parts.slice(0, at + 1).join('/')));
-  const [inclusions, entered, exclusions] = [included, parents, excluded].map((patterns) => patterns.map(globOf));
+  const [inclusions, entered, exclusions] = [included, parents, excluded].map((patterns) =>
+    patterns.map((pattern) => hugoGlob(clean(pattern))),
+  );
   if (!inclusions || !entered || !exclusions) return null;
   if ([...inclusions, ...entered, ...exclusions].includes(null)) return null;
   const fits = (globs: readonly (Glob | null)[], path: string) => globs.some((glob) => glob?.matches(path));

@@ -159,7 +159,7 @@ describe('a collection', () => {
     await waitForRows(page, 2);
     const faults = page.getByRole('list', { name: 'Faults' });
     expect(await faults.first().innerText()).toContain('Cannot be read, line');
-    expect(await faults.nth(1).innerText()).toContain('/rating');
+    expect(await faults.nth(1).innerText()).toContain('Rating');
     await expectGoodPage(page);
   });
 
@@ -324,7 +324,7 @@ describe('what is selected', () => {
     await page.getByRole('checkbox', { name: 'Select Ada' }).check();
     await page.getByRole('button', { name: 'Delete' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete 1 entry?' });
-    await dialog.getByText('Ada is used by posts/en/beta').waitFor();
+    await dialog.getByText('Ada is used by Beta').waitFor();
     await expectGoodPage(page);
     await dialog.getByRole('button', { name: 'Delete anyway' }).click();
     await page.getByText('1 entry was deleted').waitFor();

@@ -9,8 +9,8 @@ const site = '/p/acme/site';
 beforeAll(() => seed(dashboard.app, siteFiles));
 
 test.each([
-  [`${site}/content/none`, 'content/none', 'Go to the content', /\/content$/],
-  [`${site}/content/posts/none`, 'content/posts/none', 'Go to the content', /\/content$/],
+  [`${site}/content/none`, 'content/none', 'Go to content', /\/content$/],
+  [`${site}/content/posts/none`, 'content/posts/none', 'Go to content', /\/content$/],
   [`${site}/files/none`, 'files/none', 'Go to all files', /\/files$/],
   [`${site}/files/src?file=none.ts`, 'files/src/none.ts', 'Go to all files', /\/files$/],
   [`${site}/site/deployments/9999`, 'site/deployments/9999', 'Go to the project', /\/p\/acme\/site$/],

@@ -168,7 +168,7 @@ type Place = 'here' | 'unknown' | { redirect: string };
 
 /**
  * Whether pages can be used under the name a request came by. Another name of this machine leads to the public URL where that is one, too, and is
- * taken for that of a proxy beside the server where it is not. Under any other name (DNS rebinding, a forgotten setting) nobody could sign in.
+ * taken for that of a proxy beside the server where it is not. Under any other name (DNS rebinding, a forgotten setting) no one could sign in.
  */
 function placeOf(request: Request, public_url: string): Place {
   const own = new URL(public_url);

@@ -63,7 +63,7 @@ const frameworks: Record<string, { files: Record<string, string>; folder: string
 describe.each(Object.entries(frameworks))('an entry of %s that is the index of its directory', (name, site) => {
   const { folder, collection } = site;
 
-  it('is deleted with its own files when that is asked for, but for those that other entries name', async () => {
+  it('is deleted with its own files on request, but for those that other entries name', async () => {
     const { files, call } = await siteOf(`del-${name.toLowerCase()}`, {
       ...site.files,
       [`${folder}/old/index.md`]: page('![](own.png) ![](./deep/shared.png)\n'),

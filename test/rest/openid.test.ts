@@ -93,7 +93,7 @@ describe('an account at the provider', () => {
   });
 
   it('is not linked by another person than the one who began it, nor by another session of theirs', async () => {
-    provider.account = 'of nobody there';
+    provider.account = 'unknown-there';
     const [first, second] = [await signedIn(app, id), await signedIn(app, id)];
     const other = await signedIn(app, await makePerson(app, { email: 'next@example.org', role: 'readonly' }));
     for (const { cookie } of [other, second]) {
@@ -105,7 +105,7 @@ describe('an account at the provider', () => {
     expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#unauthenticated');
   });
 
-  it('ends the session that its sign-in replaces, whoever had it, and no other', async () => {
+  it("ends the session that its sign-in replaces, another person's too, and no other", async () => {
     const other = await makePerson(app, { email: 'before@example.org', role: 'readonly' });
     for (const before of [id, other]) {
       const [replaced, elsewhere] = [await signedIn(app, before), await signedIn(app, before)];

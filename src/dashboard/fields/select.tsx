@@ -7,7 +7,7 @@ function optionsOf(field: Field, values: readonly unknown[]): Map<string, unknow
   const nameOf = (option: unknown) => field.optionLabels.get(option) || textOf(option) || JSON.stringify(option);
   const options = [...new Set([...field.options, ...values])];
   const names = options.map(nameOf);
-  // Two that are called alike are told apart by what is stored.
+  // Two of one name differ by what is stored.
   const isShared = (name: string) => names.indexOf(name) !== names.lastIndexOf(name);
   return new Map(
     options.map((option, at) => {

@@ -13,7 +13,7 @@ interface EntryAt {
 }
 
 /** One change of a file, as `commitChanges` takes it. */
-export type MediaAction =
+export type FileAction =
   | { op: 'move_media'; from: string; path: string; sha: string }
   | { op: 'delete_media'; path: string; sha: string; force?: boolean }
   | { op: 'upload_media'; path: string; content: string; overwrite: true; sha: string }
@@ -85,7 +85,7 @@ export const beginDraft = ({ organization, project }: Place, input: SaveToDraftI
  * @param message of the commit; without it the server says what it does
  * @returns null when nothing is otherwise than before
  */
-export async function commitChanges<Action extends ChangeAction | MediaAction>(
+export async function commitChanges<Action extends ChangeAction | FileAction>(
   place: Place,
   actions: readonly Action[],
   title: string,

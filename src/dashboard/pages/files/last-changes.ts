@@ -1,5 +1,5 @@
 /**
- * Beside each line of a file, by whom and when it was changed last. The lines in sight are asked for, a thousand at a time, so that a long file is there
+ * Beside each line of a file, by whom and when it was changed last. The lines in sight are requested, a thousand at a time, so that a long file is there
  * at once. A gutter is not read out: the line of the cursor is described below the text, with a link to its version.
  */
 import { type Extension, RangeSet, RangeSetBuilder, StateEffect, StateField } from '@codemirror/state';
@@ -9,7 +9,7 @@ import type { FileBlameQuery } from '../../documents.ts';
 type Blame = NonNullable<NonNullable<NonNullable<NonNullable<FileBlameQuery['project']>['studio']>['file']>['blame']>;
 export type LineRange = Blame['ranges'][number];
 
-/** Lines that are asked for together. */
+/** Lines of one request. */
 export const chunkLines = 1_000;
 
 const loaded = StateEffect.define<readonly LineRange[]>();
@@ -43,7 +43,7 @@ function changeAt(view: EditorView, position: number): LineRange | null {
 }
 
 interface Options {
-  /** Asks for lines from `first` on. */
+  /** Loads lines from `first` on. */
   load: (first: number) => Promise<readonly LineRange[]>;
   /** What stands at the first line of a change. */
   describe: (change: LineRange) => string;
@@ -53,33 +53,33 @@ interface Options {
 
 export function lastChanges({ load, describe, onLine }: Options): Extension {
   const loader = ViewPlugin.define((view) => {
-    const asked = new Set<number>();
+    const requested = new Set<number>();
     let isOver = false;
     const wanted = () => {
       for (const { from, to } of view.visibleRanges) {
         const [top, bottom] = [view.state.doc.lineAt(from).number, view.state.doc.lineAt(to).number];
         for (let chunk = Math.floor((top - 1) / chunkLines); chunk * chunkLines < bottom; chunk += 1) {
-          if (asked.has(chunk)) continue;
-          asked.add(chunk);
+          if (requested.has(chunk)) continue;
+          requested.add(chunk);
           void load(chunk * chunkLines + 1).then((found) => {
             if (!isOver) view.dispatch({ effects: loaded.of(found) });
           });
         }
       }
     };
-    const tell = () => {
+    const notify = () => {
       const { head } = view.state.selection.main;
       onLine(changeAt(view, head), view.state.doc.lineAt(head).number);
     };
     queueMicrotask(() => {
       wanted();
-      tell();
+      notify();
     });
     return {
       update(update: ViewUpdate) {
         if (update.viewportChanged) wanted();
         const hasLoaded = update.transactions.some(({ effects }) => effects.some((effect) => effect.is(loaded)));
-        if (update.selectionSet || hasLoaded) tell();
+        if (update.selectionSet || hasLoaded) notify();
       },
       destroy() {
         isOver = true;

@@ -3,7 +3,7 @@
  * read: what others saved since is merged where other lines changed, and otherwise shown, and the person decides.
  */
 import { type EditedBranchFragment, type FileContentFragment, FileNow } from '../../documents.ts';
-import { commitChanges, type MediaAction } from '../../lib/changes.ts';
+import { commitChanges, type FileAction } from '../../lib/changes.ts';
 import { client } from '../../lib/client.ts';
 import { type Fault, faultOf } from '../../lib/faults.ts';
 import type { Place } from '../../lib/place.ts';
@@ -63,7 +63,7 @@ export async function readFile(at: {
   return file ? versionOf(file) : null;
 }
 
-async function actionFor({ path, isMedia, isGone }: FileTarget, editor: Editor, text: string): Promise<MediaAction> {
+async function actionFor({ path, isMedia, isGone }: FileTarget, editor: Editor, text: string): Promise<FileAction> {
   const content = editor.isCrlf ? text.replaceAll('\n', '\r\n') : text;
   const sha = isGone ? null : editor.sha;
   if (isMedia && sha !== null)

@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { BringBackMedia, type MediaItemFragment } from '../../documents.ts';
-import { type Committed, commitChanges, type MediaAction } from '../../lib/changes.ts';
+import { type Committed, commitChanges, type FileAction } from '../../lib/changes.ts';
 import { send } from '../../lib/command.ts';
 import type { Fault } from '../../lib/faults.ts';
 import { useFormats } from '../../lib/format.ts';
@@ -87,7 +87,7 @@ function Deletion({ item, place, onChanged, onClose, onDone }: MediaDetailsProps
   const [isRunning, setRunning] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
   const referrers = referrersOf(fault);
-  const bringBack = async ({ sha, begun }: Committed<MediaAction>) => {
+  const bringBack = async ({ sha, begun }: Committed<FileAction>) => {
     const input = { path: item.path, commit: sha, branch: begun ?? draft ?? null };
     const { fault } = await send(BringBackMedia, { organization, project, input });
     notifications.show(
@@ -97,7 +97,7 @@ function Deletion({ item, place, onChanged, onClose, onDone }: MediaDetailsProps
   };
   const remove = async () => {
     setRunning(true);
-    const action: MediaAction = { op: 'delete_media', path: item.path, sha: item.sha, force: referrers !== null };
+    const action: FileAction = { op: 'delete_media', path: item.path, sha: item.sha, force: referrers !== null };
     const { committed, fault } = await commitChanges(place, [action], item.name, `Delete ${item.path}`);
     setRunning(false);
     setFault(fault);

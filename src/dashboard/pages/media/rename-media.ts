@@ -1,5 +1,5 @@
 import { EntryText, type MediaItemFragment } from '../../documents.ts';
-import { type ChangeAction, type ChangesOutcome, commitChanges, type MediaAction } from '../../lib/changes.ts';
+import { type ChangeAction, type ChangesOutcome, commitChanges, type FileAction } from '../../lib/changes.ts';
 import { client } from '../../lib/client.ts';
 import type { Fault } from '../../lib/faults.ts';
 import { candidatePaths, directoryOf } from '../../lib/media.ts';
@@ -36,11 +36,11 @@ export async function renameMedia(
   place: Place,
   file: MediaItemFragment,
   name: string,
-): Promise<ChangesOutcome<ChangeAction | MediaAction>> {
+): Promise<ChangesOutcome<ChangeAction | FileAction>> {
   const { organization, project, draft } = place;
   const texts = [`${file.name} → ${name}`, `Rename ${file.path} to ${name}`] as const;
   const path = [directoryOf(file.path), name].filter(Boolean).join('/');
-  const move: MediaAction = { op: 'move_media', from: file.path, path, sha: file.sha };
+  const move: FileAction = { op: 'move_media', from: file.path, path, sha: file.sha };
   const outcome = await commitChanges(place, [move], ...texts);
   const referrers = referrersOf(outcome.fault);
   if (!referrers) return outcome;
@@ -53,5 +53,5 @@ export async function renameMedia(
       return { op: 'update' as const, collection, slug, ...(entry && { sha: entry.sha }), raw };
     }),
   );
-  return commitChanges<ChangeAction | MediaAction>(place, [...updates, move], ...texts);
+  return commitChanges<ChangeAction | FileAction>(place, [...updates, move], ...texts);
 }

@@ -223,20 +223,20 @@ function TryOut({ place, patterns }: Pick<SectionProps, 'place'> & { patterns: r
   const [isRunning, setRunning] = useState(false);
   const options = { requestPolicy: 'network-only' } as const;
   const find = async (): Promise<readonly Match[]> => {
-    const asked = text.trim();
-    if (asked === '') {
+    const typed = text.trim();
+    if (typed === '') {
       const names = [...new Set(patterns.map(({ collection }) => collection))].slice(0, 20);
       const answers = await Promise.all(
         names.map((collection) => client.query(FirstMatches, { ...place, collection }, options).toPromise()),
       );
       return answers.flatMap(({ data }) => data?.project?.studio.collection?.entries?.nodes ?? []);
     }
-    if (/^(\/|https?:)/.test(asked)) {
-      const { data, error } = await client.query(EntryAt, { ...place, url: asked }, options).toPromise();
+    if (/^(\/|https?:)/.test(typed)) {
+      const { data, error } = await client.query(EntryAt, { ...place, url: typed }, options).toPromise();
       if (error) setFault(faultOf(error));
       return [data?.project?.studio.entry_at ?? []].flat();
     }
-    const [collection = '', ...rest] = asked.split('/');
+    const [collection = '', ...rest] = typed.split('/');
     const variables = { ...place, collection, entry: rest.join('/') };
     const { data, error } = await client.query(EntryAddress, variables, options).toPromise();
     const refusal = error && faultOf(error);

@@ -122,7 +122,7 @@ test('shows both versions where the same lines were changed, and the person deci
   await dialog.getByText('theirs', { exact: true }).waitFor();
   await expectGoodPage(page);
   expect(await contentOf('lib/clash.cfg')).toBe(lines(0, 'theirs'));
-  await dialog.getByRole('button', { name: 'Go on editing' }).click();
+  await dialog.getByRole('button', { name: 'Continue editing' }).click();
   await code(page).getByText('mine line 0').waitFor();
   await save(page).click();
   await dialog.getByRole('button', { name: 'Save mine over theirs' }).click();

@@ -120,7 +120,7 @@ export default {
 
   branch_gone_lead:
     'This draft is gone: it was published or deleted. What you typed is kept in this browser; take it to the published version.',
-  go_to_published: 'Go on in the published version',
+  go_to_published: 'Continue in the published version',
   gone: 'This entry was deleted. What is in the form is kept; Save makes the entry again.',
   versions: 'Versions',
   version_of: 'Version of {{time}}',

@@ -17,7 +17,7 @@ export default {
   clash_title: 'Somebody changed the same lines',
   clash_lead:
     'Below is what your version makes of theirs: their lines are struck out, yours stand in their place. Nothing is saved yet.',
-  clash_back: 'Go on editing',
+  clash_back: 'Continue editing',
   clash_theirs: 'Take theirs',
   clash_mine: 'Save mine over theirs',
   delete_title: 'Delete {{name}}?',

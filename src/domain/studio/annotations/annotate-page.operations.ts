@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Repository } from '../../../ports/git.ts';
@@ -178,10 +179,9 @@ async function builtPage({ studio, services, signal }: StudioContext, manifest: 
     const [, sha256, size] = found.entry;
     if (size > most.page)
       throw new DomainError('too_large', `url: the page is larger than ${most.page / 1024 / 1024} MiB`);
-    const chunks: Buffer[] = [];
-    for await (const chunk of services.blobs.read(sha256)) chunks.push(chunk);
+    const html = await text(services.blobs.read(sha256));
     signal.throwIfAborted();
-    return { path, html: Buffer.concat(chunks).toString('utf8') };
+    return { path, html };
   }
   throw new DomainError('not_found', `url: ${given} is no page of this deployment`);
 }
@@ -194,12 +194,12 @@ async function sourceOf(
   site: SiteRoutes,
 ): Promise<PageSource | null> {
   const framework = site.detected.framework?.id ?? null;
-  const text = async (snapshot: Snapshot) => {
+  const textIn = async (snapshot: Snapshot) => {
     const { entry } = await snapshot.lookup(path);
     const [size] = entry ? await git.sizes([entry.oid]) : [];
     return entry && size != null && size <= most.file ? (await snapshot.blob(entry.oid)).toString('utf8') : null;
   };
-  const [before, now] = await Promise.all([text(built), text(current)]);
+  const [before, now] = await Promise.all([textIn(built), textIn(current)]);
   return before === null ? null : { path, framework, built: before, current: now };
 }
 

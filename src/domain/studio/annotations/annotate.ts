@@ -1,7 +1,9 @@
+import { pointerTo } from '../../../lib/json-pointer.ts';
 import type { AnnotatedPage, PageBlock, PageReading, PageSource } from '../../../ports/page-annotator.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { splitFile } from '../frontmatter/split.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
+import { linesOf, numberLines } from '../merge/diff3.ts';
 import { diffLines } from '../merge/line-diff.ts';
 import { alignPage } from './align-page.ts';
 import { comparableText, type Leaf, leavesOf, type Page, selectorOf } from './page-leaves.ts';
@@ -55,13 +57,7 @@ function frontmatterLines(text: string | null, path: string): Pick<PageBlock, 's
 function carried(built: string, current: string | null) {
   if (current === null) return () => ({ start_line: null, end_line: null, is_changed: true });
   const numbers = new Map<string, number>();
-  const numbered = (text: string) =>
-    Int32Array.from(text.split('\n'), (line) => {
-      const known = numbers.get(line) ?? numbers.size;
-      numbers.set(line, known);
-      return known;
-    });
-  const [old, fresh] = [numbered(built), numbered(current)];
+  const [old, fresh] = [numberLines(linesOf(built), numbers), numberLines(linesOf(current), numbers)];
   const changes = built === current ? [] : diffLines(old, fresh, numbers.size);
   return (start: number, end: number) => {
     const [from, to] = [start - 1, end];
@@ -85,8 +81,7 @@ function textsOf(frontmatter: Frontmatter): [pointer: string, text: string][] {
     if (found.length >= 500) return;
     if (typeof value === 'string') found.push([pointer, value]);
     else if (typeof value === 'object' && value !== null && depth < 4)
-      for (const [key, item] of Object.entries(value))
-        visit(item, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, depth + 1);
+      for (const [key, item] of Object.entries(value)) visit(item, pointerTo(pointer, key), depth + 1);
   };
   visit(frontmatter, '', 0);
   return found;

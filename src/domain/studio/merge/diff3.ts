@@ -44,7 +44,11 @@ export function mergeText(
   if (base === current) return [incoming];
   const lines = { base: linesOf(base ?? ''), current: linesOf(current), incoming: linesOf(incoming) };
   const numbers = new Map<string, number>();
-  const [b, c, i] = [number(lines.base, numbers), number(lines.current, numbers), number(lines.incoming, numbers)];
+  const [b, c, i] = [
+    numberLines(lines.base, numbers),
+    numberLines(lines.current, numbers),
+    numberLines(lines.incoming, numbers),
+  ];
   const regions =
     base === null
       ? diffLines(c, i, numbers.size).map(twoWayRegion)
@@ -66,11 +70,13 @@ type Range = readonly [start: number, end: number];
 /** Lines of the three texts that correspond, and who changed them. */
 type Region = Record<Side, Range> & { changed: 'current' | 'incoming' | 'both' };
 
-function linesOf(text: string): string[] {
+/** Lines of a text with their line ends. */
+export function linesOf(text: string): string[] {
   return text === '' ? [] : text.split(/(?<=\n)/);
 }
 
-function number(lines: readonly string[], numbers: Map<string, number>): Int32Array {
+/** Lines by numbers that `diffLines` compares: equal lines have one number, in all texts that share `numbers`. */
+export function numberLines(lines: readonly string[], numbers: Map<string, number>): Int32Array {
   return Int32Array.from(lines, (line) => {
     const known = numbers.get(line);
     if (known !== undefined) return known;

@@ -266,8 +266,11 @@ export function createSite(
   const [dashboard] = programs;
   const notFound = dashboard && sendPage(dashboard, directory, settings, 404);
   // What a person finds behind an old or mistyped link; programs that call the API get its own answer.
-  router.get(/^\/(?!(?:api|dashboard|git|graphql|webhooks)(?:\/|$))/, (request, response, next) =>
-    notFound && request.accepts(['json', 'html']) === 'html' ? notFound(request, response, next) : next(),
+  // As `all`: a path of `get` alone would be answered for OPTIONS, as if something were here.
+  router.all(/^\/(?!(?:api|dashboard|git|graphql|webhooks)(?:\/|$))/, (request, response, next) =>
+    notFound && ['GET', 'HEAD'].includes(request.method) && request.accepts(['json', 'html']) === 'html'
+      ? notFound(request, response, next)
+      : next(),
   );
   return router;
 }

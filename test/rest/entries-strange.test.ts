@@ -249,7 +249,9 @@ describe('keys that objects of JavaScript have by themselves', () => {
     );
     const clash = await put('new', `{"frontmatter":{"__proto__":{"x":false}},"sha":"${sha}","on_conflict":"merge"}`);
     expectRefusal(clash, 409, 'merge_conflict', /./);
-    expect(clash.body.details.conflicts[0].fields).toEqual([{ field: '/__proto__/x', current: true, incoming: false }]);
+    expect(clash.body.details.conflicts[0].fields).toEqual([
+      { field: '/__proto__/x', label: 'Proto › X', current: true, incoming: false },
+    ]);
     const settled = await put(
       'new',
       `{"frontmatter":{"__proto__":{"x":false}},"sha":"${sha}","on_conflict":"merge","resolutions":[{"path":"content/notes/new.md","stages":${JSON.stringify(clash.body.details.conflicts[0].stages)},"fields":{"/__proto__/x":{"value":{"__proto__":0}}}}]}`,

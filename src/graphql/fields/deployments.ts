@@ -29,7 +29,7 @@ import { getCommits } from '../../domain/studio/repository/commits.operations.ts
 import { DomainError } from '../../kernel/errors.ts';
 import type { GraphqlContext } from '../context.ts';
 import { type News, type Source, stateNews } from '../stream/follow.ts';
-import { batch, field, mutation, node, object, part, type Row, subscription } from '../table.ts';
+import { batch, field, link, mutation, node, object, part, type Row, subscription } from '../table.ts';
 
 interface AtProject {
   organization: string;
@@ -195,6 +195,9 @@ export const deployments: readonly Row[] = [
   mutation('createEnvironment', createEnvironment),
   mutation('updateEnvironment', updateEnvironment),
   mutation('deleteEnvironment', deleteEnvironment, { payload: 'environment' }),
+
+  object('PageAnnotations', annotatePage, {}),
+  link('PageAnnotations', 'deployment', getDeployment, { deployment: 'deployment_id' }, 'The deployment that built it'),
 
   node('Deployment', getDeployment, { deployment: 'id' }),
   part('DeploymentJob', deploymentJob, { deployment: (_job, { deployment }) => deployment, job: 'id' }),

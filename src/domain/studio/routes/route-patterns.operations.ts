@@ -1,8 +1,8 @@
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { GuardedHttp } from '../../../ports/http.ts';
+import { readSitemap } from '../../crawlers/pages/read-sitemap.ts';
+import type { SitemapFault } from '../../crawlers/pages/sitemap-item.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { checkStoredPath } from '../path-rules.ts';
@@ -15,42 +15,8 @@ import { entryRoutes, routesWith } from './entry-routes.ts';
 import { filesOf, findOutput, listedPages, outputPages, type PublishedPages, pathOf } from './published-pages.ts';
 import { detectedRoutes, routePattern, type SavedRoutes } from './routes.schema.ts';
 
-/** What one file of a sitemap lists. */
-interface SitemapFile {
-  /** `index`: the addresses are those of further files. */
-  kind: 'index' | 'urls';
-  locations: string[];
-}
-
-const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-function decode(text: string): string {
-  const plain = text.replace(/^\s*<!\[CDATA\[([\s\S]*?)\]\]>\s*$/, '$1').trim();
-  return plain.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w{2,4}));/gi, (whole, hex, decimal, name) => {
-    if (name) return entities[String(name).toLowerCase()] ?? whole;
-    const code = hex ? Number.parseInt(hex, 16) : Number(decimal);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
-}
-
-/** Reads the `<loc>` elements of a sitemap, at most `limit`; in one pass, whatever the text holds. */
-function parseSitemap(text: string, limit: number): SitemapFile {
-  const kind = /<sitemapindex[\s>]/.test(text.slice(0, 4096)) ? 'index' : 'urls';
-  const locations: string[] = [];
-  let at = text.indexOf('<loc>');
-  while (at !== -1 && locations.length < limit) {
-    const end = text.indexOf('</loc>', at);
-    if (end === -1) break;
-    if (end - at < 4096) locations.push(decode(text.slice(at + '<loc>'.length, end)));
-    at = text.indexOf('<loc>', end);
-  }
-  return { kind, locations };
-}
-
 /** The protocol's own bounds: 50,000 addresses and 50 MiB in a file; all files together may not be larger here. */
 const sitemapLimits = { urls: 50_000, files: 50, wire: 10 * 1024 * 1024, bytes: 50 * 1024 * 1024 };
-
-const inflate = promisify(gunzip);
 
 /** Where the addresses come from, and for whom. */
 interface SitemapRequest {
@@ -64,24 +30,42 @@ interface SitemapRequest {
  * Reads all addresses of a sitemap, those of an index's files included.
  * @throws DomainError `invalid_request` for an address that may not be reached or is no sitemap, `upstream_unavailable`, `too_large`
  */
-export async function readSitemap(url: string, request: SitemapRequest): Promise<string[]> {
+async function listedAddresses(url: string, request: SitemapRequest): Promise<string[]> {
   const found = new Set<string>();
   const open = [url];
   let bytes = 0;
   for (let file = 0; file < open.length && file < sitemapLimits.files && found.size < sitemapLimits.urls; file++) {
-    const text = await fetchText(open[file] ?? '', request, sitemapLimits.bytes - bytes);
-    bytes += text.length;
-    const { kind, locations } = parseSitemap(text, sitemapLimits.urls - found.size);
-    if (file === 0 && locations.length === 0)
+    const address = open[file] ?? '';
+    const left = sitemapLimits.bytes - bytes;
+    const content = fetchSitemap(address, request, left);
+    const bounds = { urls: sitemapLimits.urls - found.size, bytes: left };
+    const reading = readSitemap(content, address, { stripParams: [] }, bounds);
+    let next = await reading.next();
+    for (; !next.done; next = await reading.next()) {
+      const item = next.value;
+      if (item.kind === 'fault') checkFault(item.fault, address);
+      else if (item.kind === 'page') found.add(item.url);
+      // An index of indexes is not part of the protocol.
+      else if (file === 0) open.push(item.url);
+    }
+    bytes += next.value;
+    if (file === 0 && found.size === 0 && open.length === 1)
       throw fieldError('invalid_request', 'sitemap_url', 'is not a sitemap: it lists no address');
-    if (kind === 'urls') for (const one of locations) found.add(one);
-    // An index of indexes is not part of the protocol.
-    else if (file === 0) open.push(...locations);
   }
   return [...found];
 }
 
-async function fetchText(url: string, { http, pool, signal }: SitemapRequest, left: number): Promise<string> {
+/** What stands before another fault counts. */
+function checkFault(fault: SitemapFault, url: string): void {
+  if (fault === 'too_large') throw tooLarge();
+  if (fault === 'gzip') throw fieldError('invalid_request', 'sitemap_url', `${url} is no sound gzip`);
+}
+
+async function* fetchSitemap(
+  url: string,
+  { http, pool, signal }: SitemapRequest,
+  left: number,
+): AsyncGenerator<Uint8Array> {
   if (left <= 0) throw tooLarge();
   const response = await http.request(url, {
     headers: { accept: 'application/xml, text/xml', 'accept-encoding': 'gzip, identity' },
@@ -95,15 +79,7 @@ async function fetchText(url: string, { http, pool, signal }: SitemapRequest, le
     response.discard();
     throw fieldError('invalid_request', 'sitemap_url', `${url} answered ${response.status}`);
   }
-  const body = Buffer.from(await response.bytes());
-  // Compressed by the server, or a file that is stored so.
-  if (body[0] !== 0x1f || body[1] !== 0x8b) return body.toString('utf8');
-  try {
-    return (await inflate(body, { maxOutputLength: left })).toString('utf8');
-  } catch (cause) {
-    if ((cause as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
-    throw fieldError('invalid_request', 'sitemap_url', `${url} is no sound gzip`);
-  }
+  yield await response.bytes();
 }
 
 const tooLarge = () =>
@@ -197,7 +173,7 @@ async function sitemapPages(
   url: string | undefined,
 ): Promise<PublishedPages | null> {
   if (url === undefined) return null;
-  return listedPages(await readSitemap(url, { ...services, pool: String(organization.id), signal }));
+  return listedPages(await listedAddresses(url, { ...services, pool: String(organization.id), signal }));
 }
 
 /** Keeps routes for a project. In a transaction of its own, since the sitemap was waited for before. */

@@ -175,6 +175,77 @@ describe('bounds', () => {
   });
 });
 
+describe('hostile files', () => {
+  const count = 200;
+  /** A file that repeats one text in pieces of about 16 KiB. @returns what was found, and how many pieces were read */
+  async function repeat(start: string, repeated: string, end = '') {
+    let pieces = 0;
+    const piece = Buffer.from(repeated.repeat(Math.ceil(16_384 / repeated.length)));
+    async function* file() {
+      yield Buffer.from(start);
+      for (; pieces < count; pieces += 1) yield piece;
+      yield Buffer.from(end);
+    }
+    const items = await all(readSitemap(file(), url, { stripParams: [] }));
+    return { found: items.map(short), pieces };
+  }
+
+  it.each([
+    ['attributes of one name', '<urlset ', 'a="" '],
+    ['an attribute without an end', '<urlset a="', 'a '],
+    ['a name without an end', '<urlset><', 'a'],
+    ['a closing tag without an end', '<urlset></a', ' '],
+    ['declarations', '<!DOCTYPE urlset [', '<!ENTITY a "aaaa">'],
+    ['quotes in a declaration', '<!DOCTYPE urlset [<!ENTITY a ', '""'],
+  ])('are given up after 64 KiB of one tag: %s', async (_, start, repeated) => {
+    const { found, pieces } = await repeat(start, repeated);
+    expect(found).toEqual(['syntax 1']);
+    expect(pieces).toBeLessThanOrEqual(5);
+  });
+
+  it.each([
+    ['a comment', `<urlset>${loc('/a')}<!--`, '<url>- ', `-->${loc('/b')}</urlset>`],
+    ['an instruction', `<urlset>${loc('/a')}<?x`, '?? ', `?>${loc('/b')}</urlset>`],
+    ['CDATA', `<urlset>${loc('/a')}<x><![CDATA[`, ']] ', `]]></x>${loc('/b')}</urlset>`],
+    ['text', `<urlset>${loc('/a')}<x>`, '&&& ]]', `</x>${loc('/b')}</urlset>`],
+    ['an address', `<urlset>${loc('/a')}<url><loc>`, '/a&', `</loc></url>${loc('/b')}</urlset>`],
+  ])('cost one pass of what is skipped: %s', async (_, start, repeated, end) => {
+    expect(await repeat(start, repeated, end)).toEqual({ found: ['page /a', 'page /b'], pieces: count });
+  });
+
+  it('may have a tag of 65,535 characters, and none of more', async () => {
+    const tag = (length: number) => `<urlset a="${'x'.repeat(length - 13)}">`;
+    expect(tag(65_535).length + 1).toBe(65_536);
+    expect(await brief(`${tag(65_536)}${loc('/a')}</urlset>`)).toEqual(['page /a']);
+    expect(await brief(`${tag(65_537)}${loc('/a')}</urlset>`)).toEqual(['syntax 1']);
+  });
+
+  it('may have 2,000,000 tags, and no more', async () => {
+    const file = (tags: number) => `<urlset>${'<a/>'.repeat(tags - 5)}${loc('/a')}`;
+    expect((await read(file(2_000_000))).at(-1)).toMatchObject({ message: expect.stringContaining('ends inside') });
+    expect((await read(file(2_000_001))).at(-1)).toMatchObject({ message: expect.stringContaining('2000000 tags') });
+  });
+
+  it('let all else have its turn, though they come as one piece', async () => {
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      pending = setImmediate(count);
+    };
+    let pending = setImmediate(count);
+    await all(readSitemap(inChunks(Buffer.alloc(4 * 1024 * 1024, ' '), 4 * 1024 * 1024), url, { stripParams: [] }));
+    clearImmediate(pending);
+    expect(turns).toBeGreaterThanOrEqual(100);
+  });
+
+  it('have no references to what XML does not have, and plain ampersands', async () => {
+    const at = (address: string) => brief(urlset(`<url><loc>${address}</loc></url>`));
+    expect(await at('/a?b=1&c=2&#x26;d&#38;e&amp;lt;')).toEqual(['page /a?b=1&c=2&d&e&lt;']);
+    for (const name of ['&b;', '&__proto__;', '&#x110000;', '&#0;', '&AMP;'])
+      expect(await at(name)).toEqual(['syntax 2']);
+  });
+});
+
 describe('broken files', () => {
   it('give what stands before the fault, and its line', async () => {
     const text = `<urlset>\n${loc('/a')}\n${loc('/b')}\n<url><loc>/c</wrong>`;

@@ -6,9 +6,29 @@ import { upTo } from '../../../lib/version-cache.ts';
  * turned into a backtracking RegExp.
  */
 export interface Glob {
-  matches(path: string): boolean;
+  /** @param steps what the comparison is taken from; without it, all that one path may take */
+  matches(path: string, steps?: Steps): boolean;
   /** The directory before the first wildcard. */
   prefix: string;
+}
+
+/**
+ * What one path may cost. A site of 200,000 files with a hundred ordinary globs takes some 50 steps for each; globs made for it take as many as
+ * they have characters for each character of the path.
+ */
+const mostSteps = 20_000;
+
+/** A budget of comparisons, of one character or one segment of a path with one part of a pattern. Beyond it nothing matches. */
+export class Steps {
+  left: number;
+
+  constructor(left = mostSteps) {
+    this.left = left;
+  }
+
+  get isOver(): boolean {
+    return this.left < 0;
+  }
 }
 
 type Atom = { kind: 'char'; value: string } | { kind: 'any' } | { kind: 'star' } | CharClass;
@@ -19,10 +39,7 @@ interface CharClass {
 }
 
 const MAX_ALTERNATIVES = 256;
-/**
- * Of all alternatives together, characters. A comparison takes at most as many steps as these have characters for each character of a path, so that
- * one with the longest path (4 KiB) holds the event loop for some 50 ms.
- */
+/** Of all alternatives together, characters. */
 const MAX_EXPANDED = 4_000;
 
 /** `a.{b,c{d,e}}` → `a.b`, `a.cd`, `a.ce`; null when braces do not pair, or there are more than 256 alternatives, or longer ones than are compared. */
@@ -90,14 +107,15 @@ function fits(atom: Atom, char: string): boolean {
   return true;
 }
 
-function segmentMatches(atoms: readonly Atom[], text: string): boolean {
+function segmentMatches(atoms: readonly Atom[], text: string, steps: Steps): boolean {
   // A wildcard does not match a hidden name unless the pattern names the dot.
   if (text.startsWith('.') && !(atoms[0]?.kind === 'char' && atoms[0].value === '.')) return false;
   let at = 0;
   let char = 0;
   let star = -1;
   let mark = 0;
-  while (char < text.length) {
+  let { left } = steps;
+  for (; char < text.length && left >= 0; left -= 1) {
     const atom = atoms[at];
     if (atom?.kind === 'star') {
       star = at++;
@@ -108,23 +126,26 @@ function segmentMatches(atoms: readonly Atom[], text: string): boolean {
     } else if (star >= 0) {
       at = star + 1;
       char = ++mark;
-    } else return false;
+    } else break;
   }
-  return atoms.slice(at).every((atom) => atom.kind === 'star');
+  steps.left = left;
+  return left >= 0 && char === text.length && atoms.slice(at).every((atom) => atom.kind === 'star');
 }
 
 type Segments = (Atom[] | '**')[];
 
-function pathMatches(pattern: Segments, path: readonly string[]): boolean {
+function pathMatches(pattern: Segments, path: readonly string[], steps: Steps): boolean {
   // reachable[j]: the pattern so far can have consumed j segments.
   let reachable = [true, ...path.map(() => false)];
   for (const segment of pattern) {
+    steps.left -= reachable.length;
+    if (steps.left < 0) return false;
     const next = reachable.map(() => false);
     for (let at = 0; at < next.length; at++) {
       if (segment === '**') {
         const through = at > 0 && next[at - 1] === true && !path[at - 1]?.startsWith('.');
         next[at] = reachable[at] === true || through;
-      } else next[at] = at > 0 && reachable[at - 1] === true && segmentMatches(segment, path[at - 1] ?? '');
+      } else next[at] = at > 0 && reachable[at - 1] === true && segmentMatches(segment, path[at - 1] ?? '', steps);
     }
     reachable = next;
   }
@@ -132,10 +153,10 @@ function pathMatches(pattern: Segments, path: readonly string[]): boolean {
 }
 
 /** The same for a file name that may lie in any directory, as most collections have it: only the name has to be looked at closely. */
-function fileMatches(name: readonly Atom[], path: string): boolean {
+function fileMatches(name: readonly Atom[], path: string, steps: Steps): boolean {
   const slash = path.lastIndexOf('/');
   if (path.startsWith('.') ? slash !== -1 : path.lastIndexOf('/.', slash - 1) !== -1) return false;
-  return segmentMatches(name, path.slice(slash + 1));
+  return segmentMatches(name, path.slice(slash + 1), steps);
 }
 
 /** The literal characters a segment ends in: most paths fail on these. */
@@ -156,7 +177,7 @@ function compile(source: string): Glob | null {
   if (/[!+*?@]\(/.test(plain)) return null;
   const alternatives = expandBraces(plain);
   if (alternatives === null) return null;
-  const compiled: { ending: string; matches(path: string): boolean }[] = [];
+  const compiled: { ending: string; matches(path: string, steps: Steps): boolean }[] = [];
   for (const alternative of alternatives) {
     const segments: Segments = [];
     for (const part of alternative.split('/')) {
@@ -167,14 +188,19 @@ function compile(source: string): Glob | null {
     }
     const [first, name, ...more] = segments;
     const anywhere = first === '**' && name !== undefined && name !== '**' && more.length === 0;
-    const matches = (path: string) => (anywhere ? fileMatches(name, path) : pathMatches(segments, path.split('/')));
+    const matches = (path: string, steps: Steps) =>
+      anywhere ? fileMatches(name, path, steps) : pathMatches(segments, path.split('/'), steps);
     compiled.push({ matches, ending: endingOf(segments.at(-1)) });
   }
   const fixed = plain.split('/');
   const wild = fixed.findIndex((part) => /[*?[\]{}\\]/.test(part));
   return {
     prefix: fixed.slice(0, wild === -1 ? -1 : wild).join('/'),
-    matches: (path) => compiled.some(({ matches, ending }) => path.endsWith(ending) && matches(path)),
+    matches(path, steps = new Steps()) {
+      // Each that is looked at counts, too: a list may be of any length.
+      steps.left -= compiled.length;
+      return !steps.isOver && compiled.some(({ matches, ending }) => path.endsWith(ending) && matches(path, steps));
+    },
   };
 }
 

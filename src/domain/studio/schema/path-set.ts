@@ -1,5 +1,5 @@
 import { tally } from '../../../lib/tally.ts';
-import { compileGlob } from './glob.ts';
+import { compileGlob, Steps } from './glob.ts';
 import { below, extensionOf, isExcluded, joinPath } from './site-layout.ts';
 
 /**
@@ -29,6 +29,7 @@ export type PathSet =
   | { kind: 'difference'; of: PathSet; without: readonly PathSet[] };
 
 export type Membership = (path: string) => boolean;
+type Holds = (path: string, steps: Steps) => boolean;
 
 export const noPaths: PathSet = { kind: 'union', of: [] };
 
@@ -56,7 +57,7 @@ function depthOf(path: string): number {
   return depth;
 }
 
-type Compilers = { [Kind in PathSet['kind']]: (set: Extract<PathSet, { kind: Kind }>) => Membership };
+type Compilers = { [Kind in PathSet['kind']]: (set: Extract<PathSet, { kind: Kind }>) => Holds };
 
 const compilers: Compilers = {
   listed: ({ paths }) => {
@@ -74,9 +75,9 @@ const compilers: Compilers = {
   },
   glob: ({ base, patterns }) => {
     const globs = patterns.map(compileGlob);
-    return (path) => {
+    return (path, steps) => {
       const rest = below(base, path);
-      return rest !== null && globs.some((glob) => glob?.matches(rest) ?? false);
+      return rest !== null && globs.some((glob) => glob?.matches(rest, steps) ?? false);
     };
   },
   inside: ({ directory }) => {
@@ -99,24 +100,34 @@ const compilers: Compilers = {
   dated: () => (path) => dated.test(nameOf(path)),
   excluded: (layout) => (path) => isExcluded(path, layout),
   union: ({ of }) => {
-    const all = of.map(membership);
-    return (path) => all.some((holds) => holds(path));
+    const all = of.map(compile);
+    return (path, steps) => all.some((holds) => holds(path, steps));
   },
   intersection: ({ of }) => {
-    const all = of.map(membership);
-    return (path) => all.every((holds) => holds(path));
+    const all = of.map(compile);
+    return (path, steps) => all.every((holds) => holds(path, steps));
   },
   difference: ({ of, without: others }) => {
-    const [holds, rest] = [membership(of), others.map(membership)];
-    return (path) => holds(path) && !rest.some((other) => other(path));
+    const [holds, rest] = [compile(of), others.map(compile)];
+    return (path, steps) => holds(path, steps) && !rest.some((other) => other(path, steps));
   },
 };
 
+function compile(set: PathSet): Holds {
+  // The table has a compiler of each kind for sets of that kind, which the type of an access by `kind` cannot say.
+  const compiler = compilers[set.kind] as (set: PathSet) => Holds;
+  return compiler(set);
+}
+
+/** Whether a set holds a path. One whose globs cost more than they may is in none: what has been found by then may be only a part of the set. */
+function isIn(holds: Holds, path: string, steps: Steps): boolean {
+  return holds(path, steps) && !steps.isOver;
+}
+
 /** Compiles a set into the question whether a path is in it. */
 export function membership(set: PathSet): Membership {
-  // The table has a compiler of each kind for sets of that kind, which the type of an access by `kind` cannot say.
-  const compile = compilers[set.kind] as (set: PathSet) => Membership;
-  return compile(set);
+  const holds = compile(set);
+  return (path) => isIn(holds, path, new Steps());
 }
 
 /** A directory that holds all paths of a set, and the extension they all have; null: they have any. */
@@ -170,7 +181,7 @@ const mostTogether = 100;
  * @returns for a path the positions of its sets, the first one first, at most as many as are wanted
  */
 export function placing(sets: readonly PathSet[]): (path: string, most?: number) => number[] {
-  const holds = sets.map(membership);
+  const holds = sets.map(compile);
   const byPlace = new Map<string, Set<number>>();
   const listed = new Map<string, number[]>();
   let longest = 0;
@@ -204,10 +215,12 @@ export function placing(sets: readonly PathSet[]): (path: string, most?: number)
     const naming = listed.get(path);
     const candidates = naming ? [...naming, ...near.candidates].sort((a, b) => a - b) : near.candidates;
     const found: number[] = [];
+    const steps = new Steps();
     for (const at of candidates) {
       tally.compare.publish(path);
-      if (holds[at]?.(path)) found.push(at);
-      if (found.length >= most) break;
+      const one = holds[at];
+      if (one && isIn(one, path, steps)) found.push(at);
+      if (found.length >= most || steps.isOver) break;
     }
     return found;
   };

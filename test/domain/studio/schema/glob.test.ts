@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compileGlob } from '../../../../src/domain/studio/schema/glob.ts';
+import { compileGlob, Steps } from '../../../../src/domain/studio/schema/glob.ts';
 import fc from '../../../support/properties.ts';
 
 const matches = (pattern: string, path: string) => compileGlob(pattern)?.matches(path);
@@ -34,6 +34,26 @@ describe('globs', () => {
       null,
       null,
     ]);
+  });
+
+  it('takes its steps from a budget, and matches nothing beyond it', () => {
+    const [glob, path] = [compileGlob('x/*a*b.{md,mdx}'), 'x/aaaab.md'];
+    const counted = new Steps(1_000);
+    expect(glob?.matches(path, counted)).toBe(true);
+    const needed = 1_000 - counted.left;
+    const [enough, less] = [new Steps(needed), new Steps(needed - 1)];
+    expect([glob?.matches(path, enough), enough.isOver]).toEqual([true, false]);
+    expect([glob?.matches(path, less), less.isOver]).toEqual([false, true]);
+  });
+
+  it('ends a comparison that takes a step for each character of all alternatives and of the path', () => {
+    const ends = Array.from({ length: 100 }, (_, at) => `b${at + 100}`).join(',');
+    const [path, steps] = [`${'a'.repeat(200)}b199`, new Steps()];
+    const costly = compileGlob(`*${'a'.repeat(12)}{${ends}}*`);
+    expect(costly?.matches(path, steps)).toBe(false);
+    expect(steps.isOver).toBe(true);
+    // What its first alternatives find is found.
+    expect(costly?.matches(`${'a'.repeat(200)}b100`)).toBe(true);
   });
 
   it('knows the directory before the first wildcard', () => {

@@ -72,3 +72,32 @@ it('compares a path with a hundred sets of one directory, and with those that li
   tally.compare.unsubscribe(count);
   expect(compared).toBe(201);
 });
+
+it('compares a path with sets only as long as their globs together cost what one path may', () => {
+  const costly = (at: number): PathSet => ({
+    kind: 'glob',
+    base: '',
+    patterns: [`*${'a'.repeat(50)}{${Array.from({ length: 20 }, (_, end) => `${at}-${end}`).join(',')}}*`],
+  });
+  const [before, after]: PathSet[] = [
+    { kind: 'folder', base: '' },
+    { kind: 'glob', base: '', patterns: ['*.md'] },
+  ];
+  let compared = 0;
+  const count = () => void compared++;
+  const compare = (sets: PathSet[], path: string) => {
+    compared = 0;
+    tally.compare.subscribe(count);
+    const found = placing(sets)(path);
+    tally.compare.unsubscribe(count);
+    return { found, compared };
+  };
+  const sets = [before, ...Array.from({ length: 90 }, (_, at) => costly(at)), after] as PathSet[];
+  expect(compare(sets, 'a.md')).toEqual({ found: [0, 91], compared: 92 });
+  const long = compare(sets, `${'a'.repeat(200)}.md`);
+  expect(long.found).toEqual([0]);
+  expect(long.compared).toBeLessThan(10);
+  // The exception a path is left out by may be what costs too much.
+  const difference: PathSet = { kind: 'difference', of: { kind: 'folder', base: '' }, without: sets.slice(1, 91) };
+  expect(membership(difference)(`${'a'.repeat(200)}.md`)).toBe(false);
+});

@@ -21,6 +21,7 @@ describe('200', () => {
       {
         name: 'authors',
         label: expect.any(String),
+        kind: 'page',
         path: 'src/content/authors',
         format: 'yaml',
         entries_count: 2,
@@ -30,6 +31,7 @@ describe('200', () => {
       {
         name: 'posts',
         label: expect.any(String),
+        kind: 'page',
         path: 'src/content/posts',
         format: 'yaml',
         entries_count: 4,

@@ -143,6 +143,13 @@ export default {
   no_files: 'Er zeigt keine Dateien.',
   reference_broken: '{{field}}: diesen Eintrag gibt es nicht',
   seo: 'Suchvorschau',
+  no_url_data: 'Das sind Daten: Die Website macht daraus keine Seite.',
+  no_url_partial: 'Das ist Teil anderer Seiten: Die Website macht daraus keine eigene Seite.',
+  no_url_unreadable: 'Ohne Adresse, weil sich die Felder nicht lesen lassen.',
+  no_url_draft: 'Ohne Adresse, weil es ein Entwurf ist.',
+  no_url_no_pattern: 'Ohne Adresse: Kein Muster in den Einstellungen gilt für diese Sammlung und Sprache.',
+  no_url_no_page:
+    'Ohne Adresse: Nach ihrer Konfiguration macht die Website daraus keine Seite, oder die Adresse lässt sich nicht bestimmen.',
   seo_title: 'Titel',
   seo_description: 'Beschreibung',
   seo_missing: 'Fehlt',

@@ -78,6 +78,7 @@ export default {
   source_hugo: 'Hugo',
   source_inference: 'Einträge',
   source_jekyll: 'Jekyll',
+  source_mkdocs: 'MkDocs',
   source_keystatic: 'Keystatic',
   source_nuxt: 'Nuxt Content',
   source_pages_cms: 'Pages CMS',

@@ -138,6 +138,13 @@ export default {
   no_files: 'It shows no files.',
   reference_broken: '{{field}}: there is no such entry',
   seo: 'Search preview',
+  no_url_data: 'This is data: the site makes no page of it.',
+  no_url_partial: 'This is part of other pages: the site makes no page of it alone.',
+  no_url_unreadable: 'It has no address, because its fields cannot be read.',
+  no_url_draft: 'It has no address, because it is a draft.',
+  no_url_no_pattern: 'It has no address: no pattern in the settings is for its collection and language.',
+  no_url_no_page:
+    'It has no address: by its configuration the site makes no page of it, or its address cannot be determined.',
   seo_title: 'Title',
   seo_description: 'Description',
   seo_missing: 'Missing',

@@ -76,6 +76,7 @@ export default {
   source_hugo: 'Hugo',
   source_inference: 'Entries',
   source_jekyll: 'Jekyll',
+  source_mkdocs: 'MkDocs',
   source_keystatic: 'Keystatic',
   source_nuxt: 'Nuxt Content',
   source_pages_cms: 'Pages CMS',

@@ -49,7 +49,7 @@ export function Collections({ place }: { place: Place }) {
           </tr>
         </thead>
         <tbody {...rows}>
-          {collections.map(({ name, label, path, entries_count, invalid_count, schema }) => {
+          {collections.map(({ name, label, kind, path, entries_count, invalid_count, schema }) => {
             const params = { ...place, collection: name };
             return (
               <tr key={name} {...row}>
@@ -62,6 +62,12 @@ export function Collections({ place }: { place: Place }) {
                   >
                     {label}
                   </Link>
+                  {kind !== 'page' && (
+                    <span className={classes.soft} title={t(`kind_${kind}_title`)}>
+                      {' · '}
+                      {t(`kind_${kind}`)}
+                    </span>
+                  )}
                 </td>
                 <td {...cells.cell} className={classes.number}>
                   <span className={classes.narrowOnly}>{t('entries')} </span>

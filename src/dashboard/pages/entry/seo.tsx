@@ -1,6 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { NoUrlCode } from '../../documents.ts';
 import { type FormPlace, FormProvider } from '../../fields/form.tsx';
 import { Thumbnail } from '../../fields/media.tsx';
 import { FieldView } from '../../fields/registry.tsx';
@@ -49,11 +50,13 @@ interface SeoProps {
   place: FormPlace;
   /** Path of the page on the site. */
   url: string | null;
+  /** Why it has none. */
+  noUrl: NoUrlCode | null;
   slug: string | null;
 }
 
 /** How search engines and social networks show the page, from the fields as they are in the form. */
-export function Seo({ editor, place, url, slug }: SeoProps) {
+export function Seo({ editor, place, url, noUrl, slug }: SeoProps) {
   const { t } = useTranslation('entry');
   const title = useText(editor, titles);
   const description = useText(editor, descriptions);
@@ -62,6 +65,7 @@ export function Seo({ editor, place, url, slug }: SeoProps) {
   return (
     <FormProvider value={{ store: editor, place, FieldView }}>
       <Stack gap="md">
+        {noUrl && <Text size="sm">{t(`no_url_${noUrl}`)}</Text>}
         <Length name={t('seo_title')} text={title} most={titleLength} />
         <Length name={t('seo_description')} text={description} most={descriptionLength} />
         <figure className={classes.result} aria-label={t('seo_result')}>

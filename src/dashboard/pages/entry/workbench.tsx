@@ -250,7 +250,13 @@ export function Workbench(props: WorkbenchProps) {
                 <References target={target} />
               </Tabs.Panel>
               <Tabs.Panel value="seo">
-                <Seo editor={editor} place={formPlace} url={stored?.url ?? null} slug={slug} />
+                <Seo
+                  editor={editor}
+                  place={formPlace}
+                  url={stored?.url ?? null}
+                  noUrl={stored?.no_url?.code ?? null}
+                  slug={slug}
+                />
               </Tabs.Panel>
             </Suspense>
           </div>

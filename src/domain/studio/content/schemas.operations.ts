@@ -149,6 +149,7 @@ export const locateCollection = studioOperation({
 const collectionRecord = ({ schema, size }: CollectionIndex, invalid_count: number) => ({
   name: schema.collection,
   label: schema.label,
+  kind: schema.kind,
   path: schema.path,
   format: schema.format,
   entries_count: size,

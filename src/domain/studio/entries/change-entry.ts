@@ -80,7 +80,7 @@ export function isDateField(schema: CollectionSchema): (pointer: string) => bool
 type EntryChange = Pick<z.output<typeof entryChange>, 'frontmatter' | 'body' | 'raw' | 'mode' | 'unset'>;
 
 /**
- * A file given as its whole text.
+ * A file given as its whole text; a data file may be a list, which has no fields to be edited by.
  * @throws DomainError `frontmatter_invalid` when it cannot be read back, `validation_failed` for half a surrogate pair, `too_large`
  */
 export function rawContent(raw: string, path: string): FileContent {
@@ -88,7 +88,7 @@ export function rawContent(raw: string, path: string): FileContent {
     throw fieldError('validation_failed', 'raw', 'holds half a surrogate pair, which UTF-8 cannot store');
   const bytes = checkSize(Buffer.from(raw, 'utf8'), 'raw');
   const parsed = parseFile(bytes, path);
-  if (!parsed.error) return { bytes, parsed };
+  if (!parsed.error || (parsed.kind === 'data' && parsed.hasNoFields)) return { bytes, parsed };
   const { message, line, column } = parsed.error;
   throw new DomainError('frontmatter_invalid', `raw: ${message} (line ${line}, column ${column})`, {
     details: { errors: [{ field: '/raw', code: 'frontmatter_invalid', message, line, column }] },

@@ -10,7 +10,7 @@ import { soundBlobs } from '../content/stored/fact-store.ts';
 import { openFile, parseFile } from '../frontmatter/parse-file.ts';
 import { mediaReferences } from '../media/media-references.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
-import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
+import { addressMembers, entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { passingTag, viewOf } from '../view.ts';
@@ -162,7 +162,7 @@ export const getEntry = studioOperation({
     const files = wanted.includes('own_files')
       ? { own_files: await ownFilesOf({ tree: snapshot, site }, index, place) }
       : {};
-    return { ...record, ...faults, ...files, ...urlMember(routes, collection, place, record.frontmatter) };
+    return { ...record, ...faults, ...files, ...addressMembers(routes, index.schema, place, record.frontmatter) };
   },
 });
 

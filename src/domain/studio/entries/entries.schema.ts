@@ -3,7 +3,7 @@ import { fieldFault, freeObject, timeText } from '../../../kernel/shapes.ts';
 import { longestMessage } from '../../../ports/git-writes.ts';
 import { conflict, resolution } from '../merge/merge.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
-import { studioSchema, studioWarning } from '../schema/schema.schema.ts';
+import { entryKind, studioSchema, studioWarning } from '../schema/schema.schema.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 
 const entryFault = fieldFault
@@ -59,9 +59,18 @@ const ownFile = z
   })
   .meta({ id: 'OwnFile' });
 
+/** Why an entry has no address. */
+export const noUrl = z
+  .object({
+    code: z.enum(['data', 'partial', 'unreadable', 'draft', 'no_pattern', 'no_page']).meta({ id: 'NoUrlCode' }),
+    message: z.string(),
+  })
+  .meta({ id: 'NoUrl' });
+
 export const entry = z
   .object({
     ...content,
+    no_url: noUrl.optional().describe('Why it has no `url`; absent while the project has saved no route patterns'),
     faults: z
       .array(entryFault)
       .optional()
@@ -123,6 +132,7 @@ export const collection = z
   .object({
     name: z.string(),
     label: z.string(),
+    kind: entryKind,
     path: z.string(),
     format: z.string(),
     entries_count: z.int32(),

@@ -71,7 +71,12 @@ export function readJson(source: string): Reading {
       },
     );
     if (!isRecord(value))
-      return { ok: false, message: 'the file holds a list or a single value, not an object', offset: 0 };
+      return {
+        ok: false,
+        message: 'the file holds a list or a single value, not an object',
+        offset: 0,
+        hasNoFields: true,
+      };
     if (big.size > 0) collectLossy(value, '', big, lossy);
     return { ok: true, value, lossy };
   } catch (error) {

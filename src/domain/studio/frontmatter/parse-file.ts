@@ -61,6 +61,7 @@ function parseSplit(split: Split, text: string, known: KnownSource | undefined):
     frontmatter: null,
     lossy: [],
     error: { code: 'frontmatter_invalid', message: reading.message, line, column },
+    ...(reading.hasNoFields && { hasNoFields: true }),
   };
 }
 

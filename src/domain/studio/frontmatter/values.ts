@@ -32,6 +32,8 @@ export interface ParsedFile {
   /** JSON Pointers of values that JavaScript numbers cannot hold; they are given as strings. */
   lossy: string[];
   error?: FrontmatterError;
+  /** The error is only that the block is a list or a single value. */
+  hasNoFields?: true;
 }
 
 /** What a source says. */
@@ -42,7 +44,15 @@ export interface Read {
 }
 
 /** What a format's reader found in the source text of a block. */
-export type Reading = Read | { ok: false; message: string; offset: number };
+export type Reading =
+  | Read
+  | {
+      ok: false;
+      message: string;
+      offset: number;
+      /** It is sound, but a list or a single value, which has no fields. */
+      hasNoFields?: true;
+    };
 
 export const limits = {
   frontmatterBytes: 256 * 1024,

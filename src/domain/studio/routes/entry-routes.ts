@@ -1,7 +1,10 @@
+import type { z } from 'zod';
 import type { Snapshot } from '../../../ports/git-records.ts';
+import type { noUrl } from '../entries/entries.schema.ts';
 import { pad, readDate } from '../frameworks/routing/dates.ts';
 import { encodePath, nameOf, urlPath } from '../frameworks/routing/paths.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
+import type { EntryKind } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
 import { viewOf } from '../view.ts';
 import type { RoutePattern } from './routes.schema.ts';
@@ -64,9 +67,13 @@ export interface EntryRoutes {
   base: string;
   /** Percent-encoded path; undefined for entries that are not published, or whose frontmatter cannot be read. */
   urlOf(collection: string, entry: RoutedEntry, frontmatter: Frontmatter | null): string | undefined;
+  /** Why an entry has none; null while the project has saved no routes. */
+  whyNone(collection: string, entry: RoutedEntry, frontmatter: Frontmatter | null): NoUrl | null;
 }
 
-const none: EntryRoutes = { key: '', base: '', urlOf: () => undefined };
+type NoUrl = z.output<typeof noUrl>;
+
+const none: EntryRoutes = { key: '', base: '', urlOf: () => undefined, whyNone: () => null };
 
 /** Reads the routes a project has saved, as its configuration has them at a tree. */
 export async function entryRoutes(
@@ -76,18 +83,38 @@ export async function entryRoutes(
   const { routes: saved, content_root } = project.settings;
   if (saved === null || saved.patterns.length === 0) return none;
   const site = await studio.routes.at(git, snapshot, saved.root ?? content_root);
-  const { urlOf } = routesWith(saved.patterns, site);
-  return { key: viewOf([site.key, saved.patterns]), base: site.base, urlOf };
+  return { key: viewOf([site.key, saved.patterns]), base: site.base, ...routesWith(saved.patterns, site) };
 }
 
+const messages: Record<NoUrl['code'], string> = {
+  data: 'Its collection is data: the site makes no page of it',
+  partial: 'Its collection is parts of pages: the site makes no page of it alone',
+  unreadable: 'Its frontmatter cannot be read',
+  draft: 'It is a draft',
+  no_pattern: 'No saved route pattern is for its collection and language',
+  no_page: 'By its configuration the site makes no page of it, or where that page lies cannot be determined',
+};
+
 /** Addresses by patterns: those with a source follow the site's rule, the others are as they are written. */
-export function routesWith(patterns: readonly RoutePattern[], site: SiteRoutes): Pick<EntryRoutes, 'urlOf'> {
+export function routesWith(
+  patterns: readonly RoutePattern[],
+  site: SiteRoutes,
+): Pick<EntryRoutes, 'urlOf' | 'whyNone'> {
   const byCollection = Map.groupBy(patterns, ({ collection }) => collection);
+  const patternFor = (collection: string, entry: RoutedEntry) =>
+    byCollection.get(collection)?.find(({ locale }) => locale === undefined || locale === entry.locale);
   return {
+    whyNone(collection, entry, frontmatter) {
+      const pattern = patternFor(collection, entry);
+      const because = (code: NoUrl['code']): NoUrl => ({ code, message: messages[code] });
+      if (frontmatter === null) return because('unreadable');
+      if (pattern === undefined) return because('no_pattern');
+      if (frontmatter.draft === true) return because('draft');
+      const reason = pattern.source && site.whyNone({ path: entry.path, frontmatter });
+      return reason ? { code: 'no_page', message: reason } : because('no_page');
+    },
     urlOf(collection, entry, frontmatter) {
-      const pattern = byCollection
-        .get(collection)
-        ?.find(({ locale }) => locale === undefined || locale === entry.locale);
+      const pattern = patternFor(collection, entry);
       if (pattern === undefined || frontmatter === null) return undefined;
       if (pattern.source !== null) return site.urlOf({ path: entry.path, frontmatter }) ?? undefined;
       return frontmatter.draft === true ? undefined : expandPattern(pattern, { ...entry, frontmatter });
@@ -104,4 +131,18 @@ export function urlMember(
 ): { url?: string } {
   const url = routes.urlOf(collection, entry, frontmatter);
   return url === undefined ? {} : { url };
+}
+
+/** The members of one entry's record that say where its page is, or why it has none. */
+export function addressMembers(
+  routes: EntryRoutes,
+  { collection, kind }: { collection: string; kind: EntryKind },
+  entry: RoutedEntry,
+  frontmatter: Frontmatter | null,
+): { url?: string; no_url?: NoUrl } {
+  const known = urlMember(routes, collection, entry, frontmatter);
+  if (known.url !== undefined) return known;
+  if (kind !== 'page') return { no_url: { code: kind, message: messages[kind] } };
+  const reason = routes.whyNone(collection, entry, frontmatter);
+  return reason === null ? {} : { no_url: reason };
 }

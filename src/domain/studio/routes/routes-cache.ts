@@ -16,6 +16,8 @@ export interface SiteRoutes {
   detected: DetectedSite;
   /** Path of a page's URL with the site's base, percent-encoded; null for what is no page. */
   urlOf(file: PageFile): string | null;
+  /** Why a file has no page, where the framework's rule says more than that it has none. */
+  whyNone(file: PageFile): string | null;
   /** null: there is no rule at all. */
   evidenceOf(path: string): RouteEvidence | null;
   isDue(file: PageFile, now: Date): boolean;
@@ -53,6 +55,7 @@ export async function readRoutes(site: SiteFiles, options: { root?: string } = {
       const path = rule?.urlOf(file) ?? null;
       return path === null ? null : encodePath(base + path);
     },
+    whyNone: (file) => rule?.whyNone?.(file) ?? null,
     evidenceOf: (path) => rule?.evidenceOf(path) ?? null,
     isDue: (file, now) => rule?.isDue?.(file, now) ?? true,
     warnings: reading.warnings.slice(0, maxWarnings),

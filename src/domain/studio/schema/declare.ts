@@ -5,10 +5,11 @@ import type { EntryTemplate } from './entry-template.ts';
 import { formatOf, humanize } from './infer-fields.ts';
 import { byUse, collectionName } from './inferred-groups.ts';
 import { noPaths, type PathSet } from './path-set.ts';
-import type { Draft, Files, SiteReading } from './reader.ts';
+import type { Draft, Files, Located, SiteReading } from './reader.ts';
 import {
   collectionNamePattern,
   type EntryFormat,
+  type EntryKind,
   type SchemaField,
   type SchemaSource,
   type Warning,
@@ -19,6 +20,8 @@ import { dataExtensions, extensionOf, indexNames, joinPath, markdownExtensions }
 export interface Declaration {
   name: string;
   label?: string | undefined;
+  /** Absent: pages, or data where one file holds many items. */
+  kind?: EntryKind | undefined;
   source: SchemaSource;
   files: Files;
   fields: readonly SchemaField[];
@@ -68,6 +71,7 @@ export function declare(declaration: Declaration, { layout }: SiteReading): Draf
   const schema: CollectionSchema = {
     collection,
     label: declaration.label ?? humanize(collection),
+    kind: declaration.kind ?? (declaration.itemsInFile ? 'data' : 'page'),
     path: files.base,
     format: declaration.format ?? formatOf(extensions[0]),
     extensions,
@@ -97,4 +101,18 @@ export function declare(declaration: Declaration, { layout }: SiteReading): Draf
     if (declaration.format === undefined) schema.format = formatOf(schema.extensions[0]);
   };
   return { infer, rejects: declaration.rejects ?? noPaths, schema, ...(isOpen && { settle }) };
+}
+
+/**
+ * The collection of what pages are made of: data, whose files have a shape each, or parts in Markdown. None while there is no such file. Neither has
+ * languages or names that stand for a directory.
+ */
+export function besidePages(
+  kind: Exclude<EntryKind, 'page'>,
+  { files, ...named }: { name: string; label?: string; source: SchemaSource; files: Located },
+  reading: SiteReading,
+): Draft[] {
+  if ('unknown' in files || !reading.paths.some(files.matches)) return [];
+  const declaration = { ...named, files, kind, fields: [], warnings: [], lenient: true, indexNames: [], locales: null };
+  return [declare(declaration, reading)];
 }

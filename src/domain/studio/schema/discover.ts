@@ -31,14 +31,23 @@ import type {
 } from './collection-schema.ts';
 import { codeExtensions, findConfig, readCodeConfig, readDataConfig } from './config/config-file.ts';
 import { studioConfigReader } from './config/studio-config.ts';
+import { besidePages } from './declare.ts';
 import { inferFields, schemaOfGroup } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
-import { membership, noPaths, placing, union } from './path-set.ts';
-import type { Draft, SchemaReader, SiteReading } from './reader.ts';
+import { membership, noPaths, type PathSet, placing, union, without } from './path-set.ts';
+import { type Draft, filesOf, folderFiles, globFiles, type SchemaReader, type SiteReading } from './reader.ts';
 import type { SchemaField, SchemaSourceKind, Warning } from './schema.schema.ts';
-import { below, findSite, hasFilesBeside, mediaRootsOf, type SiteLayout } from './site-layout.ts';
+import {
+  below,
+  findSite,
+  hasFilesBeside,
+  joinPath,
+  markdownExtensions,
+  mediaRootsOf,
+  type SiteLayout,
+} from './site-layout.ts';
 import { resolvePath } from './static/module-graph.ts';
-import { at, entriesOf, textAt } from './static/values.ts';
+import { at, entriesOf, itemsOf, textAt, textsOf, type Value } from './static/values.ts';
 
 /**
  * Lets collections tell their entries: a file that is among the paths of several belongs to the first.
@@ -87,9 +96,40 @@ const vitepressReader: SchemaReader = {
       const codes = names.map((name) => (name === 'root' ? (fallback ?? name) : name));
       layout.locales = { codes, default: fallback, placement: 'directory', default_unmarked: names.includes('root') };
     }
-    return describePages(reading, 'vitepress', path, vitepressPage);
+    describePages(reading, 'vitepress', path, vitepressPage);
+    const patterns = textsOf(at(config, 'srcExclude')).map((pattern) => pattern.replace(/^\/+/, ''));
+    const kept: PathSet = { kind: 'excluded', root: layout.root, given: layout.given, framework: layout.framework };
+    const files = folderFiles(layout.root, textAt(config, 'srcDir') ?? '', {
+      extensions: ['md'],
+      only: (base) => ({ kind: 'glob', base, patterns }),
+      except: () => kept,
+    });
+    return besidePages('partial', { name: 'partials', source: { kind: 'vitepress', path }, files }, reading);
   },
 };
+
+/** Options of a plug-in or an extension that a list or a map names; null: it names none of that name. */
+function optionsOf(list: Value | undefined, name: string): Value | null {
+  const named = [...itemsOf(list).flatMap(entriesOf), ...entriesOf(list)].find(([key]) => key.endsWith(name));
+  if (named) return named[1];
+  return textsOf(list).some((text) => text.endsWith(name)) ? { kind: 'record', parts: [], place: anyPlace } : null;
+}
+const anyPlace = { path: '', line: 1 };
+
+/** Markdown that the snippets extension puts into pages, where it is no page itself: of its own directories, or appended to all. */
+function mkdocsSnippets(config: Value | undefined, docs: string, { layout, present }: SiteReading): PathSet {
+  const options = optionsOf(at(config, 'markdown_extensions'), 'pymdownx.snippets') ?? undefined;
+  const written = at(options, 'base_path');
+  const named = written === undefined ? ['.'] : textsOf(written);
+  const bases = named.flatMap((text) => resolvePath(layout.root, text) ?? []);
+  const appended = textsOf(at(options, 'auto_append')).flatMap((file) => bases.map((base) => joinPath(base, file)));
+  const folders = bases.filter(
+    (base) => base !== layout.root && below(docs, `${base}/`) === null && below(base, docs) === null,
+  );
+  const paths = appended.filter((path) => present.has(path) && below(docs, path) === null);
+  const all = folders.map((base): PathSet => ({ kind: 'folder', base, extensions: markdownExtensions }));
+  return union(...all, { kind: 'listed', paths });
+}
 
 /** MkDocs serves every file beside the pages of its directory. */
 const mkdocsReader: SchemaReader = {
@@ -98,9 +138,19 @@ const mkdocsReader: SchemaReader = {
     const path = findConfig(reading, ['mkdocs'], ['yml', 'yaml']);
     if (path === undefined) return [];
     const config = await readDataConfig(path, { ...reading, warnings: [] });
-    const docs = resolvePath(reading.layout.root, textAt(config ?? undefined, 'docs_dir') ?? 'docs');
-    if (docs) reading.layout.mediaRoots ??= [{ path: docs, public_path: '/' }];
-    return [];
+    const { root } = reading.layout;
+    const docs = resolvePath(root, textAt(config ?? undefined, 'docs_dir') ?? 'docs');
+    if (!docs) return [];
+    reading.layout.mediaRoots ??= [{ path: docs, public_path: '/' }];
+    const source = { kind: 'mkdocs', path } as const;
+    const snippets = mkdocsSnippets(config ?? undefined, docs, reading);
+    const parts = filesOf({ base: root, area: root, single: false, paths: without(snippets) });
+    const blog = textAt(optionsOf(at(config ?? undefined, 'plugins'), 'blog') ?? undefined, 'blog_dir') ?? 'blog';
+    const data = globFiles('', docs, [joinPath(blog.replace(/^\.?\/*$/, ''), '.authors.yml'), '**/.meta.yml']);
+    return [
+      ...besidePages('partial', { name: 'snippets', source, files: parts }, reading),
+      ...besidePages('data', { name: 'data', source, files: data }, reading),
+    ];
   },
 };
 

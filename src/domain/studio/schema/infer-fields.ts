@@ -157,6 +157,7 @@ export function schemaOfGroup(group: Group, layout: SiteLayout, declared: readon
     schema: {
       collection: group.name,
       label: humanize(group.name),
+      kind: data ? 'data' : 'page',
       path: group.directory,
       format: formatOf(group.extensions[0]),
       extensions: group.extensions,

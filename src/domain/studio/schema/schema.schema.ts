@@ -38,9 +38,17 @@ export const schemaSourceKinds = [
   'docusaurus',
   'vitepress',
   'eleventy',
+  'mkdocs',
   'inference',
 ] as const;
 export type SchemaSourceKind = (typeof schemaSourceKinds)[number];
+
+/** What the entries of a collection are to the site: pages, or what pages are made of, which has no address of its own. */
+export const entryKind = z
+  .enum(['page', 'data', 'partial'])
+  .meta({ id: 'EntryKind' })
+  .describe('page: its entries can be pages of the site; data: values that pages show; partial: parts of pages');
+export type EntryKind = z.output<typeof entryKind>;
 
 /** Language of the metadata: of the block in a Markdown file, or of the whole file of a data entry (its extension tells which). */
 export const entryFormats = ['yaml', 'toml', 'json'] as const;
@@ -121,6 +129,7 @@ export const studioSchema = z
   .object({
     collection: z.string(),
     label: z.string(),
+    kind: entryKind,
     path: z.string(),
     format: z.enum(entryFormats),
     extensions: z.array(z.string()),

@@ -158,6 +158,7 @@ defaults:
     expect(found.schemas.map((one) => one.collection)).toEqual([
       'data',
       'drafts',
+      'includes',
       'pages',
       'posts',
       'recipes',
@@ -169,7 +170,7 @@ defaults:
     expect(field(found, 'recipes', 'servings')?.type).toBe('integer');
     expect(field(found, 'posts', 'mood')?.type).toBe('string');
     expect(named(found, 'data').matches('_data/menu.yml')).toBe(true);
-    expect(found.schemas.some((one) => one.matches('_includes/note.md'))).toBe(false);
+    expect(named(found, 'includes').matches('_includes/note.md')).toBe(true);
     expect(
       await check(found, 'posts', { title: 'A', tags: 'a b', categories: ['x'], date: '2024-01-01 10:00:00 +0100' }),
     ).toEqual([]);
@@ -206,9 +207,10 @@ describe('Hexo', () => {
       ['data', 'source/_data'],
       ['drafts', 'source/_drafts'],
       ['pages', 'source'],
+      ['partials', 'source'],
       ['posts', 'source/_posts'],
     ]);
-    expect(found.schemas.some((one) => one.matches('source/_parts/c.md'))).toBe(false);
+    expect(named(found, 'partials').matches('source/_parts/c.md')).toBe(true);
     expect(found.locales).toMatchObject({ codes: ['en', 'de'], default: 'en', default_unmarked: true });
     expect(named(found, 'posts').asset_folders).toBe(true);
     expect(named(found, 'posts').template).toEqual({ slug: '{{year}}-{{month}}-{{day}}-{{slug}}' });
@@ -242,6 +244,7 @@ describe('Docusaurus', () => {
       ['api', 'api'],
       ['blog', 'news'],
       ['docs', 'guide'],
+      ['docs-partials', 'guide'],
       ['pages', 'src/pages'],
       ['versioned_docs', 'versioned_docs'],
     ]);

@@ -1,9 +1,9 @@
 import { docusaurusDoc, docusaurusPage, docusaurusPost } from '../../schema/built-in-fields.ts';
 import { codeExtensions, findConfig, readCodeConfig } from '../../schema/config/config-file.ts';
-import { declare } from '../../schema/declare.ts';
+import { besidePages, declare } from '../../schema/declare.ts';
 import { collectionName } from '../../schema/inferred-groups.ts';
 import { noPaths, type PathSet, without } from '../../schema/path-set.ts';
-import { type Draft, folderFiles, type SchemaReader, type SiteReading } from '../../schema/reader.ts';
+import { type Draft, folderFiles, globFiles, type SchemaReader, type SiteReading } from '../../schema/reader.ts';
 import type { SchemaField } from '../../schema/schema.schema.ts';
 import { at, isFalse, itemsOf, textAt, textOf, type Value } from '../../schema/static/values.ts';
 
@@ -27,8 +27,8 @@ export const docusaurusReader: SchemaReader = {
     }
     const drafts = new Map<string, Draft>();
     const add = (kind: string, name: string, options: Value | undefined) => {
-      const draft = options && isFalse(options) ? null : pluginDraft(kind, name, options, path, reading);
-      if (draft && !drafts.has(draft.schema.collection)) drafts.set(draft.schema.collection, draft);
+      const found = options && isFalse(options) ? [] : pluginDrafts(kind, name, options, path, reading);
+      for (const draft of found) if (!drafts.has(draft.schema.collection)) drafts.set(draft.schema.collection, draft);
     };
     for (const plugin of itemsOf(at(config, 'plugins'))) {
       const [name, options] = plugin.kind === 'list' ? plugin.items : [plugin];
@@ -40,7 +40,7 @@ export const docusaurusReader: SchemaReader = {
     if (preset !== undefined || config?.kind !== 'record') {
       for (const kind of Object.keys(kinds)) add(kind, kind, at(options, kind));
     }
-    return [...drafts.values(), ...versions(path, reading)];
+    return [...drafts.values(), ...versions(path, reading), ...translations(path, reading)];
   },
 };
 
@@ -49,35 +49,74 @@ const extensions = ['md', 'mdx'];
 /** Names beginning with an underscore are parts of pages. */
 const partsOfPages = (base: string): PathSet => ({ kind: 'marked', base, marks: '_' });
 
-function pluginDraft(
+/** Files of values: who writes, what tags are called, what a directory is called in the sidebar. */
+const dataNames = (options: Value | undefined) => [
+  textAt(options, 'authorsMapPath') ?? 'authors.yml',
+  textAt(options, 'tags') ?? 'tags.yml',
+];
+const categories = '_category_.{json,yml,yaml}';
+
+function pluginDrafts(
   kind: string,
   name: string,
   options: Value | undefined,
   path: string,
   reading: SiteReading,
-): Draft | null {
+): Draft[] {
   const { usual, fields } = kinds[kind] ?? { usual: kind, fields: [] };
-  return draftOf(collectionName(name), textAt(options, 'path') ?? usual, fields, path, reading);
+  const folder = textAt(options, 'path') ?? usual;
+  return draftsOf({ name: collectionName(name), folder, fields, data: dataNames(options) }, path, reading);
 }
 
-function draftOf(
-  name: string,
-  folder: string,
-  fields: SchemaField[],
-  path: string,
-  reading: SiteReading,
-): Draft | null {
-  const located = folderFiles(reading.layout.root, folder, { extensions, except: partsOfPages });
-  if ('unknown' in located || !reading.paths.some(located.matches)) return null;
-  const draft = declare({ name, source: { kind: 'docusaurus', path }, files: located, fields, warnings: [] }, reading);
-  return {
-    ...draft,
-    rejects: located.base === '' ? noPaths : without({ kind: 'folder', base: located.base, extensions }, located.paths),
-  };
+interface Directory {
+  name: string;
+  folder: string;
+  fields: SchemaField[];
+  /** Globs of its files of values. */
+  data: readonly string[];
+}
+
+/** The pages of a directory, and what they are made of. */
+function draftsOf({ name, folder, fields, data }: Directory, path: string, reading: SiteReading): Draft[] {
+  const { root } = reading.layout;
+  const located = folderFiles(root, folder, { extensions, except: partsOfPages });
+  if ('unknown' in located) return [];
+  const source = { kind: 'docusaurus', path } as const;
+  const beside = [
+    ...besidePages(
+      'partial',
+      { name: `${name}-partials`, source, files: folderFiles(root, folder, { extensions, only: partsOfPages }) },
+      reading,
+    ),
+    ...besidePages(
+      'data',
+      { name: `${name}-data`, source, files: globFiles('', located.base, [...data, `**/${categories}`]) },
+      reading,
+    ),
+  ];
+  if (!reading.paths.some(located.matches)) return beside;
+  const draft = declare({ name, source, files: located, fields, warnings: [] }, reading);
+  const rejects =
+    located.base === '' ? noPaths : without({ kind: 'folder', base: located.base, extensions }, located.paths);
+  return [{ ...draft, rejects }, ...beside];
 }
 
 /** Older versions of the docs are pages of their own. */
-function versions(path: string, reading: SiteReading): Draft[] {
-  const found = draftOf('versioned_docs', 'versioned_docs', docusaurusDoc, path, reading);
-  return found ? [found] : [];
-}
+const versions = (path: string, reading: SiteReading): Draft[] =>
+  draftsOf(
+    { name: 'versioned_docs', folder: 'versioned_docs', fields: docusaurusDoc, data: ['*/tags.yml'] },
+    path,
+    reading,
+  );
+
+/** Texts of the theme and of plug-ins in other languages. */
+const translations = (path: string, reading: SiteReading): Draft[] =>
+  besidePages(
+    'data',
+    {
+      name: 'translations',
+      source: { kind: 'docusaurus', path },
+      files: folderFiles(reading.layout.root, 'i18n', { extensions: ['json'] }),
+    },
+    reading,
+  );

@@ -2,6 +2,7 @@ import { isRecord } from '../../../../lib/objects.ts';
 import type { Frontmatter } from '../../frontmatter/values.ts';
 import { readCodeConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { compileGlob } from '../../schema/glob.ts';
+import type { SiteReading } from '../../schema/reader.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
 import type { Evaluator } from '../../schema/static/evaluate.ts';
 import { type AnyNode, isNode, MAX_SOURCE, nodesOf, parseModule } from '../../schema/static/syntax.ts';
@@ -138,8 +139,7 @@ interface EleventyConfig {
 const clean = (path: string) => path.replace(/^(\.?\/)+|(?<!\/)\/+$|^\.$/g, '');
 
 /** The object a configuration function returns, what is exported as `config`, and the calls it makes. */
-async function readEleventyConfig(reading: RouteContext): Promise<EleventyConfig> {
-  const path = reading.detected.config;
+export async function readEleventyConfig(path: string | null, reading: SiteReading): Promise<EleventyConfig> {
   const text = path === null ? null : await reading.site.read(path);
   const found = path === null || text === null || text.length > MAX_SOURCE ? [] : await nodesIn(path, text, reading);
   const objects = path === null ? [] : await configObjects(path, found, reading);
@@ -163,7 +163,7 @@ async function readEleventyConfig(reading: RouteContext): Promise<EleventyConfig
   };
 }
 
-async function nodesIn(path: string, text: string, { warnings }: RouteContext): Promise<AnyNode[]> {
+async function nodesIn(path: string, text: string, { warnings }: SiteReading): Promise<AnyNode[]> {
   try {
     return [...nodesOf(await parseModule(path, text))];
   } catch {
@@ -177,12 +177,14 @@ async function nodesIn(path: string, text: string, { warnings }: RouteContext): 
 }
 
 /** Objects that are given as the configuration; expressions are only folded where they stand at the top of the module. */
-async function configObjects(path: string, nodes: readonly AnyNode[], reading: RouteContext): Promise<Value[]> {
+async function configObjects(path: string, nodes: readonly AnyNode[], reading: SiteReading): Promise<Value[]> {
   const { evaluator, value } = await readCodeConfig(path, { ...reading, warnings: [] });
   const named = evaluator.export(path, 'config');
   const scope = evaluator.scope(path);
   const returned = nodes.flatMap((node) => {
-    const argument = node.type === 'ReturnStatement' && isNode(node.argument) ? node.argument : null;
+    const given = node.type === 'ArrowFunctionExpression' ? node.body : node.argument;
+    const isResult = node.type === 'ReturnStatement' || node.type === 'ArrowFunctionExpression';
+    const argument = isResult && isNode(given) ? given : null;
     return argument?.type === 'ObjectExpression' ? [evaluator.evaluate(argument as never, scope, path)] : [];
   });
   return [named, value, ...returned.filter((one) => at(one, 'dir') || at(one, 'pathPrefix'))].filter(
@@ -326,7 +328,7 @@ const usualFormats = [
 
 /** Eleventy: `permalink` of the page or of the data beside it, else the path below the input directory. */
 export async function readEleventyRule(reading: RouteContext): Promise<RouteRule> {
-  const config = await readEleventyConfig(reading);
+  const config = await readEleventyConfig(reading.detected.config, reading);
   const input = joinPath(reading.layout.root, config.input.includes('..') ? '' : config.input);
   const data = await readDirectoryData(reading, input);
   const lists = await readLists(reading, joinPath(input, config.data));

@@ -4,10 +4,22 @@
  */
 import { eleventyPage } from '../../schema/built-in-fields.ts';
 import type { MediaRoot } from '../../schema/collection-schema.ts';
-import type { SchemaReader, SiteReading } from '../../schema/reader.ts';
-import { below, joinPath, trimmedPath } from '../../schema/site-layout.ts';
+import { besidePages } from '../../schema/declare.ts';
+import { type PathSet, union, without } from '../../schema/path-set.ts';
+import { filesOf, folderFiles, type Located, type SchemaReader, type SiteReading } from '../../schema/reader.ts';
+import {
+  below,
+  dataExtensions,
+  isExcluded,
+  joinPath,
+  markdownExtensions,
+  trimmedPath,
+} from '../../schema/site-layout.ts';
 import { resolvePath } from '../../schema/static/module-graph.ts';
 import { type AnyNode, isNode, MAX_SOURCE, nodesOf, parseModule } from '../../schema/static/syntax.ts';
+import { directoriesUp } from '../dependencies.ts';
+import { directoryOf, nameOf } from '../routing/paths.ts';
+import { readEleventyConfig } from './routes.ts';
 
 const configNames = [
   '.eleventy.js',
@@ -92,6 +104,39 @@ export const eleventyReader: SchemaReader = {
     if (roots.length > 0) layout.mediaRoots ??= roots;
     if (beside) layout.filesBeside = true;
     layout.pages = { kind: 'eleventy', path, fields: eleventyPage };
-    return [];
+    const config = await readEleventyConfig(path, { ...reading, warnings: [] });
+    const input = resolvePath(layout.root, config.input);
+    if (input === null) return [];
+    const source = { kind: 'eleventy', path } as const;
+    const values = folderFiles(input, config.data, { extensions: dataExtensions });
+    const parts: PathSet[] = config.includes
+      .filter(Boolean)
+      .map((directory) => ({ kind: 'folder', base: joinPath(input, directory), extensions: markdownExtensions }));
+    const includes = filesOf({ base: input, area: input, single: false, paths: without(union(...parts)) });
+    const listed: PathSet = { kind: 'listed', paths: directoryData(input, values, reading) };
+    const around = filesOf({ base: input, area: input, single: false, paths: listed });
+    return [
+      ...besidePages('data', { name: 'data', source, files: values }, reading),
+      ...besidePages('data', { name: 'directory-data', source, files: around }, reading),
+      ...besidePages('partial', { name: 'includes', source, files: includes }, reading),
+    ];
   },
 };
+
+const template = /\.(?:md|liquid|njk|html|hbs|mustache|haml|pug|ejs|11ty\.[cm]?js)$/;
+
+/** JSON that gives values to the pages of a directory (`posts/posts.json`) or to the page beside it (`posts/a.11tydata.json`). */
+function directoryData(input: string, values: Located, reading: SiteReading): string[] {
+  const { paths, layout } = reading;
+  const pages = new Set(paths.filter((path) => template.test(path)).map((path) => path.replace(template, '')));
+  const directories = new Set([...pages].flatMap((stem) => directoriesUp(directoryOf(stem))));
+  const found = paths.filter((path) => {
+    if (!path.endsWith('.json') || below(input, path) === null || isExcluded(path, layout)) return false;
+    if (!('unknown' in values) && values.matches(path)) return false;
+    const stem = path.replace(/\.json$/, '');
+    if (stem.endsWith('.11tydata') || pages.has(stem)) return true;
+    return nameOf(stem) === nameOf(directoryOf(path)) && directories.has(directoryOf(path));
+  });
+  if (found.length > 0) reading.readsListing = true;
+  return found;
+}

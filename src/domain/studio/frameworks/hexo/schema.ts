@@ -1,7 +1,7 @@
 import { hexoPage, hexoPost } from '../../schema/built-in-fields.ts';
 import { findConfig, readDataConfig } from '../../schema/config/config-file.ts';
-import { type Declaration, declare } from '../../schema/declare.ts';
-import type { PathSet } from '../../schema/path-set.ts';
+import { besidePages, type Declaration, declare } from '../../schema/declare.ts';
+import { type PathSet, union } from '../../schema/path-set.ts';
 import { folderFiles, type SchemaReader } from '../../schema/reader.ts';
 import { dataExtensions, joinPath, trimmedPath } from '../../schema/site-layout.ts';
 import { at, isTrue, textAt, textsOf } from '../../schema/static/values.ts';
@@ -38,11 +38,20 @@ export const hexoReader: SchemaReader = {
       { path: directory, public_path: '/' },
       { path: joinPath(directory, '_posts'), public_path: null },
     ];
+    const source = { kind: 'hexo', path } as const;
+    const partials = folderFiles(directory, '', {
+      extensions: hexoMarkdown,
+      only: (base) => ({ kind: 'marked', base, marks: '_' }),
+      except: (base) =>
+        union(
+          { kind: 'marked', base, marks: '.' },
+          ...['_posts', '_drafts', '_data'].map((name): PathSet => ({ kind: 'folder', base: joinPath(base, name) })),
+        ),
+    });
     const parts: PathSet = { kind: 'marked', base: directory, marks: '_.' };
     const collection = (name: string, folder: string, extensions: readonly string[], more: Partial<Declaration>) => {
       const files = folderFiles(directory, folder, { extensions, ...(folder === '' && { except: () => parts }) });
       if ('unknown' in files || (name !== 'posts' && !paths.some(files.matches))) return [];
-      const source = { kind: 'hexo', path } as const;
       return [declare({ name, source, files, fields: [], warnings: [], infer: true, ...more }, reading)];
     };
     const assetFolders = isTrue(at(config, 'post_asset_folder'));
@@ -50,8 +59,13 @@ export const hexoReader: SchemaReader = {
     return [
       ...collection('posts', '_posts', hexoMarkdown, { fields: hexoPost, assetFolders, ...template }),
       ...collection('drafts', '_drafts', hexoMarkdown, { fields: hexoPost, assetFolders }),
-      ...collection('data', '_data', dataExtensions, { infer: false, lenient: true, indexNames: [], locales: null }),
+      ...besidePages(
+        'data',
+        { name: 'data', source, files: folderFiles(directory, '_data', { extensions: dataExtensions }) },
+        reading,
+      ),
       ...collection('pages', '', hexoMarkdown, { fields: hexoPage, rejects: parts }),
+      ...besidePages('partial', { name: 'partials', source, files: partials }, reading),
     ];
   },
 };

@@ -57,17 +57,18 @@ function filterOf(included: readonly string[], excluded: readonly string[]): Con
 }
 
 /**
- * The mounts of `module.mounts` whose target is the content; empty without any: the usual directories are content then.
+ * The mounts of `module.mounts` whose target is one of Hugo's directories; empty without any: the usual directory is mounted then.
  * @param onUnknown called with the setting that cannot be told; the mount is left out
  */
-export function contentMounts(
+export function mountsOn(
+  component: 'content' | 'data' | 'i18n',
   main: Value | null,
   root: string,
   onUnknown: (name: string, value: Value) => void,
 ): ContentMount[] {
   return itemsOf(pick(pick(main, 'module'), 'mounts')).flatMap((mount): ContentMount[] => {
     const target = clean(textOf(pick(mount, 'target')) ?? '');
-    if (target !== 'content' && !target.startsWith('content/')) return [];
+    if (target !== component && !target.startsWith(`${component}/`)) return [];
     const texts = (name: string) => textsOf(pick(mount, name));
     const accepts = filterOf(texts('includeFiles'), texts('excludeFiles'));
     const written = textOf(pick(mount, 'source'));
@@ -76,6 +77,6 @@ export function contentMounts(
     if (accepts === null || written === undefined) onUnknown('module.mounts', mount);
     if (accepts === null || source === null) return [];
     const language = textOf(pick(mount, 'lang')) ?? null;
-    return [{ source, target: target.slice('content/'.length), language, accepts }];
+    return [{ source, target: target.slice(component.length + 1), language, accepts }];
   });
 }

@@ -122,8 +122,16 @@ export async function readHugoRule(reading: RouteContext): Promise<RouteRule> {
       const page = content.page(file.path);
       if (page === null || hugo.elsewhere.has(page.language)) return null;
       const frontmatter = cascade.complete(page, file.frontmatter);
-      if (isHidden(page, frontmatter) || cascade.above(page).some(isDraft)) return null;
+      if (hiddenBy(page, frontmatter) !== null || cascade.above(page).some(isDraft)) return null;
       return addressOf(page, frontmatter, hugo, content);
+    },
+    whyNone(file) {
+      const page = content.page(file.path);
+      if (page === null)
+        return 'Hugo makes no page of it: it is a resource of the page beside it, or lies outside the content';
+      if (hugo.elsewhere.has(page.language)) return 'Its language is published on a host of its own';
+      if (cascade.above(page).some(isDraft)) return 'A section above it is a draft';
+      return hiddenBy(page, cascade.complete(page, file.frontmatter));
     },
     evidenceOf: () => ({
       confidence: penalizeUnknown(reading.detected.config === null ? 0.7 : 0.9, hugo.settings.unknown),
@@ -144,16 +152,15 @@ const textMember = (frontmatter: Frontmatter, name: string) => {
 
 const isDraft = (frontmatter: Frontmatter) => member(frontmatter, 'draft') === true;
 
-function isHidden(page: HugoPage, frontmatter: Frontmatter): boolean {
+/** What keeps a page from being published; null: nothing does. */
+function hiddenBy(page: HugoPage, frontmatter: Frontmatter): string | null {
+  if (isDraft(frontmatter)) return 'It is a draft';
+  if (page.isLeaf && member(frontmatter, 'headless') === true)
+    return 'It is a headless bundle: its content is for other pages';
   const build = member(frontmatter, 'build') ?? member(frontmatter, '_build');
   const render = isRecord(build) ? build.render : undefined;
-  return (
-    isDraft(frontmatter) ||
-    (page.isLeaf && member(frontmatter, 'headless') === true) ||
-    render === false ||
-    render === 'never' ||
-    render === 'link'
-  );
+  const isRendered = render !== false && render !== 'never' && render !== 'link';
+  return isRendered ? null : `Its build options have "render: ${render}"`;
 }
 
 function isDue(frontmatter: Frontmatter, now: Date): boolean {

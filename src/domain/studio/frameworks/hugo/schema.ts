@@ -2,14 +2,21 @@ import { filterYielding, forEachYielding } from '../../../../lib/concurrency.ts'
 import { parseFile } from '../../frontmatter/parse-file.ts';
 import { joinSplit, splitFile } from '../../frontmatter/split.ts';
 import { hugoPage } from '../../schema/built-in-fields.ts';
-import { declare } from '../../schema/declare.ts';
+import { besidePages, declare } from '../../schema/declare.ts';
 import { type EntryTemplate, nowAs } from '../../schema/entry-template.ts';
 import { inferFields } from '../../schema/infer-fields.ts';
 import { collectionName } from '../../schema/inferred-groups.ts';
-import { noPaths } from '../../schema/path-set.ts';
-import { type Draft, filesOf, folderFiles, type SchemaReader, type SiteReading } from '../../schema/reader.ts';
+import { noPaths, type PathSet, union, without } from '../../schema/path-set.ts';
+import {
+  type Draft,
+  type Files,
+  filesOf,
+  folderFiles,
+  type SchemaReader,
+  type SiteReading,
+} from '../../schema/reader.ts';
 import type { EntryFormat, SchemaField } from '../../schema/schema.schema.ts';
-import { below, joinPath, markdownExtensions } from '../../schema/site-layout.ts';
+import { below, dataExtensions, joinPath, markdownExtensions } from '../../schema/site-layout.ts';
 import { dataOf, fromPlain, type Value } from '../../schema/static/values.ts';
 import { field, listOf } from '../../schema/zod/field-algebra.ts';
 import { cascadeValues, type HugoSite, readHugoSite } from './settings.ts';
@@ -139,9 +146,25 @@ export const hugoReader: SchemaReader = {
           drafts.push(await readSection(full, place, site, archetypes, reading));
       }
     }
-    return drafts;
+    const source = { kind: 'hugo', path: site.path } as const;
+    return [
+      ...drafts,
+      ...besidePages('data', { name: 'data', source, files: valueFiles(site.data) }, reading),
+      ...besidePages(
+        'data',
+        { name: 'i18n', label: 'Translations', source, files: valueFiles(site.translations) },
+        reading,
+      ),
+    ];
   },
 };
+
+/** The files of values in directories; of several, slugs count from the top of the repository. */
+function valueFiles(directories: readonly string[]): Files {
+  const all = directories.map((base): PathSet => ({ kind: 'folder', base, extensions: dataExtensions }));
+  const base = directories.length === 1 ? (directories[0] ?? '') : '';
+  return filesOf({ base, area: base, single: false, paths: without(union(...all)) });
+}
 
 /** Directories directly below the content, and `''` for the pages beside them; content directories of other languages are not sections. */
 async function sectionsOf(base: string, site: HugoSite, { paths }: SiteReading): Promise<string[]> {

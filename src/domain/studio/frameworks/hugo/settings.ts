@@ -1,16 +1,20 @@
 import type { SiteReading } from '../../schema/reader.ts';
+import { joinPath } from '../../schema/site-layout.ts';
 import { at, entriesOf, isTrue, textOf, textsOf, type Value } from '../../schema/static/values.ts';
 import type { LocaleRules } from '../../slug.ts';
 import { basePath } from '../routing/paths.ts';
 import type { RouteContext } from '../routing/route-rule.ts';
 import { Settings } from '../routing/settings.ts';
 import { pick, readHugoConfig } from './config.ts';
-import { type ContentMount, contentDirectory, contentMounts } from './mounts.ts';
+import { type ContentMount, contentDirectory, mountsOn } from './mounts.ts';
 
 export interface HugoSite {
   /** The file that stands for the configuration. */
   path: string;
   archetypes: string;
+  /** Directories of values that templates show, and of their texts by language. */
+  data: string[];
+  translations: string[];
   /** Plural names of the taxonomies. */
   taxonomies: string[];
   /** Where the content lies, by language when each has its own. */
@@ -47,7 +51,7 @@ export async function readHugoSite(
   );
   const fallback = textPick(main, 'defaultContentLanguage') ?? 'en';
   const codes = languages.map(([code]) => code);
-  const mounts = contentMounts(main, reading.layout.root, onUnknown);
+  const mounts = mountsOn('content', main, reading.layout.root, onUnknown);
   const contents = mounts.length > 0 ? mounts : directoriesOf(main, languages, fallback, reading.layout.root);
   const locales: LocaleRules | null =
     codes.length > 1 && contents.every(({ language }) => language === null)
@@ -56,6 +60,8 @@ export async function readHugoSite(
   return {
     path,
     archetypes: clean(textPick(main, 'archetypeDir') ?? 'archetypes'),
+    data: valuesOf('data', textPick(main, 'dataDir') ?? 'data', main, reading.layout.root),
+    translations: valuesOf('i18n', textPick(main, 'i18nDir') ?? 'i18n', main, reading.layout.root),
     taxonomies: taxonomies ? entriesOf(taxonomies).map(([key, value]) => textOf(value) ?? key) : ['tags', 'categories'],
     contents,
     locales,
@@ -65,6 +71,12 @@ export async function readHugoSite(
     disabledLanguages: allLanguages.map(([code]) => code).filter((code) => !codes.includes(code)),
     main,
   };
+}
+
+/** The directories mounted as data or texts; a mount that cannot be told is reported with those of the content. */
+function valuesOf(component: 'data' | 'i18n', usual: string, main: Value | null, root: string): string[] {
+  const mounts = mountsOn(component, main, root, () => {});
+  return mounts.length > 0 ? mounts.map(({ source }) => source) : [joinPath(root, clean(usual))];
 }
 
 const clean = (path: string) => path.replace(/^\.?\/+|(?<!\/)\/+$/g, '');

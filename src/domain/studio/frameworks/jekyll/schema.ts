@@ -1,6 +1,6 @@
 import { jekyllPage, jekyllPost } from '../../schema/built-in-fields.ts';
 import { findConfig, readDataConfig } from '../../schema/config/config-file.ts';
-import { declare } from '../../schema/declare.ts';
+import { besidePages, declare } from '../../schema/declare.ts';
 import { membership, type PathSet, union, without } from '../../schema/path-set.ts';
 import {
   type Draft,
@@ -32,7 +32,7 @@ export const jekyllReader: SchemaReader = {
     const config = path === undefined ? null : await readDataConfig(path, reading);
     if (path === undefined) return [];
     const site = new JekyllSite(config ?? { kind: 'scalar', value: null }, path, reading);
-    return [...site.declared(), ...site.posts(), ...site.data()];
+    return [...site.declared(), ...site.posts(), ...site.data(), ...site.includes()];
   },
 };
 
@@ -102,14 +102,14 @@ class JekyllSite {
   data(): Draft[] {
     const folder = textAt(this.config, 'data_dir') ?? '_data';
     const files = folderFiles(this.root, folder, { extensions: ['yml', 'yaml', 'json'] });
-    if ('unknown' in files || !this.reading.paths.some(files.matches)) return [];
+    return besidePages('data', { name: 'data', source: { kind: 'jekyll', path: this.path }, files }, this.reading);
+  }
+
+  /** Pieces in Markdown that pages include. */
+  includes(): Draft[] {
+    const files = folderFiles(this.root, textAt(this.config, 'includes_dir') ?? '_includes', { extensions: markdown });
     const source = { kind: 'jekyll', path: this.path } as const;
-    return [
-      declare(
-        { name: 'data', source, files, fields: [], warnings: [], lenient: true, indexNames: [], locales: null },
-        this.reading,
-      ),
-    ];
+    return besidePages('partial', { name: 'includes', source, files }, this.reading);
   }
 
   private draft(name: string, files: Files, fields: readonly SchemaField[], line: number | undefined): Draft {

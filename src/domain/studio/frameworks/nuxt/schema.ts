@@ -98,6 +98,7 @@ function readCollection(name: string, value: Value, place: Place, evaluator: Eva
         files: ownBase(located),
         fields: own ? mergeFields(built, own) : built,
         warnings,
+        kind: page ? 'page' : 'data',
         infer: own === null,
         identifier: page ? 'title' : undefined,
         indexNames: ['index'],

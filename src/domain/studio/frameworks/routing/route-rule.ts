@@ -24,6 +24,8 @@ export interface RouteRule {
    * the file's path, its frontmatter and the configuration.
    */
   urlOf(file: PageFile): string | null;
+  /** Why a file is no page, or not published, in a sentence; null: nothing is known of it. */
+  whyNone?(file: PageFile): string | null;
   /** What the paths of files like this one rest on. */
   evidenceOf(path: string): RouteEvidence;
   /** Whether the dates of a page let it be published at a moment; absent: they never matter. */

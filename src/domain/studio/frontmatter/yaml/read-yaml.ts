@@ -65,7 +65,8 @@ export function readYamlDocument(document: YamlDocument): Reading {
   if (fault !== undefined) return { ok: false, message: yamlMessage(fault.code, fault.message), offset: fault.pos[0] };
   const root = document.contents;
   if (root === null || (isScalar(root) && root.value === null)) return { ok: true, value: {}, lossy: [] };
-  if (!isMap(root)) return { ok: false, message: 'the frontmatter is not a map of keys', offset: offsetOf(root) };
+  if (!isMap(root))
+    return { ok: false, message: 'the frontmatter is not a map of keys', offset: offsetOf(root), hasNoFields: true };
   try {
     const reader = new YamlReader();
     return { ok: true, value: reader.map(root, '', 1), lossy: reader.lossy };

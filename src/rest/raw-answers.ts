@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { logPart } from '../domain/studio/deployments/get-log.operations.ts';
-import { isActiveType } from '../domain/studio/mime.ts';
+import { isActiveType, servedType } from '../domain/studio/mime.ts';
 import type { file } from '../domain/studio/repository/repository.schema.ts';
 import type { workflowVersion } from '../domain/workflows/workflow.schema.ts';
 import type { RawAnswer } from './table.ts';
@@ -45,8 +45,9 @@ export function rawFile(
     /['()*]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
   );
+  const type = servedType(output.mime);
   return {
-    type: output.mime.startsWith('text/') ? `${output.mime}; charset=utf-8` : output.mime,
+    type: type.startsWith('text/') ? `${type}; charset=utf-8` : type,
     content: bytes,
     headers: {
       'X-Content-Type-Options': 'nosniff',

@@ -18,6 +18,9 @@ beforeAll(async () => {
     'con/aux.md': 'unwise\n',
     'nfd/cafe\u0301.md': 'decomposed\n',
     'ö "quoted" <name>.svg': '<svg/>\n',
+    'public/sw.mjs': 'self\n',
+    'public/theme.css': 'a {}\n',
+    'public/feed.rss': '<rss/>\n',
   };
   await seed(app, files);
   const git = await app.repository();
@@ -124,6 +127,13 @@ describe('file', () => {
 
   it.each(['con/aux.md', 'nfd/cafe\u0301.md'])('200: %j, which could not be made here but is stored', async (path) => {
     expect((await file(path)).status).toBe(200);
+  });
+
+  it('200: raw bytes that no page of this origin can run or apply', async () => {
+    for (const path of ['public/sw.mjs', 'public/theme.css'])
+      expect((await file(path, '&raw=true')).headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect((await file('public/sw.mjs')).body.mime).toBe('text/javascript');
+    expect((await file('public/feed.rss', '&raw=true')).headers.get('content-disposition')).toMatch(/^attachment/);
   });
 
   it('200: raw bytes, safe to open in a browser', async () => {

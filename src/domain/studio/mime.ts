@@ -49,5 +49,17 @@ export function mimeOf(path: string, isText: boolean): string {
   return types[extension] ?? (isText ? 'text/plain' : 'application/octet-stream');
 }
 
-/** Types a browser would run or render as a page: always sent as a download. */
-export const isActiveType = (mime: string) => ['text/html', 'image/svg+xml', 'application/xml'].includes(mime);
+const documents = new Set([
+  'text/html',
+  'image/svg+xml',
+  'application/xml',
+  'application/rss+xml',
+  'application/atom+xml',
+]);
+const subresources = new Set(['text/javascript', 'text/css']);
+
+/** Types a browser would render as a page: always sent as a download. */
+export const isActiveType = (mime: string) => documents.has(mime);
+
+/** The type a file is sent as from the origin of the API, whose pages allow scripts and styles of their own: as text, none of the content is one. */
+export const servedType = (mime: string) => (subresources.has(mime) ? 'text/plain' : mime);

@@ -69,6 +69,7 @@ import { compareBranches } from '../domain/studio/compare/compare.operations.ts'
 import {
   getSchema,
   listCollections,
+  listContentRoots,
   listSchemas,
   refreshSchemas,
 } from '../domain/studio/content/schemas.operations.ts';
@@ -251,6 +252,7 @@ export const routes: readonly Row[] = [
   patch(`${organization}/members/:member`, updateMember, 200),
   del(`${organization}/members/:member`, removeMember, 204),
   get(`${organization}/audit`, listAudit, 200, { lines: true }),
+  get(`${studio}/content-roots`, listContentRoots, 200),
   get(`${studio}/schema`, listSchemas, 200),
   post(`${studio}/schema/refresh`, refreshSchemas, 200),
   get(`${studio}/schema/:collection`, getSchema, 200),

@@ -4,6 +4,7 @@ import {
   getCollection,
   getSchema,
   listCollections,
+  listContentRoots,
   listSchemas,
   locateCollection,
   refreshSchemas,
@@ -77,6 +78,7 @@ async function refusedUpdate(error: unknown, input: Place, context: GraphqlConte
 
 export const entries: readonly Row[] = [
   node('Schema', getSchema, { ...state, collection: 'collection' }),
+  field('Studio', 'content_roots', listContentRoots),
   field('Studio', 'schemas', listSchemas),
   object('RefreshedSchemas', refreshSchemas, { branch: state.branch }),
   mutation('refreshSchemas', refreshSchemas),

@@ -63,6 +63,8 @@ export default {
   publish_checks_block: 'Verhindern das Veröffentlichen',
   content_root: 'Verzeichnis der Website',
   content_root_hint: 'Von der Wurzel des Repositorys aus; leer: durch ihre Konfiguration gefunden.',
+  content_root_option_one: '{{path}} · {{count}} Markdown-Datei',
+  content_root_option_other: '{{path}} · {{count}} Markdown-Dateien',
   content_root_found: 'Durch ihre Konfiguration gefunden',
 
   schemas: 'Sammlungen',

@@ -61,6 +61,8 @@ export default {
   publish_checks_block: 'Keep it from being published',
   content_root: 'Directory of the site',
   content_root_hint: 'From the root of the repository; empty: found by its configuration.',
+  content_root_option_one: '{{path}} · {{count}} Markdown file',
+  content_root_option_other: '{{path}} · {{count}} Markdown files',
   content_root_found: 'Found by its configuration',
 
   schemas: 'Collections',

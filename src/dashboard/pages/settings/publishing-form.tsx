@@ -1,4 +1,4 @@
-import { Select, Switch, TagsInput, TextInput } from '@mantine/core';
+import { Autocomplete, Select, Switch, TagsInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -7,10 +7,16 @@ import { useCommand } from '../../lib/command.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { CommandForm } from '../../parts/command-form.tsx';
 import classes from './publishing-form.module.css';
-import type { SectionProps } from './settings-query.ts';
+import type { SectionProps, Studio } from './settings-query.ts';
+
+interface PublishingFormProps extends SectionProps {
+  branches: string[];
+  /** Directories that are sites of their own. */
+  roots: NonNullable<Studio['content_roots']>['nodes'];
+}
 
 /** Which branch is published, which are protected, and where the site lies. */
-export function PublishingForm({ place, repository, branches, onChanged }: SectionProps & { branches: string[] }) {
+export function PublishingForm({ place, repository, branches, roots, onChanged }: PublishingFormProps) {
   const { t } = useTranslation(['settings', 'common']);
   const can = useCan(place.organization, place.project);
   const before = {
@@ -72,12 +78,17 @@ export function PublishingForm({ place, repository, branches, onChanged }: Secti
           value={draft.publish_checks}
           onChange={(value) => change({ publish_checks: value as typeof draft.publish_checks })}
         />
-        <TextInput
+        <Autocomplete
           label={t('content_root')}
           description={t('content_root_hint')}
           placeholder={t('content_root_found')}
           value={draft.content_root ?? ''}
-          onChange={({ currentTarget: { value } }) => change({ content_root: value === '' ? null : value })}
+          data={roots.map(({ path }) => path).filter((path) => path !== '')}
+          renderOption={({ option: { value } }) => {
+            const root = roots.find(({ path }) => path === value);
+            return root ? t('content_root_option', { path: value, count: root.files }) : value;
+          }}
+          onChange={(value) => change({ content_root: value === '' ? null : value })}
           error={fault?.fields.get('/content_root')}
         />
       </CommandForm>

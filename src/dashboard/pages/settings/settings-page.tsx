@@ -58,7 +58,7 @@ export function SettingsPage() {
       {branches.length > 0 && (
         <>
           <Section title={t('publishing')} lead={t('publishing_lead')}>
-            <PublishingForm {...shared} branches={branches} />
+            <PublishingForm {...shared} branches={branches} roots={found.studio.content_roots?.nodes ?? []} />
           </Section>
           <Section title={t('schemas')} lead={t('schemas_lead')}>
             <SchemasSection {...shared} schemas={found.studio.schemas?.nodes ?? []} />

@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { pageFrom, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
+import { mapYielding } from '../../../lib/concurrency.ts';
 import { collection as collectionShape } from '../entries/entries.schema.ts';
 import { invalidEntries } from '../entries/validate.ts';
 import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import { toRecord } from '../schema/json-schema.ts';
 import { studioSchema, studioWarning, type Warning } from '../schema/schema.schema.ts';
+import { contentRootsOf } from '../schema/site-layout.ts';
 import { localStudioOperation, studioOperation } from '../studio-operation.ts';
 import { passingTag, viewOf } from '../view.ts';
 import type { CollectionIndex } from './collection-index.ts';
+import { siteFilesOf } from './site-files.ts';
 import type { SiteIndex } from './site-index.ts';
 
 /** Schemas name no file content: they are the same while their key is. */
@@ -106,6 +109,36 @@ export const refreshSchemas = localStudioOperation({
       removed: [...old.keys()].filter((name) => !now.has(name)),
       warnings: after.discovery.warnings,
     };
+  },
+});
+
+const mostRoots = 100;
+
+const contentRoot = z
+  .object({
+    path: z.string().describe("Directory in the repository, '' for its root; what `content_root` can be set to"),
+    framework: z.string().nullable(),
+    files: z.int32().describe('Markdown files of its own'),
+    is_used: z.boolean().describe('It is the content root, set or found'),
+  })
+  .meta({ id: 'ContentRoot' });
+
+export const listContentRoots = studioOperation({
+  name: 'studio.listContentRoots',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'List the directories of the repository that are sites of their own',
+  input: z.object({ ...refInput, ...wholePageInput }),
+  output: pageOf(contentRoot),
+  async execute({ git, studio, tag }, input) {
+    const window = wholeWindowOf(input);
+    const snapshot = await snapshotOf(git, input);
+    const { discovery } = await studio.content.site(git, snapshot);
+    tag(`"${snapshot.tree ?? '0'}.${viewOf([discovery.contentRoot, window])}"`);
+    const { paths } = await siteFilesOf(git, snapshot);
+    const roots = (await contentRootsOf(await mapYielding(paths, ({ path }) => path))).slice(0, mostRoots);
+    const items = roots.map((root) => ({ ...root, is_used: root.path === discovery.contentRoot }));
+    return pageFrom(items.slice(window.offset, window.offset + window.limit), items.length, window);
   },
 });
 

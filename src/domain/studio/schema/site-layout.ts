@@ -129,6 +129,34 @@ export async function findSite(
   return { root, given: given !== undefined, framework, locales: null, others };
 }
 
+/** A directory that can be the content root: a site of its own. */
+interface ContentRoot {
+  path: string;
+  framework: string | null;
+  /** Markdown files below it that are not below another such directory. */
+  files: number;
+}
+
+/** Directories with a framework's configuration and content of their own, the shallowest first. */
+export async function contentRootsOf(paths: readonly string[]): Promise<ContentRoot[]> {
+  const sites = await sitesOf(paths);
+  const found = new Map<string, ContentRoot>(
+    sites.map(([path, name]) => [path, { path, framework: weak.has(name) ? null : name, files: 0 }]),
+  );
+  if (found.size === 0) return [];
+  await forEachYielding(paths, (path) => {
+    if (!markdownExtensions.some((extension) => path.endsWith(`.${extension}`))) return;
+    let directory = path;
+    let owner: ContentRoot | undefined;
+    while (!owner && directory !== '') {
+      directory = directory.slice(0, Math.max(0, directory.lastIndexOf('/')));
+      owner = found.get(directory);
+    }
+    if (owner && !isExcluded(path, { root: owner.path, given: true, framework: owner.framework })) owner.files += 1;
+  });
+  return [...found.values()].filter(({ files }) => files > 0);
+}
+
 /** Names that stand for their directory in this framework. */
 export function indexNames(framework: string | null): string[] {
   if (framework === 'hugo') return ['index', '_index'];

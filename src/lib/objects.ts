@@ -16,3 +16,27 @@ export function replacing<T extends object>(object: T, own: Partial<T>): T {
 export function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as never;
 }
+
+/** The members of an object or the items of a list, which have no key of their own. */
+function* membersOf(container: object): Generator<[key: string, value: unknown]> {
+  if (Array.isArray(container)) for (const item of container) yield ['', item];
+  else for (const key of Object.keys(container)) yield [key, (container as Record<string, unknown>)[key]];
+}
+
+/**
+ * Whether the JSON of an object is surely longer than so many bytes, seen before it is made and without looking further than that: each value takes
+ * two of them beside its text and its key, and more where it is indented.
+ */
+export function isLonger(object: object, bytes: number, indentation = 0): boolean {
+  let size = 0;
+  const left = [{ container: object, level: 1 }];
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { container, level } = next;
+    for (const [key, value] of membersOf(container)) {
+      size += indentation * level + 2 + key.length + (typeof value === 'string' ? value.length : 0);
+      if (size > bytes) return true;
+      if (typeof value === 'object' && value !== null) left.push({ container: value, level: level + 1 });
+    }
+  }
+  return false;
+}

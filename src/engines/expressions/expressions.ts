@@ -1,4 +1,5 @@
 import { ChildError, type ChildFault, ChildPool } from '../../lib/child-pool.ts';
+import { isLonger } from '../../lib/objects.ts';
 import { ExpressionError, type ExpressionFault, type Expressions } from '../../ports/expressions.ts';
 import type { ExpressionAnswer, ExpressionTask } from './evaluator.ts';
 
@@ -7,6 +8,8 @@ const second = 1_000;
 const grace = 250;
 /** Of a process, in MiB. */
 const heap = 64;
+/** JSON of a context, in MiB: the largest body of a webhook and what is beside it. A process could not hold twice as much, and sending it would hold the event loop. */
+const largestContext = 32;
 
 const faults: Record<ChildFault, ExpressionFault> = {
   deadline: 'timeout',
@@ -36,6 +39,8 @@ export function createExpressions({ processes = 2 }: { processes?: number } = {}
 
   return {
     async evaluate(expression, context, { timeout = second, signal } = {}) {
+      if (isLonger(context, largestContext * 1024 * 1024))
+        throw new ExpressionError('too_much_memory', `what it reads is larger than ${largestContext} MiB`);
       const answer = await ask({ kind: 'evaluate', expression, context, timeout }, timeout + grace, signal);
       return 'json' in answer && answer.json !== undefined ? (JSON.parse(answer.json) as unknown) : undefined;
     },

@@ -65,6 +65,14 @@ it('ends what needs too much memory', async () => {
   expect(await evaluate('1 + 1')).toBe(2);
 });
 
+it('takes a context of 32 MiB, and refuses a larger one before it is sent', async () => {
+  const context = (mebibytes: number) => ({
+    steps: Array.from({ length: mebibytes }, () => 'a'.repeat(1024 * 1024 - 3)),
+  });
+  expect(await evaluate('$count(steps)', context(32), 20_000)).toBe(32);
+  await expect(evaluate('$count(steps)', context(33), 20_000)).rejects.toThrow('what it reads is larger than 32 MiB');
+});
+
 it('runs patterns in linear time', async () => {
   expect(await evaluate('$match(text, /(a+)+$/).match', { text: `${'a'.repeat(50_000)}b` })).toBeUndefined();
   expect(await evaluate('$replace("a1b22", /[0-9]+/, "#")')).toBe('a#b#');

@@ -15,6 +15,7 @@ import {
   YAMLParseError,
 } from 'yaml';
 import { forEachYielding, yieldLoop } from '../../../lib/concurrency.ts';
+import { isLonger } from '../../../lib/objects.ts';
 import { composeDocument } from '../../../lib/yaml.ts';
 
 /** Where something is in a definition, from its top: keys and indices. */
@@ -219,33 +220,9 @@ const maxSourceBytes = 256 * 1024;
 /** A definition as it is sent: YAML or JSON, or the object that is the same as its JSON. */
 export type DefinitionSource = string | Record<string, unknown>;
 
-/** The members of an object or the items of a list, which have no key of their own. */
-function* membersOf(container: object): Generator<[key: string, value: unknown]> {
-  if (Array.isArray(container)) for (const item of container) yield ['', item];
-  else for (const key of Object.keys(container)) yield [key, (container as Record<string, unknown>)[key]];
-}
-
-/**
- * Whether the text of an object is surely longer than so many bytes, seen before it is made and without looking further than that: each value
- * takes a line of its own, with two spaces for each level.
- */
-function isLonger(object: object, bytes: number): boolean {
-  let size = 0;
-  const left = [{ container: object, level: 1 }];
-  for (let next = left.pop(); next; next = left.pop()) {
-    const { container, level } = next;
-    for (const [key, value] of membersOf(container)) {
-      size += 2 * level + 2 + key.length + (typeof value === 'string' ? value.length : 0);
-      if (size > bytes) return true;
-      if (typeof value === 'object' && value !== null) left.push({ container: value, level: level + 1 });
-    }
-  }
-  return false;
-}
-
 /** The text of a definition, which is what is kept; null: it would be longer than may be. */
 function textOf(source: DefinitionSource): string | null {
-  if (typeof source !== 'string' && isLonger(source, maxSourceBytes)) return null;
+  if (typeof source !== 'string' && isLonger(source, maxSourceBytes, 2)) return null;
   const text = typeof source === 'string' ? source : JSON.stringify(source, null, 2);
   return Buffer.byteLength(text) > maxSourceBytes ? null : text;
 }

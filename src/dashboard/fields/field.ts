@@ -48,6 +48,8 @@ export interface Field {
   summary: string | undefined;
   /** What one item of a list is called. */
   itemLabel: string | undefined;
+  /** Directory that new files come to. */
+  mediaPath: string | undefined;
   /** What options are called, by their values. */
   optionLabels: ReadonlyMap<unknown, string>;
   /** Collection of the entries it names. */
@@ -113,6 +115,7 @@ function fieldOf(name: string, schema: Fields, isRequired: boolean): Field {
     isMinimized: editor.minimized === true,
     summary: text(editor.summary),
     itemLabel: text(editor.item_label),
+    mediaPath: text(editor.media_path),
     optionLabels: new Map(labels.map(({ value, label }) => [value, text(label) ?? ''])),
     relation: relation ?? null,
     fields: isFields(schema.properties) ? fieldsOf(schema) : [],

@@ -87,7 +87,7 @@ export function MediaWidget({ field, pointer }: WidgetProps) {
         {isOpen && (
           <MediaPicker
             isImage={isImage}
-            directory={near === undefined ? null : directoryOf(near)}
+            directory={near === undefined ? (field.mediaPath ?? null) : directoryOf(near)}
             onClose={() => setOpen(false)}
             onTake={take}
           />

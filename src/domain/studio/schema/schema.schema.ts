@@ -77,6 +77,7 @@ const fieldEditor = z
     summary: z.string().optional().describe('What a closed object or item shows; `{{name}}` stands for a field of it'),
     item_label: z.string().optional().describe('What one item of a list is called'),
     option_labels: z.array(z.object({ value: z.unknown(), label: z.string() }).meta({ id: 'OptionLabel' })).optional(),
+    media_path: z.string().optional().describe('Directory that new files for it come to'),
     pattern_message: z.string().optional().describe('What is said of a value that does not match the pattern'),
   })
   .meta({ id: 'FieldEditor' });

@@ -162,6 +162,77 @@ describe('Tina', () => {
   });
 });
 
+describe('hints of how values are edited', () => {
+  it("are read of Tina's `ui`, and none of its functions is run", async () => {
+    const found = await discover({
+      'tina/config.ts': `export default { schema: { collections: [{ name: 'post', path: 'posts', fields: [
+        { type: 'string', name: 'intro', ui: { component: 'textarea', label: 'Opening', description: 'Two sentences',
+          validate: () => { throw new Error('run') } } },
+        { type: 'string', name: 'tint', label: 'Tint', ui: { component: 'color' } },
+        { type: 'number', name: 'order', ui: { component: 'textarea', parse: (value) => Number(value) } },
+        { type: 'string', list: true, name: 'tags', ui: { min: 1, max: 3, component: 'tags' } },
+        { type: 'string', name: 'plain', ui: { component: () => null } }] }] } };`,
+      'posts/a.md': '',
+    });
+    expect(named(found, 'post').fields).toMatchObject([
+      { name: 'intro', type: 'text', label: 'Opening', description: 'Two sentences' },
+      { name: 'tint', type: 'string', label: 'Tint', editor: { widget: 'color' } },
+      { name: 'order', type: 'number' },
+      { name: 'tags', type: 'string', list: true, min_items: 1, max_items: 3 },
+      { name: 'plain', type: 'string' },
+    ]);
+  });
+
+  it("are read of Nuxt Content's editor", async () => {
+    const found = await discover({
+      'nuxt.config.ts': '',
+      'content.config.ts': `import { defineCollection, defineContentConfig, property } from '@nuxt/content'; import { z } from 'zod';
+        export default defineContentConfig({ collections: { posts: defineCollection({ type: 'data', source: 'posts/*.yml', schema: z.object({
+          hero: property(z.string()).editor({ input: 'media' }), intro: z.string().editor({ input: 'textarea' }),
+          key: property(z.number()).editor({ hidden: true }), count: property(z.number()).editor({ input: 'media' }),
+          odd: property(z.string()).editor({ input: compute() }) }) }) } });`,
+      'content/posts/a.yml': '',
+    });
+    expect(named(found, 'posts').fields).toMatchObject([
+      { name: 'hero', type: 'image' },
+      { name: 'intro', type: 'text' },
+      { name: 'key', type: 'number', editor: { widget: 'hidden' } },
+      { name: 'count', type: 'number' },
+      { name: 'odd', type: 'string' },
+    ]);
+  });
+
+  it("are read of Pages CMS's named media sources", async () => {
+    const found = await discover({
+      '.pages.yml': `
+media:
+  - { name: images, input: static/images, output: /images }
+  - { name: papers, input: static/papers, output: /papers }
+content:
+  - name: posts
+    type: collection
+    path: posts
+    fields:
+      - { name: cover, type: image, options: { media: images } }
+      - { name: paper, type: file, options: { media: papers, path: static/papers/new } }
+      - { name: other, type: file, options: { media: none } }
+      - { name: out, type: file, options: { media: papers, path: ../x } }
+`,
+      'posts/a.md': '',
+    });
+    expect(named(found, 'posts').fields.map(({ name, editor }) => [name, editor?.media_path])).toEqual([
+      ['cover', 'static/images'],
+      ['paper', 'static/papers/new'],
+      ['other', undefined],
+      ['out', 'static/papers'],
+    ]);
+    expect(found.mediaRoots).toEqual([
+      { path: 'static/images', public_path: '/images' },
+      { path: 'static/papers', public_path: '/papers' },
+    ]);
+  });
+});
+
 describe('Keystatic', () => {
   it('becomes fields; paths follow its wildcards', async () => {
     const found = await discover({

@@ -115,6 +115,35 @@ collections:
     expect(await faults(found, 'notes', entry)).toEqual(['/code pattern']);
   });
 
+  it('has the media folders of the site, of collections and of fields', async () => {
+    const found = await discover({
+      'static/admin/config.yml': `
+media_folder: static/img
+public_folder: /img
+collections:
+  - { name: people, folder: people, media_folder: '/{{media_folder}}/people', public_folder: '{{public_folder}}/people', fields: [{ name: title }] }
+  - { name: bare, folder: bare, media_folder: /static/bare, fields: [{ name: title }] }
+  - { name: beside, folder: beside, media_folder: images, fields: [{ name: title }] }
+  - { name: each, folder: each, media_folder: '/static/{{slug}}', fields: [{ name: title }] }
+  - { name: out, folder: out, media_folder: '/../x', fields: [{ name: title }] }
+  - { name: fields, folder: fields, fields: [{ name: cover, widget: image, media_folder: /static/covers }, { name: icon, widget: image, media_folder: '' }] }
+`,
+      'people/a.md': '',
+    });
+    expect(found.mediaRoots).toEqual([
+      { path: 'static/img', public_path: '/img' },
+      { path: 'static/img/people', public_path: '/img/people' },
+      { path: 'static/bare', public_path: '/static/bare' },
+      { path: 'beside/images', public_path: null },
+    ]);
+    const paths = ['people', 'bare', 'beside', 'each', 'out'].map((name) => named(found, name).media_path);
+    expect(paths).toEqual(['static/img/people', 'static/bare', 'beside/images', undefined, undefined]);
+    expect(named(found, 'fields').fields.map(({ editor }) => editor)).toEqual([
+      { media_path: 'static/covers' },
+      undefined,
+    ]);
+  });
+
   it('places new entries where the path template says', async () => {
     const found = await discover(files);
     expect(pathForSlug(named(found, 'blog'), 'x')).toBe('content/blog/x/index.md');

@@ -1,5 +1,6 @@
 import { Pace } from '../../../../lib/concurrency.ts';
 import { tally } from '../../../../lib/tally.ts';
+import type { MediaRoot } from '../../schema/collection-schema.ts';
 import { findDataConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { type Declaration, declare } from '../../schema/declare.ts';
 import { type EntryTemplate, nowAs } from '../../schema/entry-template.ts';
@@ -264,7 +265,14 @@ const shownAs = new Map([
   ['hidden', 'hidden' as const],
 ]);
 
+/** Only a folder from the top of the repository is one for all entries. */
+const fieldMedia = (value: Value) => {
+  const folder = textAt(value, 'media_folder');
+  return folder?.startsWith('/') && !folder.includes('{{') ? trimmedPath(folder) : undefined;
+};
+
 const editorOf = (value: Value) => ({
+  media_path: fieldMedia(value),
   widget: shownAs.get(textAt(value, 'widget') ?? ''),
   read_only: flagAt(value, 'readonly'),
   collapsed: flagAt(value, 'collapsed'),
@@ -315,10 +323,56 @@ export const decapReader: SchemaReader = {
 };
 
 function readMedia(config: Value, { layout }: SiteReading): void {
-  const folder = textAt(config, 'media_folder');
-  if (folder === undefined || layout.mediaRoots !== undefined || /\{\{|\.\.\//.test(folder)) return;
+  if (layout.mediaRoots !== undefined) return;
+  const owners = [config, ...itemsOf(at(config, 'collections'))];
+  const files = owners.flatMap((one) => itemsOf(at(one, 'files')));
+  const roots = new Map<string, MediaRoot>();
+  for (const one of [...owners, ...files]) {
+    const beside = mediaPathOf(one, config);
+    const own = one === config ? siteMedia(config) : ownMedia(one, config);
+    const root = own ?? (beside === undefined ? null : { path: beside, public_path: null });
+    if (root && !roots.has(root.path)) roots.set(root.path, root);
+  }
+  if (roots.size > 0) layout.mediaRoots = [...roots.values()].slice(0, mostRoots);
+}
+
+const mostRoots = 100;
+
+/** The site's own media; null where it is not in one directory of the repository. */
+function siteMedia(config: Value): MediaRoot | null {
+  const folder = textAt(config, 'media_folder') ?? '';
   const path = trimmedPath(folder);
-  if (path !== '') layout.mediaRoots = [{ path, public_path: textAt(config, 'public_folder') ?? `/${path}` }];
+  if (path === '' || /\{\{|\.\.\//.test(folder)) return null;
+  return { path, public_path: textAt(config, 'public_folder') ?? `/${path}` };
+}
+
+/**
+ * Where a collection, a file or a field keeps its media, when that begins at the top of the repository; null for a folder beside the entry, and
+ * where a placeholder is left that only an entry fills.
+ */
+function ownMedia(value: Value, config: Value): MediaRoot | null {
+  const site = siteMedia(config);
+  const filled = (key: 'media_folder' | 'public_folder', whole: string | null) =>
+    textAt(value, key)?.replace(/\{\{\s*(media_folder|public_folder)\s*\}\}/g, (text, name) => {
+      return name === key && whole !== null ? trimmedPath(whole) : text;
+    });
+  const folder = filled('media_folder', site?.path ?? null);
+  if (!folder?.startsWith('/') || /\{\{|\.\.\//.test(folder) || trimmedPath(folder) === '') return null;
+  const path = trimmedPath(folder);
+  const published = filled('public_folder', site?.public_path ?? null);
+  if (published === undefined) return { path, public_path: folder };
+  return { path, public_path: published.includes('{{') ? null : `/${trimmedPath(published)}` };
+}
+
+/** Where new files of a collection come to: a directory of their own, or one beside its entries where these lie in one directory. */
+function mediaPathOf(value: Value, config: Value): string | undefined {
+  const own = ownMedia(value, config)?.path;
+  const folder = textAt(value, 'media_folder');
+  if (own !== undefined || folder === undefined || folder.startsWith('/')) return own;
+  const entries = textAt(value, 'folder');
+  const isNested = textAt(value, 'path') !== undefined || at(value, 'nested') !== undefined;
+  if (entries === undefined || isNested || /\{\{|\.\.\//.test(folder)) return undefined;
+  return joinPath(trimmedPath(entries), trimmedPath(folder));
 }
 
 const formats: Record<string, { extension: string; format: EntryFormat }> = {
@@ -366,7 +420,7 @@ function readCollection(value: Value, config: Value, path: string, reading: Site
   const single = languages?.structure === 'single_file';
   const draft = declare(
     {
-      ...common(name, value, { path, line }, located, warnings),
+      ...common(name, value, { config, place: { path, line }, files: located, warnings }),
       fields: single ? perLanguage(fields, languages) : fields,
       lenient: filtered,
       format: form.format,
@@ -384,16 +438,22 @@ function readCollection(value: Value, config: Value, path: string, reading: Site
   return [draft];
 }
 
-function common(name: string, value: Value, at: { path: string; line: number }, files: Files, warnings: Warning[]) {
-  const media = textAt(value, 'media_folder');
+interface Found {
+  config: Value;
+  place: { path: string; line: number };
+  files: Files;
+  warnings: Warning[];
+}
+
+function common(name: string, value: Value, { config, place, files, warnings }: Found) {
   return {
     name,
     label: textAt(value, 'label'),
-    source: { kind: 'decap', ...at },
+    source: { kind: 'decap', ...place },
     files,
     warnings,
     identifier: textAt(value, 'identifier_field'),
-    mediaPath: media?.startsWith('/') && !media.includes('{{') ? trimmedPath(media) : undefined,
+    mediaPath: mediaPathOf(value, config),
   } satisfies Partial<Declaration>;
 }
 
@@ -449,7 +509,7 @@ function readFile(value: Value, parent: Value | null, config: Value, path: strin
   const label = [parent && textAt(parent, 'label'), textAt(value, 'label') ?? name].filter(Boolean).join(': ');
   const single = languages?.structure === 'single_file';
   const declaration: Declaration = {
-    ...common(full, value, { path, line }, files, warnings),
+    ...common(full, value, { config, place: { path, line }, files, warnings }),
     label,
     fields: single ? perLanguage(fields, languages) : fields,
     format: formats[textAt(value, 'format') ?? extension]?.format,

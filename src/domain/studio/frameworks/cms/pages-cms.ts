@@ -38,6 +38,8 @@ import {
 
 /** What fields need of the whole configuration: `components` are named parts of it. */
 interface PagesContext {
+  /** Directories of the named media sources. */
+  sources: ReadonlyMap<string, string>;
   components: Value | undefined;
   warn: Warn;
   depth: number;
@@ -120,6 +122,14 @@ function inner(value: Value, context: PagesContext): SchemaField[] {
   return pagesFields(itemsOf(at(value, 'fields')), { ...context, depth: context.depth + 1 });
 }
 
+/** Where files for an image or file field come to: `path` of its options, below or without the media source it names. */
+function uploadsTo(value: Value, { sources }: PagesContext): string | undefined {
+  const source = sources.get(textAt(value, 'options', 'media') ?? '');
+  const path = textAt(value, 'options', 'path');
+  if (path === undefined || path.includes('..')) return source;
+  return trimmedPath(path);
+}
+
 /** The fields of one level. */
 function pagesFields(values: readonly Value[], context: PagesContext): SchemaField[] {
   if (context.depth > MAX_DEPTH) return [];
@@ -147,6 +157,7 @@ function pagesFields(values: readonly Value[], context: PagesContext): SchemaFie
       read_only: flagAt(value, 'readonly'),
       collapsed: flagAt(list, 'collapsible', 'collapsed'),
       summary: textAt(list, 'collapsible', 'summary'),
+      media_path: uploadsTo(value, context),
       pattern_message: textAt(value, 'pattern', 'message'),
     });
     const required = isRequired(value) && made.default === undefined;
@@ -164,9 +175,21 @@ export const pagesCmsReader: SchemaReader = {
     const config = await readDataConfig(configPath, reading);
     if (config === null) return [];
     readMedia(at(config, 'media'), reading);
-    return readContent(itemsOf(at(config, 'content')), at(config, 'components'), reading, 0);
+    const shared = { components: at(config, 'components'), sources: mediaSources(at(config, 'media')) };
+    return readContent(itemsOf(at(config, 'content')), shared, reading, 0);
   },
 };
+
+/** Directories of media sources that have a name. */
+function mediaSources(media: Value | undefined): Map<string, string> {
+  const named = itemsOf(media).flatMap((one): [string, string][] => {
+    const [name, input] = [textAt(one, 'name'), textAt(one, 'input')];
+    return name === undefined || input === undefined || input.includes('..') ? [] : [[name, trimmedPath(input)]];
+  });
+  return new Map(named);
+}
+
+type Shared = Pick<PagesContext, 'components' | 'sources'>;
 
 function readMedia(media: Value | undefined, { layout }: SiteReading): void {
   if (media === undefined || layout.mediaRoots !== undefined) return;
@@ -180,17 +203,12 @@ function readMedia(media: Value | undefined, { layout }: SiteReading): void {
 }
 
 /** Groups only order the menu; they may hold groups again. */
-function readContent(
-  values: readonly Value[],
-  components: Value | undefined,
-  reading: SiteReading,
-  depth: number,
-): Draft[] {
+function readContent(values: readonly Value[], shared: Shared, reading: SiteReading, depth: number): Draft[] {
   return values.flatMap((value) => {
-    if (textAt(value, 'type') !== 'group') return readEntry(value, components, reading);
+    if (textAt(value, 'type') !== 'group') return readEntry(value, shared, reading);
     return depth > 10
       ? []
-      : readContent(itemsOf(at(value, 'items') ?? at(value, 'content')), components, reading, depth + 1);
+      : readContent(itemsOf(at(value, 'items') ?? at(value, 'content')), shared, reading, depth + 1);
   });
 }
 
@@ -203,7 +221,7 @@ const slugPattern = (filename: string) =>
     return `{{${name === 'primary' ? 'slug' : name}}}`;
   });
 
-function readEntry(value: Value, components: Value | undefined, reading: SiteReading): Draft[] {
+function readEntry(value: Value, shared: Shared, reading: SiteReading): Draft[] {
   const name = textAt(value, 'name');
   if (name === undefined) return [];
   const place = placeOf(value, { path: configPath, line: 1 });
@@ -232,7 +250,7 @@ function readEntry(value: Value, components: Value | undefined, reading: SiteRea
   if ('unknown' in located) return skipCollection(name, located.unknown, place, reading);
   const warnings: Warning[] = [];
   const all = pagesFields(itemsOf(at(value, 'fields')), {
-    components,
+    ...shared,
     warn: warnTo(warnings, configPath, name),
     depth: 0,
     left: { fields: MAX_FIELDS },

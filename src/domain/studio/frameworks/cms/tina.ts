@@ -28,6 +28,7 @@ import { enumOf, field, unionOf } from '../../schema/zod/field-algebra.ts';
 import {
   annotate,
   blockOf,
+  bounded,
   choice,
   isRequired,
   manyOf,
@@ -88,6 +89,13 @@ const kinds = new Map<string, Kind>([
   ],
 ]);
 
+/** Components that say what a text is. */
+const texts = new Map<string, SchemaField['type']>([
+  ['textarea', 'text'],
+  ['markdown', 'markdown'],
+  ['image', 'image'],
+]);
+
 const shownAs = new Map([
   ['color', 'color' as const],
   ['hidden', 'hidden' as const],
@@ -111,12 +119,14 @@ function tinaFields(list: Value | undefined, warn: Warn): SchemaField[] {
     }
     if (isTrue(at(value, 'isBody'))) return [];
     const kind = kinds.get(textAt(value, 'type') ?? '');
-    const one = kind ? kind(value, warn) : unknownField(name, value, warn);
-    const annotated = annotate(isTrue(at(value, 'list')) ? manyOf(one) : one, value, {
-      label: 'label',
-      description: 'description',
-    });
-    const made = withEditor(annotated, { widget: shownAs.get(textAt(value, 'ui', 'component') ?? '') });
+    const component = textAt(value, 'ui', 'component') ?? '';
+    const known = kind ? kind(value, warn) : unknownField(name, value, warn);
+    const one: SchemaField = known.type === 'string' ? { ...known, type: texts.get(component) ?? 'string' } : known;
+    const ui = at(value, 'ui');
+    const whole = isTrue(at(value, 'list')) ? bounded(manyOf(one), ui) : one;
+    const keys = { label: 'label', description: 'description' };
+    const annotated = annotate(annotate(whole, value, keys), ui ?? value, keys);
+    const made = withEditor(annotated, { widget: shownAs.get(component) });
     return [{ ...(isRequired(value) ? made : optional(made)), name }];
   });
 }

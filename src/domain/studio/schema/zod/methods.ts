@@ -16,7 +16,7 @@ type Method = (on: SchemaField, call: Call) => SchemaField;
 const same: Method = (on) => on;
 const sameNames = [
   'transform refine superRefine check overwrite pipe readonly brand register',
-  'strip passthrough loose nonstrict catchall safe finite step multipleOf editor',
+  'strip passthrough loose nonstrict catchall safe finite step multipleOf',
   'trim toLowerCase toUpperCase normalize slugify includes lowercase uppercase',
   'cidr cuid cuid2 ulid nanoid emoji ip ipv4 ipv6 base64 base64url jwt time duration',
 ].join(' ');
@@ -82,6 +82,26 @@ const meta: Method = (on, { args }) => {
   const label = data && textOf(property(data, 'title'));
   const description = data && textOf(property(data, 'description'));
   return { ...on, ...(label ? { label } : {}), ...(description ? { description } : {}) };
+};
+
+/** Inputs that Nuxt's editor offers for texts, where they say what the text is. */
+const inputs = new Map<string, Partial<SchemaField>>([
+  ['media', { type: 'image' }],
+  ['file', { type: 'file' }],
+  ['textarea', { type: 'text' }],
+]);
+
+/** Nuxt Content's `.editor({ input, hidden })`, of which only a text takes the input. */
+const editor: Method = (on, { args }) => {
+  const data = args[0]?.kind === 'record' ? args[0] : null;
+  const input = data && textOf(property(data, 'input'));
+  const hidden = data && property(data, 'hidden');
+  const isHidden = hidden?.kind === 'scalar' && hidden.value === true;
+  return {
+    ...on,
+    ...(input && on.type === 'string' ? inputs.get(input) : {}),
+    ...(isHidden && { editor: { ...on.editor, widget: 'hidden' as const } }),
+  };
 };
 
 const describe: Method = (on, { args }) => {
@@ -157,6 +177,7 @@ const methods = new Map<string, Method>([
   ['date', change({ type: 'date' })],
   ['describe', describe],
   ['meta', meta],
+  ['editor', editor],
   ['array', listItself],
   ['or', (on, { args, fold, place }) => unionOf([on, fold.fold(args[0], place)])],
   ['and', (on, { args, fold, place }) => both(on, fold.fold(args[0], place), fold, place)],

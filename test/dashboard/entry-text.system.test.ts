@@ -207,6 +207,35 @@ describe('what comes by other ways than keys', () => {
   });
 });
 
+test('with the keys of Vim chosen in the account, text is edited by them, and :w and Ctrl+S save', async () => {
+  const { app } = dashboard;
+  const slug = 'en/vim';
+  const page = await dashboard.open('/account', { email: 'vi@example.org' });
+  await page.getByText('Vim', { exact: true }).click();
+  await expect.poll(() => page.getByRole('radio', { name: 'Vim' }).isChecked()).toBe(true);
+  await page.goto(`${app.url}${await freshEntry(app, slug)}`);
+  await editorReady(page);
+  await page.getByText('--NORMAL--').waitFor();
+  await textBox(page).click();
+  await page.keyboard.type('ggoOne more line');
+  await page.getByText('--INSERT--').waitFor();
+  await page.keyboard.press('Escape');
+  await saveState(page, 'All changes saved in this browser');
+  await page.keyboard.type(':w\n');
+  await saveState(page, 'Nothing to save');
+  expect(changedLines(full, await stored(app, slug))).toEqual(['+One more line']);
+  await page.keyboard.type('dd');
+  await saveState(page, 'All changes saved in this browser');
+  await page.keyboard.press('Control+s');
+  await saveState(page, 'Nothing to save');
+  expect(await stored(app, slug)).toBe(full);
+  // Out of the text by keyboard, as with the other keys.
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate(`document.activeElement.closest('.cm-editor') === null`)).toBe(true);
+  await expectGoodPage(page);
+});
+
 test('the entry and its workflow page ask the database little', async () => {
   const page = await dashboard.open(await freshEntry(dashboard.app, 'en/counted'));
   await editorReady(page);

@@ -28,10 +28,20 @@ export function useSavePreferences(): (change: Change) => Promise<Outcome<unknow
 
 interface EditorPreferences {
   single_keys?: boolean;
+  keys?: KeySet;
 }
+
+export const keySets = ['plain', 'vim'] as const;
+export type KeySet = (typeof keySets)[number];
+
+const useEditorPreferences = () => useViewer().me?.preferences?.editor as EditorPreferences | null | undefined;
 
 /** Whether shortcuts of a single key are on, which they are unless they were switched off (WCAG 2.2, 2.1.4). */
 export function useSingleKeys(): boolean {
-  const editor = useViewer().me?.preferences?.editor as EditorPreferences | null | undefined;
-  return editor?.single_keys !== false;
+  return useEditorPreferences()?.single_keys !== false;
+}
+
+/** The keys with which text and files are edited as source. */
+export function useKeySet(): KeySet {
+  return useEditorPreferences()?.keys === 'vim' ? 'vim' : 'plain';
 }

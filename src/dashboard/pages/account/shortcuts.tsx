@@ -1,6 +1,7 @@
-import { Stack, Switch } from '@mantine/core';
+import { Input, SegmentedControl, Stack, Switch } from '@mantine/core';
+import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSavePreferences, useSingleKeys } from '../../lib/preferences.ts';
+import { keySets, useKeySet, useSavePreferences, useSingleKeys } from '../../lib/preferences.ts';
 import { useViewer } from '../../lib/viewer.tsx';
 import classes from './account-page.module.css';
 
@@ -15,6 +16,8 @@ export function Shortcuts() {
   const { t } = useTranslation('account');
   const { me } = useViewer();
   const isOn = useSingleKeys();
+  const keySet = useKeySet();
+  const [keysLabel, keysHint] = [useId(), useId()];
   const save = useSavePreferences();
   const editor = (me?.preferences?.editor ?? {}) as object;
   return (
@@ -38,6 +41,19 @@ export function Shortcuts() {
         checked={isOn}
         onChange={(event) => save({ editor: { ...editor, single_keys: event.currentTarget.checked } })}
       />
+      <Stack gap={4} align="flex-start">
+        <Input.Label component="div" id={keysLabel}>
+          {t('editor_keys')}
+        </Input.Label>
+        <Input.Description id={keysHint}>{t('editor_keys_hint')}</Input.Description>
+        <SegmentedControl
+          aria-labelledby={keysLabel}
+          aria-describedby={keysHint}
+          data={keySets.map((value) => ({ value, label: t(`editor_keys_${value}`) }))}
+          value={keySet}
+          onChange={(keys) => save({ editor: { ...editor, keys } })}
+        />
+      </Stack>
     </Stack>
   );
 }

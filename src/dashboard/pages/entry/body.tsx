@@ -24,6 +24,7 @@ interface BodyProps {
   /** The whole file is edited, not what stands below the frontmatter. */
   isRaw: boolean;
   language: 'markdown' | 'yaml';
+  onSave: () => void;
 }
 
 /** Puts marks around what is selected, or takes them away where they are. */
@@ -78,7 +79,7 @@ function useUploads(place: FormPlace, nearest: () => string | null) {
   };
 }
 
-export function Body({ editor, place, isRaw, language }: BodyProps) {
+export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
   const { t } = useTranslation(['entry', 'common']);
   const [mode, setMode] = useState<'source' | 'split'>('source');
   const [picking, setPicking] = useState<'link' | 'image' | null>(null);
@@ -107,6 +108,7 @@ export function Body({ editor, place, isRaw, language }: BodyProps) {
       label={t(isRaw ? 'whole_file' : 'text')}
       describedBy={hint}
       onFiles={onFiles}
+      onSave={onSave}
       onView={(next) => {
         view.current = next;
       }}

@@ -6,9 +6,10 @@ import { indentOnInput } from '@codemirror/language';
 import { highlightSelectionMatches, openSearchPanel, search, searchKeymap } from '@codemirror/search';
 import { Compartment, EditorState, type Extension, Transaction } from '@codemirror/state';
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
-import { useEffect, useRef } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { nonce } from '../../lib/nonce.ts';
+import { useKeySet } from '../../lib/preferences.ts';
 import { codeColours, markUnseen } from '../../parts/code-look.ts';
 import type { Editor } from './editor.ts';
 
@@ -68,6 +69,7 @@ export interface SourceProps {
   label: string;
   /** Id of the element that says how to leave the editor by keyboard. */
   describedBy: string;
+  onSave: () => void;
   /** Files that are pasted or dropped; absent: what the browser makes of them. */
   onFiles?: (view: EditorView, files: File[], at: number) => void;
   /** Gives the view out, for buttons beside it; null when it goes. */
@@ -79,9 +81,12 @@ const filesIn = (data: DataTransfer | null) => [...(data?.files ?? [])];
 function extensions(
   { editor, language, label, describedBy, onFiles }: SourceProps,
   phrases: Record<string, string>,
+  keys: Extension,
 ): Extension[] {
   const isCode = typeof language !== 'string';
   return [
+    // Before all others.
+    keys,
     EditorView.cspNonce.of(nonce),
     // What ends no line stays a character of the text, so that it is saved as it was.
     EditorState.lineSeparator.of('\n'),
@@ -133,17 +138,39 @@ export function openFind(view: EditorView): void {
   openSearchPanel(view);
 }
 
+const plainKeys: Extension = [];
+
+/** The account's own keys, which are there before the editor is: none of them is taken for text. @returns null while they are loaded */
+function useKeys(save: () => void): Extension | null {
+  const keySet = useKeySet();
+  const [keys, setKeys] = useState<Extension | null>(keySet === 'plain' ? plainKeys : null);
+  useEffect(() => {
+    if (keySet === 'plain') return setKeys(plainKeys);
+    let isOver = false;
+    // Without them one still writes.
+    import('./vim-keys.ts').then(
+      ({ vimKeys }) => isOver || setKeys(vimKeys(save)),
+      () => isOver || setKeys(plainKeys),
+    );
+    return () => {
+      isOver = true;
+    };
+  }, [keySet, save]);
+  return keys;
+}
+
 /** The editor itself. It is made anew only for another entry. */
 export function Source(props: SourceProps) {
   const place = useRef<HTMLDivElement>(null);
   const latest = useRef(props);
   latest.current = props;
   const { editor, language } = props;
+  const keys = useKeys(useCallback(() => latest.current.onSave(), []));
   const { t } = useTranslation('entry');
   const phrases = Object.fromEntries(ownPhrases.map((phrase) => [phrase, t(`cm_${phrase}` as 'cm_Find')]));
   useEffect(() => {
     const parent = place.current;
-    if (!parent) return;
+    if (!parent || keys === null) return;
     const lock = new Compartment();
     const locked = () => {
       const { isLocked } = editor.state();
@@ -161,6 +188,7 @@ export function Source(props: SourceProps) {
               ...(latest.current.onFiles && { onFiles: (...given) => latest.current.onFiles?.(...given) }),
             },
             phrases,
+            keys,
           ),
         ],
       }),
@@ -187,6 +215,6 @@ export function Source(props: SourceProps) {
       detach();
       view.destroy();
     };
-  }, [editor, language]);
+  }, [editor, language, keys]);
   return <div ref={place} style={{ height: '100%' }} />;
 }

@@ -174,7 +174,7 @@ export function Workbench(props: WorkbenchProps) {
   const hasText = isRaw || !isData;
   const body = hasText && (
     <section className={classes.body} aria-label={t(isRaw ? 'whole_file' : 'text')}>
-      <Body editor={editor} place={formPlace} isRaw={isRaw} language="markdown" />
+      <Body editor={editor} place={formPlace} isRaw={isRaw} language="markdown" onSave={() => void save()} />
     </section>
   );
   return (

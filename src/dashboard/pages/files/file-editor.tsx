@@ -214,7 +214,14 @@ function Pane(props: PaneProps) {
         {t('entry:leave_hint')}
       </span>
       <div className={classes.source}>
-        <Source editor={editor} language={language} label={t('entry:text')} describedBy={hint} onView={() => {}} />
+        <Source
+          editor={editor}
+          language={language}
+          label={t('entry:text')}
+          describedBy={hint}
+          onSave={() => void save()}
+          onView={() => {}}
+        />
       </div>
       {isShowingChanges && (
         <ChangesDialog schema={null} editor={editor} onClose={() => setShowingChanges(false)} onSave={save} />

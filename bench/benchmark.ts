@@ -37,6 +37,8 @@ export interface Bench {
   pages: readonly number[] | null;
   /** What the names of the cases must contain (`--only`). */
   only: string | null;
+  /** Directory of sites that are only read (`--corpus`). */
+  corpus: string | null;
   /** How many of something to take: as many as asked, or with `--small` a twentieth, at least `least`. */
   scaled(count: number, least?: number): number;
   /** Runs in reverse order at the end of the benchmark, also after a failure or Ctrl-C. */

@@ -116,6 +116,7 @@ async function runOne({ name, run, minutes }: Benchmark, options: ReadonlySet<st
     large: options.has('--large'),
     pages: pagesIn(options),
     only: givenBy(options, '--only'),
+    corpus: givenBy(options, '--corpus'),
     scaled: (count, least = 1) => (options.has('--small') ? Math.max(least, Math.ceil(count / 20)) : count),
     defer,
     async directory() {
@@ -144,7 +145,7 @@ const joined = (reports: readonly (readonly [string, Report])[]): Report => ({
   notes: reports.flatMap(([name, { notes }]) => notes.map((note) => `${name}: ${note}`)),
 });
 
-const usage = `npm run bench -- <name> … [--small] [--large] [--pages=<n>,…] [--only=<text>] [--json]
+const usage = `npm run bench -- <name> … [--small] [--large] [--pages=<n>,…] [--only=<text>] [--corpus=<dir>] [--json]
 
 ${benchmarks.map(({ name, summary }) => `${name.padEnd(14)}${summary}\n`).join('')}
 ${'studio'.padEnd(14)}${studio.map(({ name }) => name).join(', ')}, in one table.
@@ -155,6 +156,7 @@ ${'clean'.padEnd(14)}Removes the generated repositories, which are kept in ${rep
 --large         Also a collection of 100,000 entries over HTTP.
 --pages=<n>,…   Crawls of sites of so many pages alone, in place of 1,000 and 10,000.
 --only=<text>   Hostile bodies for endpoints, and sites, whose name has this in it alone.
+--corpus=<dir>  Sites alone: in place of builds, what each file of the sites of a directory, or of archives in it, is taken for.
 --json          Each report once more as a line of JSON.
 `;
 

@@ -5,6 +5,7 @@ import { filesBelow, type Judgement, judge, markSources, readPages } from '../te
 import { copySite, type FixtureSite, fixtureSites, type SiteCopy } from '../test/support/routes/fixture-sites.ts';
 import { predictedIn } from '../test/support/routes/real-build.ts';
 import { type Bench, type Benchmark, type Case, check, timedCase } from './benchmark.ts';
+import { explainCorpus } from './corpus-sites.ts';
 import { pagedSite } from './routes.ts';
 import { type Client, createClient } from './support/client.ts';
 import { pathOf } from './support/content.ts';
@@ -123,6 +124,7 @@ export const sites: Benchmark = {
   summary: 'Addresses of every entry of the sites in test/sites, beside the pages their frameworks build.',
   minutes: 30,
   async run(bench) {
+    if (bench.corpus !== null) return explainCorpus(bench.corpus, bench);
     const wanted = Object.values<FixtureSite>(fixtureSites).filter(({ name }) => name.includes(bench.only ?? ''));
     const prepared: PreparedSite[] = [];
     for (const site of wanted) prepared.push(await prepare(site, bench));

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../lib/objects.ts';
 import { dateKind } from './dates.ts';
-import type { Group } from './inferred-groups.ts';
+import { type Group, toolFiles } from './inferred-groups.ts';
 import { membership, noPaths, without } from './path-set.ts';
 import type { Draft } from './reader.ts';
 import type { EntryFormat, FieldType, SchemaField } from './schema.schema.ts';
@@ -143,13 +143,14 @@ export function formatOf(extension: string | undefined): EntryFormat {
 export function schemaOfGroup(group: Group, layout: SiteLayout, declared: readonly Draft[]): Draft {
   const { directory: base, extensions, shallow } = group;
   const rejected = declared.map((draft) => draft.rejects).filter((set) => set !== noPaths);
+  const data = dataExtensions.some((extension) => extension === group.extensions[0]);
   const paths = without(
     { kind: 'folder', base, extensions, ...(shallow && { depth: 1 }) },
     { kind: 'excluded', root: layout.root, given: layout.given, framework: layout.framework },
     ...rejected,
+    ...(data ? [toolFiles] : []),
   );
   const names = indexNames(layout.framework);
-  const data = dataExtensions.some((extension) => extension === group.extensions[0]);
   const pages = data ? undefined : layout.pages;
   return {
     infer: true,

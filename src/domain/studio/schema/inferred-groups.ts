@@ -1,4 +1,5 @@
 import { forEachYielding, Pace, sortYielding } from '../../../lib/concurrency.ts';
+import { membership, type PathSet } from './path-set.ts';
 import { collectionNamePattern } from './schema.schema.ts';
 import {
   dataExtensions,
@@ -40,6 +41,21 @@ function place(path: string, layout: SiteLayout): { directory: string; shallow: 
   const directory = joinPath(root, taken, shallow ? '' : (parts[depth] ?? ''));
   return { directory, shallow, content: !shallow && contentDirectories.includes(taken) };
 }
+
+/** Files that tools read, not pages. */
+export const toolFiles: PathSet = {
+  kind: 'named',
+  names: [
+    ...['package', 'package-lock', 'composer', 'lerna', 'nx', 'turbo', 'vercel', 'deno', 'import-map'],
+    ...['tsconfig', 'tsconfig.base', 'tsconfig.build', 'jsconfig'],
+  ]
+    .map((name) => `${name}.json`)
+    .concat(['Cargo', 'pyproject', 'netlify', 'hugo', 'config'].map((name) => `${name}.toml`))
+    .concat(
+      ['mkdocs', '_config', 'config', 'pnpm-lock', 'pnpm-workspace'].flatMap((name) => [`${name}.yml`, `${name}.yaml`]),
+    ),
+};
+const isToolFile = membership(toolFiles);
 
 /** A collection name out of a directory name: accents and forbidden characters go. */
 export function collectionName(text: string): string {
@@ -96,7 +112,7 @@ export async function groupFiles(
     if (layout.given && layout.root !== '' && !path.startsWith(`${layout.root}/`)) return;
     if (isExcluded(path, layout)) return;
     const found = place(path, layout);
-    if (!markdown && !found.content) return;
+    if (!markdown && isToolFile(path)) return;
     const key = `${found.shallow ? '.' : ''}/${found.directory}`;
     const group = places.get(key) ?? { ...found, md: [], data: [] };
     places.set(key, group);
@@ -115,13 +131,19 @@ export async function groupFiles(
   const groups: Group[] = [];
   const numbered = new Map<string, number>();
   const pace = new Pace();
-  for (const { directory, shallow, md, data } of sorted) {
+  for (const { directory, shallow, content, md, data } of sorted) {
+    if (md.length === 0 && !content) continue;
     const name = freeName(directory, shallow, names, numbered);
     names.add(name);
     const known: readonly string[] = md.length > 0 ? markdownExtensions : dataExtensions;
     const files = md.length > 0 ? md : data;
     if (pace.isDue) await pace.yield();
     groups.push({ name, directory, shallow, extensions: await byUse(files, known), paths: files });
+    const beside = `${name}-data`;
+    // Where data are more than pages, they are what programs are made with.
+    if (shallow || md.length === 0 || data.length === 0 || data.length > md.length || names.has(beside)) continue;
+    names.add(beside);
+    groups.push({ name: beside, directory, shallow, extensions: await byUse(data, dataExtensions), paths: data });
   }
   return groups;
 }

@@ -139,6 +139,21 @@ describe('data and parts of pages', () => {
     expect(found).toEqual({ partials: ['partial', 'docs/parts/a.md', 'docs/deep/TODO.md'] });
   });
 
+  it('are data among pages of directories that no configuration describes, but not where programs are', async () => {
+    const found = await besidePages({
+      'guide/a.md': '',
+      'guide/deep/b.md': '',
+      'guide/deep/team.json': '[]',
+      'guide/package.json': '{}',
+      'guide/deep/pnpm-lock.yaml': '',
+      'code/README.md': '',
+      'code/a.json': '{}',
+      'code/b.yaml': '',
+      'only/c.json': '{}',
+    });
+    expect(found).toEqual({ 'guide-data': ['data', 'guide/deep/team.json'] });
+  });
+
   it('are collections of data of Astro and Nuxt Content, and directories of nothing but data', async () => {
     const astro = await besidePages({
       'astro.config.mjs': '',

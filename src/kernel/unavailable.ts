@@ -9,10 +9,14 @@ const protocolViolation = '08P01';
 const awayTexts =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
 
-/** A disk, a quota or a limit on files that is used up, of files and of PostgreSQL (appendix A, 53100 disk_full). */
-const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100']);
+/**
+ * A disk, a quota or a limit on files that is used up, of files and of PostgreSQL (appendix A, 53100 disk_full); or a file system that has become
+ * read-only, as one does after a fault of its disk.
+ */
+const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100', 'EROFS']);
+const readOnly = /Read-only file system/;
 /** The same in the words of the C library, as git and other programs pass them on. */
-const fullTexts = /No space left on device|Disk quota exceeded|File too large/;
+const fullTexts = /No space left on device|Disk quota exceeded|File too large|Read-only file system/;
 
 /** Whether a program says that it could store nothing more. */
 export const saysFull = (stderr: string): boolean => fullTexts.test(stderr);
@@ -30,8 +34,13 @@ function isFull(error: unknown): boolean {
 /** What a program such as git could not do has the reason in its cause; other refusals are about something else. */
 const mayHideFull = (error: DomainError) => error.code === 'repository_unavailable' || error.code === 'unavailable';
 
-export const storageFull = (cause: unknown): DomainError =>
-  new DomainError('storage_full', 'The disk of the server is full: nothing was stored; try again later', { cause });
+export function storageFull(cause: unknown): DomainError {
+  const state =
+    readOnly.test(String(cause)) || (cause as { code?: unknown } | null)?.code === 'EROFS' ? 'read-only' : 'full';
+  return new DomainError('storage_full', `The disk of the server is ${state}: nothing was stored; try again later`, {
+    cause,
+  });
+}
 
 /**
  * A database that cannot be reached, and a disk that is full, as the refusals callers may try again after (`unavailable`, `storage_full`); every

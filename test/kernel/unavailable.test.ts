@@ -14,6 +14,13 @@ test.each([
   ['a quota', withCode('EDQUOT')],
   ['a limit on the size of files', withCode('EFBIG')],
   ['PostgreSQL, by its SQLSTATE', ofDatabase('53100')],
+  ['a file system that has become read-only', withCode('EROFS')],
+  [
+    'git on one',
+    new DomainError('repository_unavailable', 'The branch could not be moved', {
+      cause: new Error("fatal: Unable to create 'main.lock': Read-only file system"),
+    }),
+  ],
   ['the cause of another error', new Error('not written', { cause: withCode('ENOSPC') })],
   [
     'git, in the words of the C library',
@@ -21,7 +28,7 @@ test.each([
       cause: new Error('git repack ended with 128: fatal: write error: No space left on device'),
     }),
   ],
-])('a disk that is full is storage_full, told by %s', (_by, error) => {
+])('a disk that takes nothing is storage_full: %s', (_by, error) => {
   const known = asUnavailable(error) as DomainError;
   expect(known).toBeInstanceOf(DomainError);
   expect(known.code).toBe('storage_full');
@@ -30,6 +37,12 @@ test.each([
   expect(errorHeaders(known)).toEqual({ 'Retry-After': '30' });
   expect(codeOf[known.code]).toBe('UNAVAILABLE');
   expect(refusalOf(error, 'id')).toMatchObject({ status: 503, body: { code: 'storage_full' } });
+});
+
+test('a disk that is read-only is not said to be full', () => {
+  const messageOf = (error: Error) => (asUnavailable(error) as DomainError).message;
+  expect(messageOf(withCode('ENOSPC'))).toMatch(/^The disk of the server is full: nothing was stored/);
+  expect(messageOf(withCode('EROFS'))).toMatch(/^The disk of the server is read-only: nothing was stored/);
 });
 
 test.each([

@@ -5,7 +5,7 @@ export default {
   internal:
     'Auf dem Server ist etwas schiefgegangen. Versuchen Sie es noch einmal; wenn es so bleibt, steht der Grund in seinem Protokoll.',
   unavailable: 'Der Server ist überlastet, oder seine Datenbank fehlt. Versuchen Sie es gleich noch einmal.',
-  storage_full: 'Die Festplatte des Servers ist voll. Es wurde nichts gespeichert.',
+  storage_full: 'Die Festplatte des Servers ist voll oder schreibgeschützt. Es wurde nichts gespeichert.',
   rate_limited: 'Zu viele Versuche. Warten Sie einen Moment, und versuchen Sie es noch einmal.',
   request_timeout: 'Der Server hat zu lange auf die Anfrage gewartet. Versuchen Sie es noch einmal.',
   git_timeout:

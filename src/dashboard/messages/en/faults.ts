@@ -4,7 +4,7 @@ export default {
   UNAUTHENTICATED: 'Your session has ended. Sign in again.',
   internal: 'Something went wrong on the server. Try again; if it stays so, its log says why.',
   unavailable: 'The server is busy or its database is away. Try again in a moment.',
-  storage_full: 'The disk of the server is full. Nothing was saved.',
+  storage_full: 'The disk of the server is full or read-only. Nothing was saved.',
   rate_limited: 'Too many attempts. Wait a moment, then try again.',
   request_timeout: 'The server waited too long for the request. Try again.',
   git_timeout: 'git took too long. Try again; if it stays so, the repository is too large for this server.',

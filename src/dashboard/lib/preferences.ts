@@ -3,7 +3,7 @@
  * has them before it is known who is signed in.
  */
 import { type MantineColorScheme, useMantineColorScheme } from '@mantine/core';
-import { useCallback } from 'react';
+import { useCallback, useState } from 'react';
 import { type Theme, UpdatePreferences, type UpdatePreferencesMutationVariables } from '../documents.ts';
 import { type Outcome, send } from './command.ts';
 import { setLanguage } from './i18n.ts';
@@ -26,9 +26,14 @@ export function useSavePreferences(): (change: Change) => Promise<Outcome<unknow
   );
 }
 
+const bodyModes = ['visual', 'source', 'split'] as const;
+type BodyMode = (typeof bodyModes)[number];
+
 interface EditorPreferences {
   single_keys?: boolean;
   keys?: KeySet;
+  /** How the text of entries is shown. */
+  body?: BodyMode;
 }
 
 export const keySets = ['plain', 'vim'] as const;
@@ -44,4 +49,16 @@ export function useSingleKeys(): boolean {
 /** The keys with which text and files are edited as source. */
 export function useKeySet(): KeySet {
   return useEditorPreferences()?.keys === 'vim' ? 'vim' : 'plain';
+}
+
+/** How the text of entries is shown, as it was chosen last. */
+export function useBodyMode(): [BodyMode, (mode: BodyMode) => void] {
+  const editor = useEditorPreferences();
+  const save = useSavePreferences();
+  const [mode, setMode] = useState(bodyModes.find((one) => one === editor?.body) ?? 'source');
+  const choose = (next: BodyMode) => {
+    setMode(next);
+    void save({ editor: { ...editor, body: next } });
+  };
+  return [mode, choose];
 }

@@ -1,19 +1,23 @@
-/** The entry's text: as source, or as source with its preview beside it, and buttons for what is often written. */
+/** The entry's text: as it reads, as source, or as source with its preview beside it, and buttons for what is often written. */
 import { ActionIcon, Group, SegmentedControl, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconBold, IconItalic, IconLink, IconPhoto, IconSearch } from '@tabler/icons-react';
-import { lazy, type ReactNode, Suspense, useId, useRef, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type FormPlace, FormProvider } from '../../fields/form.tsx';
 import { FieldView } from '../../fields/registry.tsx';
+import { linkLabel, linkTarget } from '../../lib/markdown-text.ts';
 import { directoryOf, linkTo } from '../../lib/media.ts';
+import { useBodyMode } from '../../lib/preferences.ts';
 import { Waiting } from '../../shell/states.tsx';
 import type { Editor } from './editor.ts';
 import classes from './entry.module.css';
 
 type View = import('@codemirror/view').EditorView;
+type Extension = import('@codemirror/state').Extension;
 
 const Source = lazy(async () => ({ default: (await import('./source.tsx')).Source }));
+const BlockMenu = lazy(async () => ({ default: (await import('./visual/block-menu.tsx')).BlockMenu }));
 const Preview = lazy(async () => ({ default: (await import('./preview.tsx')).Preview }));
 const LinkPicker = lazy(async () => ({ default: (await import('./link-picker.tsx')).LinkPicker }));
 const MediaPicker = lazy(async () => ({ default: (await import('../../fields/media-picker.tsx')).MediaPicker }));
@@ -27,27 +31,10 @@ interface BodyProps {
   onSave: () => void;
 }
 
-/** Puts marks around what is selected, or takes them away where they are. */
-function toggle(view: View, mark: string): void {
-  const { from, to } = view.state.selection.main;
-  const text = view.state.sliceDoc(from, to);
-  const isMarked = text.length >= 2 * mark.length && text.startsWith(mark) && text.endsWith(mark);
-  const insert = isMarked ? text.slice(mark.length, -mark.length) : `${mark}${text}${mark}`;
-  const start = isMarked ? from : from + mark.length;
-  const length = isMarked ? insert.length : text.length;
-  view.dispatch({ changes: { from, to, insert }, selection: { anchor: start, head: start + length } });
-  view.focus();
-}
-
 function insert(view: View, text: string): void {
   view.dispatch(view.state.replaceSelection(text));
   view.focus();
 }
-
-const plainLabel = (text: string) => text.replace(/[[\]\\]/g, '\\$&');
-/** A link's target as CommonMark reads it. */
-const target = (address: string) =>
-  /[\s()<>]/.test(address) ? `<${address.replace(/[<>]/g, encodeURIComponent)}>` : address;
 
 /** Files that were pasted or dropped: each is stored, and its link takes the place that was kept for it. */
 function useUploads(place: FormPlace, nearest: () => string | null) {
@@ -56,7 +43,7 @@ function useUploads(place: FormPlace, nearest: () => string | null) {
   return async (view: View, files: File[], at: number) => {
     for (const file of files) {
       count.current += 1;
-      const name = plainLabel(file.name.replace(/\.[^.]+$/, ''));
+      const name = linkLabel(file.name.replace(/\.[^.]+$/, ''));
       const isImage = file.type.startsWith('image/');
       const holder = `${isImage ? '!' : ''}[${t('common:uploading', { name })} ${count.current}]()`;
       view.dispatch({ changes: { from: Math.min(at, view.state.doc.length), insert: `${holder}\n` } });
@@ -66,7 +53,7 @@ function useUploads(place: FormPlace, nearest: () => string | null) {
       };
       try {
         const stored = await place.upload(file, nearest() ?? '');
-        settle(stored ? `${isImage ? '!' : ''}[${name}](${target(linkTo(place, stored))})` : '');
+        settle(stored ? `${isImage ? '!' : ''}[${name}](${linkTarget(linkTo(place, stored))})` : '');
       } catch (error) {
         settle('');
         notifications.show({
@@ -81,7 +68,7 @@ function useUploads(place: FormPlace, nearest: () => string | null) {
 
 export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
   const { t } = useTranslation(['entry', 'common']);
-  const [mode, setMode] = useState<'source' | 'split'>('source');
+  const [mode, setMode] = useBodyMode();
   const [picking, setPicking] = useState<'link' | 'image' | null>(null);
   const view = useRef<View | null>(null);
   const hint = useId();
@@ -93,6 +80,19 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
       : place.mediaPath;
   };
   const onFiles = useUploads(place, nearest);
+  const [look, setLook] = useState<Extension | null>(null);
+  const isVisual = isMarkdown && mode === 'visual';
+  useEffect(() => {
+    if (!isVisual) return setLook(null);
+    let isOver = false;
+    void import('./visual/visual.ts').then(({ visual }) => {
+      const inserts = { image: () => setPicking('image'), link: () => setPicking('link') };
+      if (!isOver) setLook(visual(place, inserts));
+    });
+    return () => {
+      isOver = true;
+    };
+  }, [isVisual, place]);
   const withView = (act: (view: View) => void) => () => view.current && act(view.current);
   const button = (label: string, icon: ReactNode, act: () => void) => (
     <Tooltip label={label}>
@@ -107,6 +107,7 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
       language={isRaw ? 'yaml' : language}
       label={t(isRaw ? 'whole_file' : 'text')}
       describedBy={hint}
+      look={look}
       onFiles={onFiles}
       onSave={onSave}
       onView={(next) => {
@@ -122,8 +123,9 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
           <SegmentedControl
             size="xs"
             value={mode}
-            onChange={(next) => setMode(next as 'source' | 'split')}
+            onChange={(next) => setMode(next as typeof mode)}
             data={[
+              { value: 'visual', label: t('visual') },
               { value: 'source', label: t('source') },
               { value: 'split', label: t('split') },
             ]}
@@ -131,17 +133,22 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
           />
         )}
         <Group gap={2} role="toolbar" aria-label={t('tools')}>
+          {isVisual && (
+            <Suspense>
+              <BlockMenu view={() => view.current} />
+            </Suspense>
+          )}
           {isMarkdown && (
             <>
               {button(
                 t('bold'),
                 <IconBold size={16} />,
-                withView((one) => toggle(one, '**')),
+                withView(async (one) => (await import('./visual/marks.ts')).toggleInline(one, 'StrongEmphasis')),
               )}
               {button(
                 t('italic'),
                 <IconItalic size={16} />,
-                withView((one) => toggle(one, '*')),
+                withView(async (one) => (await import('./visual/marks.ts')).toggleInline(one, 'Emphasis')),
               )}
               {button(t('link_entry'), <IconLink size={16} />, () => setPicking('link'))}
               {button(t('insert_image'), <IconPhoto size={16} />, () => setPicking('image'))}
@@ -171,7 +178,10 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
               setPicking(null);
               withView((one) => {
                 const { from, to } = one.state.selection.main;
-                insert(one, `[${from === to ? plainLabel(title) : one.state.sliceDoc(from, to)}](${target(address)})`);
+                insert(
+                  one,
+                  `[${from === to ? linkLabel(title) : one.state.sliceDoc(from, to)}](${linkTarget(address)})`,
+                );
               })();
             }}
           />
@@ -184,7 +194,7 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
             onTake={(file) => {
               setPicking(null);
               const name = file.path.slice(file.path.lastIndexOf('/') + 1).replace(/\.[^.]+$/, '');
-              withView((one) => insert(one, `![${plainLabel(name)}](${target(linkTo(place, file))})`))();
+              withView((one) => insert(one, `![${linkLabel(name)}](${linkTarget(linkTo(place, file))})`))();
             }}
           />
         )}

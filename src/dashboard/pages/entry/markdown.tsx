@@ -30,7 +30,7 @@ export function safeAddress(address: string): string | null {
   }
 }
 
-function Picture({ place, url, alt }: { place: MarkdownPlace; url: string; alt: string }) {
+export function Picture({ place, url, alt }: { place: MarkdownPlace; url: string; alt: string }) {
   const [at, setAt] = useState(0);
   const path = candidatePaths(place.path, url)[at];
   if (path !== undefined)
@@ -188,4 +188,13 @@ export function Markdown({ root, place }: { root: Root; place: MarkdownPlace }) 
     root.children.flatMap((node) => (node.type === 'definition' ? [[node.identifier, node] as const] : [])),
   );
   return <div className={classes.markdown}>{show(root, { place, definitions })}</div>;
+}
+
+/** Text within a line. */
+export function Inline({ text, place }: { text: string; place: MarkdownPlace }) {
+  const [block] = parseMarkdown(text).children;
+  if (block?.type !== 'paragraph') return text;
+  return block.children.map((child, at) => (
+    <Fragment key={at}>{show(child, { place, definitions: new Map() })}</Fragment>
+  ));
 }

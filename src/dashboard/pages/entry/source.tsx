@@ -70,6 +70,8 @@ export interface SourceProps {
   /** Id of the element that says how to leave the editor by keyboard. */
   describedBy: string;
   onSave: () => void;
+  /** What is laid over the text: another look, and other keys. */
+  look?: Extension | null;
   /** Files that are pasted or dropped; absent: what the browser makes of them. */
   onFiles?: (view: EditorView, files: File[], at: number) => void;
   /** Gives the view out, for buttons beside it; null when it goes. */
@@ -159,9 +161,12 @@ function useKeys(save: () => void): Extension | null {
   return keys;
 }
 
+const over = new Compartment();
+
 /** The editor itself. It is made anew only for another entry. */
 export function Source(props: SourceProps) {
   const place = useRef<HTMLDivElement>(null);
+  const shown = useRef<EditorView | null>(null);
   const latest = useRef(props);
   latest.current = props;
   const { editor, language } = props;
@@ -182,6 +187,7 @@ export function Source(props: SourceProps) {
         doc: editor.text,
         extensions: [
           lock.of(locked()),
+          over.of(latest.current.look ?? []),
           extensions(
             {
               ...latest.current,
@@ -208,13 +214,17 @@ export function Source(props: SourceProps) {
       wasLocked = isLocked;
       view.dispatch({ effects: lock.reconfigure(locked()) });
     });
+    shown.current = view;
     latest.current.onView(view);
     return () => {
+      shown.current = null;
       latest.current.onView(null);
       stop();
       detach();
       view.destroy();
     };
   }, [editor, language, keys]);
+  const { look } = props;
+  useEffect(() => shown.current?.dispatch({ effects: over.reconfigure(look ?? []) }), [look]);
   return <div ref={place} style={{ height: '100%' }} />;
 }

@@ -1,0 +1,8 @@
+/** Text as Markdown has to have it. */
+
+/** A link's target (CommonMark 6.3). */
+export const linkTarget = (address: string): string =>
+  /[\s()<>]/.test(address) ? `<${address.replace(/[<>]/g, encodeURIComponent)}>` : address;
+
+/** Text between the brackets of a link or picture. */
+export const linkLabel = (text: string): string => text.replace(/[[\]\\]/g, '\\$&');

@@ -1,0 +1,200 @@
+/**
+ * Blocks of a body, and what is done with one as a whole. A block is a paragraph, heading, item, table or whatever else stands by itself; all but the
+ * block, and the empty lines beside it, stay byte for byte.
+ */
+import { syntaxTree } from '@codemirror/language';
+import type { ChangeSpec, EditorState, TransactionSpec } from '@codemirror/state';
+import { around } from './marks.ts';
+import { headingLevel, type Span, type SyntaxNode } from './shown.ts';
+
+/** What a paragraph, heading, quote or list can become. */
+export const kinds = [
+  'paragraph',
+  'heading2',
+  'heading3',
+  'heading4',
+  'bullets',
+  'numbers',
+  'tasks',
+  'quote',
+  'code',
+] as const;
+export type Kind = (typeof kinds)[number];
+
+/** The block at a place: the innermost item of a list, or the block of the document; null on an empty line. */
+export function blockAt(state: EditorState, at: number): SyntaxNode | null {
+  const [after, before] = [around(state, at, 1, 'ListItem'), around(state, at, -1, 'ListItem')];
+  // At the end of an item, what comes after it is the item around it.
+  const item = after && before ? (after.to - after.from < before.to - before.from ? after : before) : (after ?? before);
+  if (item) return item;
+  for (const side of [1, -1] as const)
+    for (let node: SyntaxNode | null = syntaxTree(state).resolveInner(at, side); node; node = node.parent)
+      if (node.parent?.name === 'Document') return node;
+  return null;
+}
+
+/** Lines of a block in full: from the beginning of its first. */
+function linesOf(state: EditorState, { from, to }: Span): Span {
+  return { from: state.doc.lineAt(from).from, to };
+}
+
+/** A list's mark, as long as another: so that the numbers of two items stay in their order when the items change places. */
+function markOf(state: EditorState, item: SyntaxNode): Span | null {
+  const mark = item.getChild('ListMark');
+  return mark && /\d/.test(state.sliceDoc(mark.from, mark.to)) ? mark : null;
+}
+
+/** The block changes places with the one before or after it. @returns null where there is none */
+export function move(state: EditorState, at: number, direction: -1 | 1): TransactionSpec | null {
+  const block = blockAt(state, at);
+  const other = direction < 0 ? block?.prevSibling : block?.nextSibling;
+  if (!block || !other || other.name === 'ListMark') return null;
+  const [first, second] = direction < 0 ? [other, block] : [block, other];
+  const [above, below] = [linesOf(state, first), linesOf(state, second)];
+  const between = state.sliceDoc(above.to, below.from);
+  // Blocks that follow each other without an empty line may be one when they are turned round.
+  const separator = block.name === 'ListItem' || between.includes('\n\n') ? between : '\n\n';
+  const [upper, lower] = [markOf(state, first), markOf(state, second)];
+  const numbers = upper && lower && upper.to - upper.from === lower.to - lower.from ? [upper, lower] : null;
+  const text = (span: Span, own?: Span, given?: Span) =>
+    own && given
+      ? state.sliceDoc(span.from, own.from) + state.sliceDoc(given.from, given.to) + state.sliceDoc(own.to, span.to)
+      : state.sliceDoc(span.from, span.to);
+  const lowerText = text(below, numbers?.[1], numbers?.[0]);
+  const insert = lowerText + separator + text(above, numbers?.[0], numbers?.[1]);
+  const inside = at - (direction < 0 ? below : above).from;
+  const anchor = direction < 0 ? above.from + inside : above.from + lowerText.length + separator.length + inside;
+  return {
+    changes: { from: above.from, to: below.to, insert },
+    selection: { anchor: Math.min(anchor, above.from + insert.length) },
+    userEvent: 'move.block',
+    scrollIntoView: true,
+  };
+}
+
+/** The block moves to before another, or to the end. @param before place of that block; null: the end */
+export function moveTo(state: EditorState, at: number, before: number | null): TransactionSpec | null {
+  const block = blockAt(state, at);
+  if (!block || block.name === 'ListItem') return null;
+  const target = before === null ? null : blockAt(state, before);
+  if (target && (target.from === block.from || target.from === block.nextSibling?.from)) return null;
+  const text = state.sliceDoc(linesOf(state, block).from, block.to);
+  const { changes } = remove(state, at);
+  const insert: ChangeSpec = target
+    ? { from: linesOf(state, target).from, insert: `${text}\n\n` }
+    : { from: state.sliceDoc().trimEnd().length, insert: `\n\n${text}` };
+  return { changes: [changes ?? [], insert], userEvent: 'move.block', scrollIntoView: true };
+}
+
+/** Takes a block out, with the empty lines after it; the last of a list takes the list along. */
+export function remove(state: EditorState, at: number): TransactionSpec {
+  let block = blockAt(state, at);
+  if (!block) return {};
+  if (block.name === 'ListItem' && block.parent?.getChildren('ListItem').length === 1) block = block.parent;
+  const { from, to } = linesOf(state, block);
+  const next = block.nextSibling;
+  const before = block.prevSibling;
+  if (next) return { changes: { from, to: linesOf(state, next).from }, userEvent: 'delete.block' };
+  return { changes: { from: before && before.name !== 'ListMark' ? before.to : from, to }, userEvent: 'delete.block' };
+}
+
+export function duplicate(state: EditorState, at: number): TransactionSpec | null {
+  const block = blockAt(state, at);
+  if (!block) return null;
+  const { from, to } = linesOf(state, block);
+  const separator = block.name === 'ListItem' ? '\n' : '\n\n';
+  return { changes: { from: to, insert: separator + state.sliceDoc(from, to) }, userEvent: 'input.block' };
+}
+
+/** The mark that the text uses for bullets; `-` where it has none. */
+export function bulletOf(state: EditorState): string {
+  let found = '-';
+  syntaxTree(state).iterate({
+    enter: ({ name, from, to, node }) => {
+      if (name === 'ListMark' && node.parent?.parent?.name === 'BulletList') found = state.sliceDoc(from, to);
+      return found === '-' || name === 'Document';
+    },
+  });
+  return found;
+}
+
+/** Lines of text of a paragraph, heading, quote or list, without their marks; null for other blocks. */
+function plainLines(state: EditorState, block: SyntaxNode): string[] | null {
+  const text = state.sliceDoc(block.from, block.to);
+  if (headingLevel(block.name) > 0)
+    return [
+      text
+        .replace(/^#+[ \t]*/, '')
+        .replace(/[ \t]+#+[ \t]*$/, '')
+        .replace(/\n[ \t]*(?:=+|-+)[ \t]*$/, ''),
+    ];
+  if (block.name === 'Paragraph') return text.split('\n');
+  if (block.name === 'Blockquote') return text.split('\n').map((line) => line.replace(/^[ \t]*>[ \t]?/, ''));
+  if (block.name === 'FencedCode') return text.split('\n').slice(1, -1);
+  if (block.name === 'ListItem') {
+    const mark = /^(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?/.exec(text)?.[0].length ?? 0;
+    const [first = '', ...rest] = text.split('\n');
+    return [first.slice(mark), ...rest.map((line) => line.replace(/^[ \t]+/, ''))];
+  }
+  return null;
+}
+
+const prefixes: Readonly<Partial<Record<Kind, (bullet: string) => string>>> = {
+  bullets: (bullet) => `${bullet} `,
+  numbers: () => '1. ',
+  tasks: (bullet) => `${bullet} [ ] `,
+  quote: () => '> ',
+};
+
+/** Makes another kind of block of one. @returns null for blocks that cannot become it */
+export function turnInto(state: EditorState, at: number, kind: Kind): TransactionSpec | null {
+  const block = blockAt(state, at);
+  const lines = block && plainLines(state, block);
+  if (!block || !lines) return null;
+  const inList = block.name === 'ListItem';
+  // A heading has one line.
+  const joined = lines.map((line) => line.trim()).join(' ');
+  const prefix = prefixes[kind]?.(bulletOf(state)) ?? '';
+  const rest = kind === 'quote' ? '> ' : ' '.repeat(prefix.length);
+  const level = Number(/^heading(\d)$/.exec(kind)?.[1] ?? 0);
+  const text =
+    level > 0
+      ? `${'#'.repeat(level)} ${joined}`
+      : kind === 'code'
+        ? ['```', ...lines, '```'].join('\n')
+        : lines.map((line, index) => (index === 0 ? prefix : line === '' ? '' : rest) + line).join('\n');
+  const isItem = kind === 'bullets' || kind === 'numbers' || kind === 'tasks';
+  const { from } = linesOf(state, block);
+  // An item that leaves its list stands apart from what is left of it.
+  const [above, under] = [block.prevSibling, block.nextSibling].map(
+    (one) => inList && !isItem && one?.name === 'ListItem',
+  );
+  const gap = (isNeeded: boolean | undefined, space: string) => (isNeeded && !space.includes('\n\n') ? '\n' : '');
+  const indent = inList && isItem ? state.sliceDoc(from, block.from) : '';
+  const after = block.nextSibling ? state.sliceDoc(block.to, block.nextSibling.from) : '';
+  const before = block.prevSibling ? state.sliceDoc(block.prevSibling.to, block.from) : '';
+  const insert = gap(above, before) + indent + text.replaceAll('\n', `\n${indent}`) + gap(under, after);
+  return {
+    changes: { from, to: block.to, insert },
+    selection: { anchor: from + insert.length - gap(under, after).length - (kind === 'code' ? 4 : 0) },
+    userEvent: 'format.block',
+    scrollIntoView: true,
+  };
+}
+
+/** What text has to stand between a new block and its neighbours at a place. */
+export function insertBlock(state: EditorState, at: number, text: string, caret = text.length): TransactionSpec {
+  const line = state.doc.lineAt(at);
+  const isEmpty = line.text.trim() === '';
+  const from = isEmpty ? line.from : (blockAt(state, at)?.to ?? line.to);
+  const before = state.sliceDoc(0, from);
+  const after = state.sliceDoc(isEmpty ? line.to : from);
+  const above = before === '' || before.endsWith('\n\n') ? '' : before.endsWith('\n') ? '\n' : '\n\n';
+  const below = after.trim() === '' || after.startsWith('\n\n') ? '' : after.startsWith('\n') ? '\n' : '\n\n';
+  return {
+    changes: { from, to: isEmpty ? line.to : from, insert: above + text + below },
+    selection: { anchor: from + above.length + caret },
+    userEvent: 'insert.block',
+    scrollIntoView: true,
+  };
+}

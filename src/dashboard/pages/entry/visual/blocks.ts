@@ -121,13 +121,11 @@ export function bulletOf(state: EditorState): string {
 /** Lines of text of a paragraph, heading, quote or list, without their marks; null for other blocks. */
 function plainLines(state: EditorState, block: SyntaxNode): string[] | null {
   const text = state.sliceDoc(block.from, block.to);
-  if (headingLevel(block.name) > 0)
-    return [
-      text
-        .replace(/^#+[ \t]*/, '')
-        .replace(/[ \t]+#+[ \t]*$/, '')
-        .replace(/\n[ \t]*(?:=+|-+)[ \t]*$/, ''),
-    ];
+  if (headingLevel(block.name) > 0) {
+    const marks = block.getChildren('HeaderMark');
+    const from = block.name.startsWith('ATX') ? (marks.shift()?.to ?? block.from) : block.from;
+    return [state.sliceDoc(from, marks[0]?.from ?? block.to).trim()];
+  }
   if (block.name === 'Paragraph') return text.split('\n');
   if (block.name === 'Blockquote') return text.split('\n').map((line) => line.replace(/^[ \t]*>[ \t]?/, ''));
   if (block.name === 'FencedCode') return text.split('\n').slice(1, -1);

@@ -200,7 +200,7 @@ export function toggleInline(view: EditorView, name: keyof typeof standardMarks)
       const [from, to] = [Math.max(block.from, selected.from), Math.min(block.to, selected.to)];
       const text = state.sliceDoc(from, to);
       const start = from + (/^(?:#+\s+|\s)*/.exec(text)?.[0].length ?? 0);
-      const end = to - (/\s*$/.exec(text)?.[0].length ?? 0);
+      const end = from + text.trimEnd().length;
       if (start < end) changes.push({ from: start, insert: mark }, { from: end, insert: mark });
     },
   });

@@ -45,10 +45,39 @@ export interface Shown {
   hidden: readonly Hidden[];
 }
 
-/** Lines of components, shortcodes, template blocks and directives: only a build can say what they show. */
-const templateLine =
-  /^[ \t>]*(?::{3,}|\{\{|\{%|!!!|\?\?\?|<\/?[A-Za-z][\w.-]*(?:\s[^>]*)?\/?>?\s*$|import\s.+\sfrom\s|export\s)/m;
-const templateText = /\{\{.*?\}\}|\{%.*?%\}|\{\/\*.*?\*\/\}/gs;
+/** Text that only a build can render, by what it begins and ends with. */
+const templates: readonly [string, string][] = [
+  ['{{', '}}'],
+  ['{%', '%}'],
+  ['{/*', '*/}'],
+];
+
+/** Interpolations and shortcodes within a text, from left to right. */
+function templatesIn(text: string): Span[] {
+  const found: Span[] = [];
+  const open = new Set(templates);
+  for (let from = text.indexOf('{'); from >= 0; ) {
+    const kind = [...open].find(([begin]) => text.startsWith(begin, from));
+    const end = kind ? text.indexOf(kind[1], from + kind[0].length) : -1;
+    // What ends nowhere from here on ends nowhere later either.
+    if (kind && end < 0) open.delete(kind);
+    const to = kind && end >= 0 ? end + kind[1].length : from + 1;
+    if (kind && end >= 0) found.push({ from, to });
+    from = text.indexOf('{', to);
+  }
+  return found;
+}
+
+/** Whether a line is a component's, a shortcode's, a directive's or a module's. */
+function isTemplateLine(line: string): boolean {
+  const text = line.replace(/^[ \t>]+/, '').trimEnd();
+  if ([':::', '{{', '{%', '!!!', '???', 'export '].some((begin) => text.startsWith(begin))) return true;
+  if (text.startsWith('import ')) return text.includes(' from ');
+  const tag = /^<\/?[A-Za-z][\w.-]*(?=[\s/>]|$)/.exec(text);
+  const end = text.indexOf('>');
+  return tag !== null && (end < 0 || end === text.length - 1);
+}
+
 const verbatim = new Set(['HTMLBlock', 'CommentBlock', 'ProcessingInstructionBlock', 'LinkReference']);
 const inlineLooks: Readonly<Record<string, string>> = {
   Emphasis: 'cm-emphasis',
@@ -63,7 +92,7 @@ export const inlineMarks = ['EmphasisMark', 'StrikethroughMark', 'CodeMark', 'Li
 export const headingLevel = (name: string): number => Number(/^(?:ATX|Setext)Heading(\d)$/.exec(name)?.[1] ?? 0);
 
 /** Whether a block holds what only a build can render; it is edited as its source. */
-export const isTemplate = (text: string): boolean => templateLine.test(text);
+const isTemplate = (text: string): boolean => text.split('\n').some(isTemplateLine);
 
 /** Positions are counted from the block's beginning, so that a block that only moved is not looked at again. */
 interface Pieces {
@@ -81,7 +110,7 @@ class BlockReader {
   readonly #decorations: Range<Decoration>[] = [];
   readonly #atomic: Range<Decoration>[] = [];
   readonly #lines = new Map<number, Set<string>>();
-  readonly #templates: Span[] = [];
+  readonly #templates: readonly Span[];
   readonly #origin: number;
 
   constructor(
@@ -91,8 +120,7 @@ class BlockReader {
   ) {
     this.#origin = block.from;
     const text = state.sliceDoc(block.from, block.to);
-    for (const { index, 0: found } of text.matchAll(templateText))
-      this.#templates.push({ from: block.from + index, to: block.from + index + found.length });
+    this.#templates = templatesIn(text).map(({ from, to }) => ({ from: block.from + from, to: block.from + to }));
   }
 
   read(): Pieces {
@@ -229,9 +257,9 @@ class BlockReader {
         const spaces = /^[ \t]*/.exec(this.#text({ from: mark.to, to: node.to }))?.[0].length ?? 0;
         this.#hide({ from: mark.from, to: mark.to + spaces }, 'prefix');
       } else {
-        const spaces = /[ \t]*$/.exec(this.#text({ from: node.from, to: mark.from }))?.[0].length ?? 0;
+        const text = this.#text({ from: node.from, to: mark.from });
         // "## ##" has one mark that both begins and ends.
-        const from = Math.max(mark.from - spaces, marks[0]?.to ?? 0);
+        const from = Math.max(node.from + text.trimEnd().length, marks[0]?.to ?? 0);
         this.#hide({ from, to: mark.to }, 'mark', { owner: node });
       }
     }
@@ -244,7 +272,8 @@ class BlockReader {
       if (line.from <= node.from) continue;
       const before = this.#text({ from: this.state.doc.lineAt(line.from - 1).from, to: line.from - 1 });
       const prefix = /^[ \t]*(?:>[ \t]*)*/.exec(line.text)?.[0].length ?? 0;
-      const hard = /(?: {2,}|\\)$/.exec(before)?.[0].length ?? 0;
+      const spaces = before.length - before.trimEnd().length;
+      const hard = before.endsWith('\\') ? 1 : spaces >= 2 ? spaces : 0;
       const next = Math.min(line.from + prefix, node.to);
       if (hard === 0) this.#hide({ from: line.from - 1, to: next }, 'join', { widget: this.widgets.space() });
       else {

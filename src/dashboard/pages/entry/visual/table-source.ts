@@ -62,7 +62,9 @@ export function readTable(source: string): TableSource {
 /** Text of a cell as it stands in a table: on one line, without a pipe of its own. */
 const asCell = (text: string) =>
   text
-    .replace(/\s*\n\s*/g, ' ')
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ')
     .replace(/(\\.)|\|/gs, (found, escaped: string | undefined) => escaped ?? (found === '|' ? '\\|' : found))
     .trim();
 
@@ -80,8 +82,9 @@ export function changeCell(source: string, row: number, column: number, text: st
   const insert = asCell(text);
   if (insert === (cell?.text ?? '')) return null;
   if (cell) {
-    const isOpen = cell.text === '' && source[cell.to] !== ' ' && source[cell.to] !== undefined;
-    return { from: cell.from, to: cell.to, insert: insert + (isOpen ? ' ' : '') };
+    // A backslash would escape the pipe after it.
+    const isClose = source[cell.to] === '|' && (cell.text === '' || insert.endsWith('\\'));
+    return { from: cell.from, to: cell.to, insert: insert + (isClose ? ' ' : '') };
   }
   const end = line.from + line.text.trimEnd().length;
   const between = column - cells.length;
@@ -114,7 +117,7 @@ export function addColumn(source: string, column: number): TextChange[] {
     const next = pipesOf(line).find((pipe) => from + pipe >= cell.to);
     const text = number === 1 ? ' --- ' : '  ';
     return next === undefined
-      ? [{ from: cell.to, to: cell.to, insert: ` |${text}` }]
+      ? [{ from: cell.to, to: cell.to, insert: ` |${text}|` }]
       : [{ from: from + next, to: from + next, insert: `|${text}` }];
   });
 }

@@ -212,10 +212,13 @@ describe('publishing', () => {
     await publishing.getByRole('switch', { name: 'Publish through reviews only' }).click();
     await publishing.getByRole('combobox', { name: 'New faults in a draft' }).click();
     await page.getByRole('option', { name: 'Keep it from being published' }).click();
-    await publishing.getByLabel('Directory of the site').fill('../outside');
+    await publishing.getByRole('combobox', { name: 'Directory of the site' }).fill('../outside');
     await publishing.getByRole('button', { name: 'Save' }).click();
-    await publishing.getByLabel('Directory of the site').and(page.locator('[aria-invalid="true"]')).waitFor();
-    await publishing.getByLabel('Directory of the site').fill('');
+    await publishing
+      .getByRole('combobox', { name: 'Directory of the site' })
+      .and(page.locator('[aria-invalid="true"]'))
+      .waitFor();
+    await publishing.getByRole('combobox', { name: 'Directory of the site' }).fill('');
     await publishing.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved', { exact: true }).waitFor();
     const { body } = await dashboard.app.ask('GET', '/api/v2/organizations/acme/projects/ruled/studio/repository');
@@ -226,7 +229,9 @@ describe('publishing', () => {
   test('who may not manage content sees the rules, and changes none', async () => {
     const page = await dashboard.open('/p/acme/found/settings', { email: 'reads@example.org', role: 'readonly' });
     await page.getByText('You can see these settings').waitFor();
-    expect(await region(page, 'Publishing').getByLabel('Directory of the site').isDisabled()).toBe(true);
+    expect(await region(page, 'Publishing').getByRole('combobox', { name: 'Directory of the site' }).isDisabled()).toBe(
+      true,
+    );
     expect(await page.getByRole('button', { name: 'Delete project' }).count()).toBe(0);
     await expectGoodPage(page);
   });

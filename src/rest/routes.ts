@@ -71,6 +71,7 @@ import {
   listCollections,
   listContentRoots,
   listSchemas,
+  listSnippets,
   refreshSchemas,
 } from '../domain/studio/content/schemas.operations.ts';
 import {
@@ -259,6 +260,7 @@ export const routes: readonly Row[] = [
   get(`${studio}/collections`, listCollections, 200),
   get(`${studio}/collections/:collection`, listEntries, 200),
   post(`${studio}/collections/:collection`, createEntry, 201, { location: bySlug }),
+  get(`${studio}/snippets/:collection`, listSnippets, 200),
   get(`${studio}/entry-templates/:collection`, entryTemplate, 200),
   get(`${studio}/collections/:collection/*entry`, getEntry, 200),
   put(`${studio}/collections/:collection/*entry`, updateEntry, 200),

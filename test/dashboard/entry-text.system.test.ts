@@ -207,6 +207,48 @@ describe('what comes by other ways than keys', () => {
   });
 });
 
+test('what the texts of the collection use is offered by Insert and while one types, and is requested only then', async () => {
+  const { app } = dashboard;
+  await freshEntry(
+    app,
+    'en/uses',
+    '---\ntitle: Uses\nauthor: ada\n---\n\n{{< figure src="a.png" >}}\n\n<Box title="x">\nIn\n</Box>\n',
+  );
+  const page = await dashboard.open(await freshEntry(app, 'en/inserts'));
+  let requests = 0;
+  page.on('request', (request) => {
+    if (request.postData()?.includes('EntrySnippets')) requests += 1;
+  });
+  await editorReady(page);
+  await goToEnd(page);
+  expect(requests).toBe(0);
+  const insert = page.getByRole('button', { name: 'Insert', exact: true });
+  await insert.click();
+  await page.getByRole('menuitem', { name: '<Box>' }).waitFor();
+  await page.getByRole('menuitem', { name: '{{< figure >}}' }).click();
+  await page.keyboard.type('b.png');
+  await page.keyboard.press('Escape');
+  await goToEnd(page);
+  await page.keyboard.type('\n<B');
+  await page.getByRole('option', { name: /<Box/ }).waitFor();
+  await page.getByRole('option', { name: /<Box/ }).click();
+  await page.keyboard.type('A box');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('Inside');
+  await save(page);
+  expect(changedLines(full, await stored(app, 'en/inserts'))).toEqual([
+    '-',
+    '+{{< figure src="b.png" >}}',
+    '+<Box title="A box">',
+    '+Inside',
+    '+</Box>',
+  ]);
+  expect(requests).toBe(1);
+  await page.mouse.move(0, 0);
+  await page.getByRole('tooltip').waitFor({ state: 'detached' });
+  await expectGoodPage(page);
+});
+
 test('with the keys of Vim chosen in the account, text is edited by them, and :w and Ctrl+S save', async () => {
   const { app } = dashboard;
   const slug = 'en/vim';

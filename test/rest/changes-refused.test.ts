@@ -117,7 +117,7 @@ describe('409', () => {
     const { body: alpha } = await entry('main', 'en/alpha');
     for (const action of [of('update', 'en/alpha', { sha, body: 'x' }), of('delete', 'en/alpha', { sha })]) {
       const answer = await change({ actions: [action] });
-      expectRefusal(answer, 409, 'sha_mismatch', 'actions.0.sha: the entry has changed since it was read');
+      expectRefusal(answer, 409, 'sha_mismatch', 'actions.0.sha: the stored file has changed since it was read');
       expect(answer.body.details.current_sha).toBe(alpha.sha);
     }
     const upload = { op: 'upload_media', path: 'public/logo.svg', content: btoa('<svg ></svg>'), overwrite: true, sha };

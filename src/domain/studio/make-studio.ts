@@ -5,6 +5,7 @@ import type { ContentCache } from '../../ports/content-cache.ts';
 import type { Kms } from '../../ports/kms.ts';
 import type { IdentityServices } from '../identity/authenticate.ts';
 import { ContentIndex } from './content/content-index.ts';
+import { SnippetCache } from './content/snippets.ts';
 import { DeploymentFeed } from './deployments/deployment-feed.ts';
 import { Building } from './deployments/run/building.ts';
 import { deployMoved } from './deployments/tick.ts';
@@ -46,6 +47,7 @@ export function createStudio(
   return {
     content: new ContentIndex({ cache, activity, log: ports.log }),
     routes: new RoutesCache(),
+    snippets: new SnippetCache(),
     previews: createPreviews(services, ports, { keyOrm, kms }),
     moves: new BranchesMoved(services, [publishMoves, indexMoved, followHeads, forgetDrafts, retestPulls, deployMoved]),
     retests: new PullRetests(services),

@@ -6,6 +6,7 @@ import {
   listCollections,
   listContentRoots,
   listSchemas,
+  listSnippets,
   locateCollection,
   refreshSchemas,
 } from '../../domain/studio/content/schemas.operations.ts';
@@ -89,6 +90,7 @@ export const entries: readonly Row[] = [
   field('Collection', 'schema', getSchema),
   field('Collection', 'entries', listEntries, { given: { include } }),
   field('Collection', 'template', entryTemplate),
+  field('Collection', 'snippets', listSnippets, { cost: 20 }),
 
   node('Entry', getEntry, entryKeys),
   object('EntrySummary', listEntries, entryKeys),

@@ -44,6 +44,8 @@ export default {
   italic: 'Kursiv',
   link_entry: 'Auf einen Eintrag verweisen',
   insert_image: 'Bild einfügen',
+  insert: 'Einfügen',
+  used_by_site: 'In dieser Sammlung benutzt',
   find: 'Suchen und ersetzen',
   leave_hint: 'Drücken Sie Escape und dann Tab, um den Text zu verlassen.',
   upload_failed: '{{name}} wurde nicht hochgeladen',

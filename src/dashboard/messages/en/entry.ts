@@ -44,6 +44,8 @@ export default {
   italic: 'Italic',
   link_entry: 'Link to an entry',
   insert_image: 'Insert an image',
+  insert: 'Insert',
+  used_by_site: 'Used in this collection',
   find: 'Find and replace',
   leave_hint: 'Press Escape, then Tab, to leave the text.',
   upload_failed: '{{name}} was not uploaded',

@@ -4,14 +4,17 @@ import { notifications } from '@mantine/notifications';
 import { IconBold, IconItalic, IconLink, IconPhoto, IconSearch } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { EntrySnippets } from '../../documents.ts';
 import { type FormPlace, FormProvider } from '../../fields/form.tsx';
 import { FieldView } from '../../fields/registry.tsx';
+import { client } from '../../lib/client.ts';
 import { linkLabel, linkTarget } from '../../lib/markdown-text.ts';
 import { directoryOf, linkTo } from '../../lib/media.ts';
 import { useBodyMode } from '../../lib/preferences.ts';
 import { Waiting } from '../../shell/states.tsx';
 import type { Editor } from './editor.ts';
 import classes from './entry.module.css';
+import { InsertMenu } from './insert-menu.tsx';
 
 type View = import('@codemirror/view').EditorView;
 type Extension = import('@codemirror/state').Extension;
@@ -93,6 +96,12 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
       isOver = true;
     };
   }, [isVisual, place]);
+  const { organization, project, branch, collection } = place;
+  /** Requested when the first is wanted, and known from then on. */
+  const loadSnippets = async () => {
+    const { data } = await client.query(EntrySnippets, { organization, project, branch, collection }).toPromise();
+    return data?.project?.studio?.collection?.snippets?.items ?? [];
+  };
   const withView = (act: (view: View) => void) => () => view.current && act(view.current);
   const button = (label: string, icon: ReactNode, act: () => void) => (
     <Tooltip label={label}>
@@ -110,6 +119,7 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
       look={look}
       onFiles={onFiles}
       onSave={onSave}
+      loadSnippets={isMarkdown ? loadSnippets : undefined}
       onView={(next) => {
         view.current = next;
       }}
@@ -152,6 +162,12 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
               )}
               {button(t('link_entry'), <IconLink size={16} />, () => setPicking('link'))}
               {button(t('insert_image'), <IconPhoto size={16} />, () => setPicking('image'))}
+              <InsertMenu
+                withView={withView}
+                load={loadSnippets}
+                onLink={() => setPicking('link')}
+                onImage={() => setPicking('image')}
+              />
             </>
           )}
           {button(

@@ -12,6 +12,7 @@ import { nonce } from '../../lib/nonce.ts';
 import { useKeySet } from '../../lib/preferences.ts';
 import { codeColours, markUnseen } from '../../parts/code-look.ts';
 import type { Editor } from './editor.ts';
+import { type SiteSnippet, snippetCompletion } from './snippets.ts';
 
 const look = EditorView.theme({
   '&': { height: '100%', fontSize: '0.875rem', color: 'var(--p-ink)' },
@@ -72,6 +73,8 @@ export interface SourceProps {
   onSave: () => void;
   /** What is laid over the text: another look, and other keys. */
   look?: Extension | null;
+  /** What the site has beside Markdown, offered while one types; absent: nothing is. */
+  loadSnippets?: (() => Promise<readonly SiteSnippet[]>) | undefined;
   /** Files that are pasted or dropped; absent: what the browser makes of them. */
   onFiles?: (view: EditorView, files: File[], at: number) => void;
   /** Gives the view out, for buttons beside it; null when it goes. */
@@ -81,7 +84,7 @@ export interface SourceProps {
 const filesIn = (data: DataTransfer | null) => [...(data?.files ?? [])];
 
 function extensions(
-  { editor, language, label, describedBy, onFiles }: SourceProps,
+  { editor, language, label, describedBy, onFiles, loadSnippets }: SourceProps,
   phrases: Record<string, string>,
   keys: Extension,
 ): Extension[] {
@@ -98,10 +101,15 @@ function extensions(
     markUnseen,
     indentOnInput(),
     codeColours,
-    language === 'markdown' ? markdown({ base: markdownLanguage, addKeymap: true }) : isCode ? language : yaml(),
+    language === 'markdown'
+      ? markdown({ base: markdownLanguage, addKeymap: true, completeHTMLTags: false })
+      : isCode
+        ? language
+        : yaml(),
     isCode ? [lineNumbers(), codeLook] : proseLook,
     search({ top: true }),
     highlightSelectionMatches({ minSelectionLength: 3, maxMatches: 200 }),
+    loadSnippets ? snippetCompletion(loadSnippets) : [],
     keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
     EditorView.lineWrapping,
     EditorView.perLineTextDirection.of(true),

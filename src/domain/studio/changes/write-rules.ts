@@ -50,10 +50,12 @@ export function seenOid(current: TreeEntry, ifMatch: string | undefined, sha: st
 export function checkVersion(current: TreeEntry, ifMatch: string | undefined, sha: string | undefined): void {
   const details = { current_sha: current.oid };
   if (ifMatch !== undefined && !namesOid(ifMatch, current.oid)) {
-    throw new DomainError('precondition_failed', 'If-Match: the entry has changed since it was read', { details });
+    throw new DomainError('precondition_failed', 'If-Match: the stored file has changed since it was read', {
+      details,
+    });
   }
   if (sha !== undefined && sha !== current.oid) {
-    throw new DomainError('sha_mismatch', 'sha: the entry has changed since it was read', { details });
+    throw new DomainError('sha_mismatch', 'sha: the stored file has changed since it was read', { details });
   }
 }
 

@@ -13,6 +13,7 @@ import { passingTag, viewOf } from '../view.ts';
 import type { CollectionIndex } from './collection-index.ts';
 import { siteFilesOf } from './site-files.ts';
 import type { SiteIndex } from './site-index.ts';
+import { snippet } from './snippets.ts';
 
 /** Schemas name no file content: they are the same while their key is. */
 const schemasTag = (site: SiteIndex, commit: string | null, what: unknown) =>
@@ -207,5 +208,21 @@ export const getCollection = studioOperation({
     const record = collectionRecord(index, (await invalidEntries({ studio, git }, { snapshot, site }, index)).length);
     if (studio.content.damage(git) !== damage) tag(passingTag());
     return record;
+  },
+});
+
+export const listSnippets = studioOperation({
+  name: 'studio.listSnippets',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Shortcodes and components that the texts of a collection use',
+  input: z.object({ collection: z.string(), ...refInput }),
+  output: z
+    .object({ items: z.array(snippet).describe('The most used first, at most 100') })
+    .meta({ id: 'SnippetList' }),
+  async execute({ git, studio }, { collection, ...at }) {
+    const head = await snapshotOf(git, at);
+    const site = await studio.content.site(git, head);
+    return { items: await studio.snippets.of(git, head, site, collection) };
   },
 });

@@ -156,6 +156,22 @@ test('a cell, a task, the address of a link and an alternative text are edited w
   );
 });
 
+test('a block is dragged by its handle to another place', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/visual-drag', raw));
+  await open(page);
+  await page.locator('.cm-line', { hasText: 'Last line.' }).hover();
+  await page.locator('.cm-handle').hover();
+  await page.mouse.down();
+  await page.locator('.cm-line', { hasText: 'Second Heading' }).hover({ force: true, position: { x: 60, y: 14 } });
+  await page.locator('.cm-dropMark').waitFor();
+  await page.mouse.up();
+  await save(page);
+  expect(await stored(app, 'en/visual-drag')).toBe(
+    raw.replace('\nLast line.\n', '').replace('Second Heading', 'Last line.\n\nSecond Heading'),
+  );
+});
+
 test('the Markdown of a block is shown by a key, and the choice of Visual is kept', async () => {
   const { app } = dashboard;
   const page = await dashboard.open(await freshEntry(app, 'en/visual-keys', raw));

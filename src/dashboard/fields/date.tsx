@@ -61,13 +61,12 @@ export function DateWidget({ field, pointer }: WidgetProps) {
   const withTime = field.type === 'datetime' || moment.time !== '';
   const date = (
     <TextInput
-      {...(withTime ? { id, 'aria-required': field.isRequired } : labels)}
+      {...(withTime ? { id, 'aria-required': field.isRequired, style: { flex: '1 1 8.5rem' } } : labels)}
       type="date"
       value={moment.date}
       onChange={(event) => change({ date: event.currentTarget.value })}
       readOnly={isReadOnly}
       max="9999-12-31"
-      style={{ flex: '1 1 8.5rem' }}
     />
   );
   if (!withTime) return date;

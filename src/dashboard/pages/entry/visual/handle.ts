@@ -1,71 +1,96 @@
 /** A handle beside the block under the pointer, by which it is dragged. The menu *Block* and Alt+arrows do the same without a pointer. */
 import { type EditorView, ViewPlugin } from '@codemirror/view';
 import { blockAt, moveTo } from './blocks.ts';
+import type { SyntaxNode } from './shown.ts';
 
-const kind = 'application/x-portico-block';
+interface Target {
+  /** Place of the block before which the dragged one would stand; null: at the end. */
+  before: number | null;
+  /** Pixels from the top of the window. */
+  top: number;
+}
+
+function element(name: string, text: string): HTMLElement {
+  return Object.assign(document.createElement('div'), {
+    className: name,
+    hidden: true,
+    ariaHidden: 'true',
+    textContent: text,
+  });
+}
 
 class Handle {
-  readonly #dom: HTMLElement;
   readonly #view: EditorView;
-  #at: number | null = null;
+  readonly #dom = element('cm-handle', '⠿');
+  readonly #mark = element('cm-dropMark', '');
+  /** Where the block beside the handle begins. */
+  #at = 0;
 
   constructor(view: EditorView) {
     this.#view = view;
-    this.#dom = document.createElement('div');
-    Object.assign(this.#dom, {
-      className: 'cm-handle',
-      draggable: true,
-      hidden: true,
-      ariaHidden: 'true',
-      textContent: '⠿',
+    view.dom.append(this.#dom, this.#mark);
+    this.#dom.addEventListener('pointerdown', (event) => {
+      // The text keeps the focus, and selects nothing.
+      event.preventDefault();
+      this.#dom.setPointerCapture(event.pointerId);
     });
-    this.#dom.addEventListener('dragstart', ({ dataTransfer }) => {
-      dataTransfer?.setData(kind, String(this.#at));
-      if (dataTransfer) dataTransfer.effectAllowed = 'move';
+    this.#dom.addEventListener('pointermove', (event) => {
+      if (this.#dom.hasPointerCapture(event.pointerId)) this.#show(this.#mark, this.#targetAt(event)?.top ?? null);
     });
-    view.dom.append(this.#dom);
+    this.#dom.addEventListener('pointerup', (event) => {
+      if (!this.#dom.hasPointerCapture(event.pointerId)) return;
+      const target = this.#targetAt(event);
+      const change = target && moveTo(view.state, this.#at, target.before);
+      if (change && !view.state.readOnly) view.dispatch(change);
+      this.hide();
+    });
+    this.#dom.addEventListener('pointercancel', () => this.hide());
   }
 
-  /** The top of the block at a height of the window; null where there is none. */
-  #blockAt(clientX: number, clientY: number) {
-    const { left, width } = this.#view.contentDOM.getBoundingClientRect();
-    const at = this.#view.posAtCoords({ x: Math.min(Math.max(clientX, left + 24), left + width / 2), y: clientY });
+  /** The block of the document at a height of the window; null where there is none. */
+  #blockAt(clientY: number): SyntaxNode | null {
+    const { left } = this.#view.contentDOM.getBoundingClientRect();
+    const at = this.#view.posAtCoords({ x: left + 48, y: clientY });
     let block = at === null ? null : blockAt(this.#view.state, at);
     while (block?.parent && block.parent.name !== 'Document') block = block.parent;
     return block;
   }
 
-  follow({ clientX, clientY }: MouseEvent): void {
-    const block = this.#view.state.readOnly ? null : this.#blockAt(clientX, clientY);
-    const place = block && this.#view.coordsAtPos(block.from, 1);
-    this.#dom.hidden = !place;
-    if (!block || !place) return;
-    this.#at = block.from;
+  #targetAt({ clientY }: MouseEvent): Target | null {
+    const block = this.#blockAt(clientY);
+    const [first, last] = [
+      block && this.#view.coordsAtPos(block.from, 1),
+      block && this.#view.coordsAtPos(block.to, -1),
+    ];
+    if (!block || !first || !last) return null;
+    return clientY > (first.top + last.bottom) / 2
+      ? { before: block.nextSibling?.from ?? null, top: last.bottom }
+      : { before: block.from, top: first.top };
+  }
+
+  #show(part: HTMLElement, top: number | null): void {
+    part.hidden = top === null;
+    if (top === null) return;
     const outer = this.#view.dom.getBoundingClientRect();
-    this.#dom.style.insetBlockStart = `${place.top - outer.top}px`;
-    this.#dom.style.insetInlineStart = `${Math.max(this.#view.contentDOM.getBoundingClientRect().left - outer.left, 0)}px`;
+    part.style.insetBlockStart = `${top - outer.top}px`;
+    part.style.insetInlineStart = `${Math.max(this.#view.contentDOM.getBoundingClientRect().left - outer.left, 0)}px`;
+  }
+
+  follow({ clientY }: MouseEvent): void {
+    const block = this.#view.state.readOnly ? null : this.#blockAt(clientY);
+    const place = block && this.#view.coordsAtPos(block.from, 1);
+    this.#show(this.#dom, place?.top ?? null);
+    if (block) this.#at = block.from;
   }
 
   hide(): void {
     this.#dom.hidden = true;
-  }
-
-  /** @returns whether a block was dragged here */
-  drop({ dataTransfer, clientX, clientY }: DragEvent): boolean {
-    const data = dataTransfer?.getData(kind);
-    if (!data) return false;
-    const block = this.#blockAt(clientX, clientY);
-    const place = block && this.#view.coordsAtPos(block.from, 1);
-    const end = block && this.#view.coordsAtPos(block.to, -1);
-    const isBelow = place && end && clientY > (place.top + end.bottom) / 2;
-    const before = isBelow ? (block.nextSibling?.from ?? null) : (block?.from ?? null);
-    const change = moveTo(this.#view.state, Number(data), before);
-    if (change) this.#view.dispatch(change);
-    return true;
+    this.#mark.hidden = true;
   }
 
   destroy(): void {
     this.#dom.remove();
+    this.#mark.remove();
   }
 }
 
@@ -79,11 +104,6 @@ export const handle = ViewPlugin.define((view) => new Handle(view), {
     },
     keydown() {
       this.hide();
-    },
-    drop(event) {
-      if (!this.drop(event)) return false;
-      event.preventDefault();
-      return true;
     },
   },
 });

@@ -100,9 +100,16 @@ const look = EditorView.theme({
     cursor: 'grab',
     inlineSize: '16px',
     textAlign: 'center',
+    touchAction: 'none',
     userSelect: 'none',
   },
-  '.cm-handle[hidden]': { display: 'none' },
+  '.cm-handle[hidden], .cm-dropMark[hidden]': { display: 'none' },
+  '.cm-dropMark': {
+    position: 'absolute',
+    borderBlockStart: '2px solid var(--p-accent)',
+    inlineSize: '68ch',
+    maxInlineSize: '90%',
+  },
   '.cm-tooltip': {
     background: 'var(--p-raised)',
     border: '1px solid var(--p-line)',

@@ -15,7 +15,7 @@ const table = '| Name | Size |\n|:-----|-----:|\n| Elm  | 3    |\n| Oak  |      
 const close = '|a|b|\n|-|-|\n|1|2|\n|3||';
 const bare = 'a | b\n--- | ---\n1 | 2';
 
-function after(source: string, changes: TextChange | readonly TextChange[] | null): string {
+function changed(source: string, changes: TextChange | readonly TextChange[] | null): string {
   return [changes ?? []]
     .flat()
     .toSorted((one, other) => other.from - one.from)
@@ -56,7 +56,7 @@ describe('a cell', () => {
     ['| a | b |\n|-|-|\n| 1 |', 0, 1, 'x', '| a | b |\n|-|-|\n| 1 | x |'],
     ['a | b\n-|-\n1', 0, 1, 'x', 'a | b\n-|-\n1 | x'],
   ])('of %j at %i, %i becomes %j', (source, row, column, text, expected) =>
-    expect(after(source, changeCell(source, row, column, text))).toBe(expected),
+    expect(changed(source, changeCell(source, row, column, text))).toBe(expected),
   );
 
   it('that is the same is no change', () => expect(changeCell(table, 0, 0, ' Elm ')).toBeNull());
@@ -69,7 +69,7 @@ describe('a cell', () => {
         fc.integer({ min: -1, max: 1 }),
         fc.nat(1),
         (source, text, row, column) => {
-          const now = texts(after(source, changeCell(source, row, column, text)));
+          const now = texts(changed(source, changeCell(source, row, column, text)));
           const expected = texts(source);
           for (const [at, cells] of expected.entries())
             for (const [index, cell] of cells.entries())
@@ -83,23 +83,23 @@ describe('a cell', () => {
 
 describe('rows and columns', () => {
   it('are added and removed', () => {
-    expect(texts(after(table, addRow(table, 0)))).toEqual([
+    expect(texts(changed(table, addRow(table, 0)))).toEqual([
       ['Name', 'Size'],
       ['Elm', '3'],
       ['', ''],
       ['Oak', ''],
     ]);
-    expect(after(table, removeRow(table, 1))).toBe('| Name | Size |\n|:-----|-----:|\n| Elm  | 3    |');
-    expect(texts(after(table, addColumn(table, 0)))).toEqual([
+    expect(changed(table, removeRow(table, 1))).toBe('| Name | Size |\n|:-----|-----:|\n| Elm  | 3    |');
+    expect(texts(changed(table, addColumn(table, 0)))).toEqual([
       ['Name', '', 'Size'],
       ['Elm', '', '3'],
       ['Oak', '', ''],
     ]);
-    expect(texts(after(bare, addColumn(bare, 1)))).toEqual([
+    expect(texts(changed(bare, addColumn(bare, 1)))).toEqual([
       ['a', 'b', ''],
       ['1', '2', ''],
     ]);
-    expect(texts(after(table, removeColumn(table, 0)))).toEqual([['Size'], ['3'], ['']]);
-    expect(texts(after(bare, removeColumn(bare, 1)))).toEqual([['a'], ['1']]);
+    expect(texts(changed(table, removeColumn(table, 0)))).toEqual([['Size'], ['3'], ['']]);
+    expect(texts(changed(bare, removeColumn(bare, 1)))).toEqual([['a'], ['1']]);
   });
 });

@@ -2,7 +2,7 @@
 import { ActionIcon, Group, SegmentedControl, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconBold, IconItalic, IconLink, IconPhoto, IconSearch } from '@tabler/icons-react';
-import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { EntrySnippets } from '../../documents.ts';
 import { type FormPlace, FormProvider } from '../../fields/form.tsx';
@@ -83,25 +83,25 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
       : place.mediaPath;
   };
   const onFiles = useUploads(place, nearest);
+  const { organization, project, branch, collection } = place;
+  /** Requested when the first is wanted, and known from then on. */
+  const loadSnippets = useCallback(async () => {
+    const { data } = await client.query(EntrySnippets, { organization, project, branch, collection }).toPromise();
+    return data?.project?.studio?.collection?.snippets?.items ?? [];
+  }, [organization, project, branch, collection]);
   const [look, setLook] = useState<Extension | null>(null);
   const isVisual = isMarkdown && mode === 'visual';
   useEffect(() => {
     if (!isVisual) return setLook(null);
     let isOver = false;
     void import('./visual/visual.ts').then(({ visual }) => {
-      const inserts = { image: () => setPicking('image'), link: () => setPicking('link') };
+      const inserts = { image: () => setPicking('image'), link: () => setPicking('link'), snippets: loadSnippets };
       if (!isOver) setLook(visual(place, inserts));
     });
     return () => {
       isOver = true;
     };
-  }, [isVisual, place]);
-  const { organization, project, branch, collection } = place;
-  /** Requested when the first is wanted, and known from then on. */
-  const loadSnippets = async () => {
-    const { data } = await client.query(EntrySnippets, { organization, project, branch, collection }).toPromise();
-    return data?.project?.studio?.collection?.snippets?.items ?? [];
-  };
+  }, [isVisual, place, loadSnippets]);
   const withView = (act: (view: View) => void) => () => view.current && act(view.current);
   const button = (label: string, icon: ReactNode, act: () => void) => (
     <Tooltip label={label}>

@@ -17,11 +17,11 @@ import {
 import type { MarkdownPlace } from '../markdown.tsx';
 import { blockAt, move } from './blocks.ts';
 import { handle } from './handle.ts';
-import { type Inserts, insertMenu } from './insert-menu.ts';
 import { breakBlock, breakLine, deleteBackward, deleteForward, placeTyped } from './keys.ts';
 import { linkCard } from './link-card.ts';
 import { around, keepMarks, verbatimBlocks } from './marks.ts';
 import { reveal, revealed, type Shown, shownBy } from './shown.ts';
+import { type Inserts, slashMenu } from './slash-menu.ts';
 import { widgetsFor } from './widgets.tsx';
 
 const size = (rem: number, more: Record<string, string> = {}) => ({
@@ -116,12 +116,6 @@ const look = EditorView.theme({
     borderRadius: '6px',
     color: 'var(--p-ink)',
     fontFamily: 'var(--mantine-font-family)',
-  },
-  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'inherit', maxHeight: '18em' },
-  '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: '4px 12px' },
-  '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': {
-    background: 'var(--p-wash)',
-    color: 'var(--p-ink)',
   },
   '.cm-linkCard': {
     display: 'flex',
@@ -231,7 +225,7 @@ export function visual(place: MarkdownPlace, inserts: Inserts): Extension {
     keepMarks(shown),
     placeTyped(shown),
     Prec.high(keymap.of(keys(shown))),
-    insertMenu(inserts),
+    slashMenu(inserts),
     linkCard,
     handle,
     look,

@@ -1,4 +1,4 @@
-/** What `/` at the beginning of an empty block offers to put there. */
+/** What `/` at the beginning of an empty block offers to put there: what Markdown has, and what the site's own texts use. */
 import {
   autocompletion,
   type Completion,
@@ -8,6 +8,7 @@ import {
 import type { Extension } from '@codemirror/state';
 import type { EditorView } from '@codemirror/view';
 import { i18n } from '../../../lib/i18n.ts';
+import { labelOf, putSnippet, type SiteSnippet } from '../snippets.ts';
 import { bulletOf, insertBlock } from './blocks.ts';
 import { around, verbatimBlocks } from './marks.ts';
 
@@ -15,6 +16,7 @@ import { around, verbatimBlocks } from './marks.ts';
 export interface Inserts {
   image: () => void;
   link: () => void;
+  snippets: () => Promise<readonly SiteSnippet[]>;
 }
 
 type Act = (view: EditorView, at: number) => void;
@@ -27,7 +29,7 @@ const put =
     view.dispatch(insertBlock(view.state, at, text, caret));
   };
 
-export function insertMenu(inserts: Inserts): Extension {
+export function slashMenu(inserts: Inserts): Extension {
   const bullet = ({ state }: EditorView) => `${bulletOf(state)} `;
   const options: [string, Act][] = [
     [i18n.t('entry:block_heading2'), put(() => '## ')],
@@ -42,7 +44,7 @@ export function insertMenu(inserts: Inserts): Extension {
     [i18n.t('entry:insert_image'), inserts.image],
     [i18n.t('entry:link_entry'), inserts.link],
   ];
-  const source = ({ state, pos }: CompletionContext): CompletionResult | null => {
+  const source = async ({ state, pos }: CompletionContext): Promise<CompletionResult | null> => {
     const line = state.doc.lineAt(pos);
     const typed = /^\s*\/[\p{L}\p{N} ]{0,30}$/u.exec(line.text.slice(0, pos - line.from));
     if (!typed || around(state, pos, -1, ...verbatimBlocks)) return null;
@@ -56,7 +58,11 @@ export function insertMenu(inserts: Inserts): Extension {
         act(view, slash);
       },
     });
-    return { from: slash + 1, options: options.map(complete) };
+    const own = (await inserts.snippets()).map((one): [string, Act] => [
+      labelOf(one),
+      (view, at) => putSnippet(view, one, { from: at, to: at }),
+    ]);
+    return { from: slash + 1, options: [...options, ...own].map(complete) };
   };
   return autocompletion({ override: [source], icons: false });
 }

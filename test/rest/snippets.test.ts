@@ -36,6 +36,10 @@ Text
 </Box>
 <Tabs.Item label="x" />
 `),
+    'content/wide/d.md': post(`<Wide ${Array.from({ length: 49 }, (_, at) => `a${at}=""`).join(' ')} kept="" />
+<Wide kept="" later="" />
+<Wide kept="" later="" />
+`),
     ...Object.fromEntries(many),
   });
 });
@@ -71,11 +75,19 @@ describe('200', () => {
     ]);
   });
 
+  it('counts the first 50 attributes of a component in all of its uses', async () => {
+    expect((await snippetsOf('wide')).body.items[0]).toMatchObject({
+      name: 'Wide',
+      attributes: ['kept'],
+      use_count: 3,
+    });
+  });
+
   it('reads 500 of 600 entries', async () => {
     expect((await snippetsOf('notes')).body.items[0]).toMatchObject({ name: 'one', use_count: 500 });
   });
 
-  it('is another list once a text has another shortcode', async () => {
+  it('lists another shortcode once a text uses it', async () => {
     const change = { body: '{{< fresh >}}\n' };
     expect((await app.ask('PUT', `${studio}/collections/posts/b`, { body: change })).status).toBe(200);
     expect((await snippetsOf('posts')).body.items.map(({ name }: { name: string }) => name)).toContain('fresh');

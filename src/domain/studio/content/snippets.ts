@@ -36,13 +36,17 @@ export type Snippet = z.infer<typeof snippet>;
 const mostEntries = 500;
 const mostBytes = 8 * 1024 * 1024;
 const mostSnippets = 100;
-/** Distinct names that are counted; of more, those that come later are left out. */
+/** Distinct names that are counted, and attributes of one; of more, those that come later are left out. */
 const mostNames = 2_000;
+const mostAttributes = 50;
+/** Distinct lines that import one component. */
+const mostLines = 100;
 
-// Each takes a time that grows with the text alone: what may repeat stops where the next one would begin.
+// Each takes a time that grows with the text alone: what may repeat stops where the next match could begin, and a name is matched whole or not
+// at all, so that no shorter part of it is tried with all that follows.
 const code = /^(?:```|~~~)[^\n]*\n[\s\S]*?^(?:```|~~~)|`[^`\n]*`/gm;
-const shortcode = /\{\{([<%])[ \t]{0,9}(\/?)[ \t]{0,9}([\w./-]{1,100})([^{}]{0,1000})[>%]\}\}/g;
-const component = /<(\/?)([A-Z][\w.]{0,99})([^<>]{0,1000})>/g;
+const shortcode = /\{\{([<%])[ \t]{0,9}(?:(\/)[ \t]{0,9})?([\w./-]{1,100})(?![\w./-])([^{}]{0,1000})[>%]\}\}/g;
+const component = /<(\/?)([A-Z][\w.]{0,99})(?![\w.])([^<>]{0,1000})>/g;
 const importLine = /^import[ \t]+([A-Z]\w{0,99})[ \t]+from[ \t]+(['"])[^'"\n]{1,500}\2;?[ \t]*$/gm;
 const values = /"[^"]*"|'[^']*'|`[^`]*`|\{[^{}]*\}/g;
 const attribute = /(?:^|\s)([A-Za-z_:@][\w:.-]{0,99})=/g;
@@ -59,7 +63,7 @@ const increase = (counts: Map<string, number>, key: string) => counts.set(key, (
 const most = (counts: ReadonlyMap<string, number> | undefined) =>
   [...(counts ?? [])].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
 
-/** Counts uses over the bodies it is given. */
+/** Counts the uses in bodies of entries. */
 class Counts {
   readonly #uses = new Map<string, Uses>();
   readonly #imports = new Map<string, Map<string, number>>();
@@ -72,8 +76,9 @@ class Counts {
       this.#use('component', name, slash === '/', given);
     for (const [line, name = ''] of text.matchAll(importLine)) {
       const lines = this.#imports.get(name) ?? new Map<string, number>();
-      if (lines.size < mostSnippets && this.#imports.size < mostNames)
-        this.#imports.set(name, increase(lines, line.trimEnd()));
+      const text = line.trimEnd();
+      if (lines.size < mostLines || lines.has(text)) increase(lines, text);
+      if (this.#imports.size < mostNames) this.#imports.set(name, lines);
     }
   }
 
@@ -112,7 +117,8 @@ class Counts {
     else {
       uses.opened += 1;
       const names = new Set([...given.replace(values, '').matchAll(attribute)].map(([, found = '']) => found));
-      for (const found of names) if (uses.attributes.size < 50) increase(uses.attributes, found);
+      for (const found of names)
+        if (uses.attributes.size < mostAttributes || uses.attributes.has(found)) increase(uses.attributes, found);
     }
   }
 }

@@ -108,21 +108,26 @@ const vitepressReader: SchemaReader = {
   },
 };
 
+const anyPlace = { path: '', line: 1 };
+
 /** Options of a plug-in or an extension that a list or a map names; null: it names none of that name. */
 function optionsOf(list: Value | undefined, name: string): Value | null {
   const named = [...itemsOf(list).flatMap(entriesOf), ...entriesOf(list)].find(([key]) => key.endsWith(name));
   if (named) return named[1];
   return textsOf(list).some((text) => text.endsWith(name)) ? { kind: 'record', parts: [], place: anyPlace } : null;
 }
-const anyPlace = { path: '', line: 1 };
+
+/** Directories of snippets, and appended files, that are read: each file is looked for in each directory. */
+const mostSnippetPaths = 100;
 
 /** Markdown that the snippets extension puts into pages, where it is no page itself: of its own directories, or appended to all. */
 function mkdocsSnippets(config: Value | undefined, docs: string, { layout, present }: SiteReading): PathSet {
   const options = optionsOf(at(config, 'markdown_extensions'), 'pymdownx.snippets') ?? undefined;
   const written = at(options, 'base_path');
   const named = written === undefined ? ['.'] : textsOf(written);
-  const bases = named.flatMap((text) => resolvePath(layout.root, text) ?? []);
-  const appended = textsOf(at(options, 'auto_append')).flatMap((file) => bases.map((base) => joinPath(base, file)));
+  const bases = named.slice(0, mostSnippetPaths).flatMap((text) => resolvePath(layout.root, text) ?? []);
+  const files = textsOf(at(options, 'auto_append')).slice(0, mostSnippetPaths);
+  const appended = files.flatMap((file) => bases.map((base) => joinPath(base, file)));
   const folders = bases.filter(
     (base) => base !== layout.root && below(docs, `${base}/`) === null && below(base, docs) === null,
   );

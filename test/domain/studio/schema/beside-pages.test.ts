@@ -62,6 +62,13 @@ describe('data and parts of pages', () => {
     expect(await besidePages(mounted)).toMatchObject({ data: ['data', 'one/e.json', 'two/f.json'] });
   });
 
+  it('are in the first hundred directories that Hugo mounts as data', async () => {
+    const mounts = Array.from({ length: 101 }, (_, at) => `{ source = 'd${at}', target = 'data' }`);
+    const files = { 'content/a.md': '', 'd99/a.json': '{}', 'd100/a.json': '{}' };
+    const found = await besidePages({ 'hugo.toml': `[module]\nmounts = [${mounts.join(', ')}]\n`, ...files });
+    expect(found).toEqual({ data: ['data', 'd99/a.json'] });
+  });
+
   it("are Hexo's data and files that begin with an underscore", async () => {
     const found = await besidePages({
       '_config.yml': 'title: x',
@@ -126,6 +133,19 @@ describe('data and parts of pages', () => {
     const based = config('      base_path: [snippets, docs]\n');
     expect(await besidePages({ 'mkdocs.yml': based, ...files })).toMatchObject({
       snippets: ['partial', 'snippets/a.md'],
+    });
+  });
+
+  it('are in the first hundred directories of snippets of MkDocs, and the first hundred appended files', async () => {
+    const names = (start: string, end = '') => Array.from({ length: 101 }, (_, at) => `${start}${at}${end}`).join(', ');
+    const config = (options: string) =>
+      `site_name: x\nmarkdown_extensions:\n  - pymdownx.snippets:\n      ${options}\n`;
+    const files = { 'docs/a.md': '', 'p99/a.md': '', 'p100/a.md': '', 'i99.md': '', 'i100.md': '' };
+    expect(await besidePages({ 'mkdocs.yml': config(`base_path: [${names('p')}]`), ...files })).toEqual({
+      snippets: ['partial', 'p99/a.md'],
+    });
+    expect(await besidePages({ 'mkdocs.yml': config(`auto_append: [${names('i', '.md')}]`), ...files })).toEqual({
+      snippets: ['partial', 'i99.md'],
     });
   });
 

@@ -58,7 +58,7 @@ function filterOf(included: readonly string[], excluded: readonly string[]): Con
 
 /**
  * The mounts of `module.mounts` whose target is one of Hugo's directories; empty without any: the usual directory is mounted then.
- * @param onUnknown called with the setting that cannot be told; the mount is left out
+ * @param onUnknown called with the setting whose value cannot be determined; the mount is left out
  */
 export function mountsOn(
   component: 'content' | 'data' | 'i18n',

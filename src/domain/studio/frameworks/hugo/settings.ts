@@ -73,9 +73,12 @@ export async function readHugoSite(
   };
 }
 
-/** The directories mounted as data or texts; a mount that cannot be told is reported with those of the content. */
+/** Mounted directories of values: each file of the site is compared with each of them. */
+const mostValueDirectories = 100;
+
+/** The directories mounted as data or texts, the first hundred of them; a mount whose source cannot be determined is left out. */
 function valuesOf(component: 'data' | 'i18n', usual: string, main: Value | null, root: string): string[] {
-  const mounts = mountsOn(component, main, root, () => {});
+  const mounts = mountsOn(component, main, root, () => {}).slice(0, mostValueDirectories);
   return mounts.length > 0 ? mounts.map(({ source }) => source) : [joinPath(root, clean(usual))];
 }
 

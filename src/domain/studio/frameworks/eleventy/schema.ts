@@ -2,6 +2,7 @@
  * What Eleventy's configuration, which is a function, says of files beside the pages: the directories it copies to the site as they are, and whether
  * images may lie beside a page. The function is read and not run, so an argument that is computed is a warning.
  */
+import { filterYielding, forEachYielding } from '../../../../lib/concurrency.ts';
 import { eleventyPage } from '../../schema/built-in-fields.ts';
 import type { MediaRoot } from '../../schema/collection-schema.ts';
 import { besidePages } from '../../schema/declare.ts';
@@ -113,7 +114,7 @@ export const eleventyReader: SchemaReader = {
       .filter(Boolean)
       .map((directory) => ({ kind: 'folder', base: joinPath(input, directory), extensions: markdownExtensions }));
     const includes = filesOf({ base: input, area: input, single: false, paths: without(union(...parts)) });
-    const listed: PathSet = { kind: 'listed', paths: directoryData(input, values, reading) };
+    const listed: PathSet = { kind: 'listed', paths: await directoryData(input, values, reading) };
     const around = filesOf({ base: input, area: input, single: false, paths: listed });
     return [
       ...besidePages('data', { name: 'data', source, files: values }, reading),
@@ -126,11 +127,17 @@ export const eleventyReader: SchemaReader = {
 const template = /\.(?:md|liquid|njk|html|hbs|mustache|haml|pug|ejs|11ty\.[cm]?js)$/;
 
 /** JSON that gives values to the pages of a directory (`posts/posts.json`) or to the page beside it (`posts/a.11tydata.json`). */
-function directoryData(input: string, values: Located, reading: SiteReading): string[] {
+async function directoryData(input: string, values: Located, reading: SiteReading): Promise<string[]> {
   const { paths, layout } = reading;
-  const pages = new Set(paths.filter((path) => template.test(path)).map((path) => path.replace(template, '')));
-  const directories = new Set([...pages].flatMap((stem) => directoriesUp(directoryOf(stem))));
-  const found = paths.filter((path) => {
+  const pages = new Set<string>();
+  const directories = new Set<string>();
+  await forEachYielding(paths, (path) => {
+    const stem = path.replace(template, '');
+    if (stem === path) return;
+    pages.add(stem);
+    for (const directory of directoriesUp(directoryOf(stem))) directories.add(directory);
+  });
+  const found = await filterYielding(paths, (path) => {
     if (!path.endsWith('.json') || below(input, path) === null || isExcluded(path, layout)) return false;
     if (!('unknown' in values) && values.matches(path)) return false;
     const stem = path.replace(/\.json$/, '');

@@ -126,7 +126,9 @@ collections:
   - { name: beside, folder: beside, media_folder: images, fields: [{ name: title }] }
   - { name: each, folder: each, media_folder: '/static/{{slug}}', fields: [{ name: title }] }
   - { name: out, folder: out, media_folder: '/../x', fields: [{ name: title }] }
-  - { name: fields, folder: fields, fields: [{ name: cover, widget: image, media_folder: /static/covers }, { name: icon, widget: image, media_folder: '' }] }
+  - { name: fields, folder: fields, fields: [{ name: cover, widget: image, media_folder: /static/covers }, { name: icon, widget: image, media_folder: '' }, { name: up, widget: image, media_folder: /a/.. }] }
+singletons:
+  - { name: home, file: home.md, media_folder: /static/home, fields: [{ name: title }] }
 `,
       'people/a.md': '',
     });
@@ -135,13 +137,25 @@ collections:
       { path: 'static/img/people', public_path: '/img/people' },
       { path: 'static/bare', public_path: '/static/bare' },
       { path: 'beside/images', public_path: null },
+      { path: 'static/home', public_path: '/static/home' },
     ]);
     const paths = ['people', 'bare', 'beside', 'each', 'out'].map((name) => named(found, name).media_path);
     expect(paths).toEqual(['static/img/people', 'static/bare', 'beside/images', undefined, undefined]);
     expect(named(found, 'fields').fields.map(({ editor }) => editor)).toEqual([
       { media_path: 'static/covers' },
       undefined,
+      undefined,
     ]);
+  });
+
+  it('has the media folders of the first hundred collections that have one', async () => {
+    const collections = Array.from(
+      { length: 101 },
+      (_, at) => `  - { name: c${at}, folder: c${at}, media_folder: /m${at}, fields: [{ name: title }] }\n`,
+    );
+    const found = await discover({ 'static/admin/config.yml': `collections:\n${collections.join('')}`, 'c0/a.md': '' });
+    expect(found.mediaRoots.length).toBe(100);
+    expect(found.mediaRoots.at(-1)).toEqual({ path: 'm99', public_path: '/m99' });
   });
 
   it('places new entries where the path template says', async () => {

@@ -265,10 +265,13 @@ const shownAs = new Map([
   ['hidden', 'hidden' as const],
 ]);
 
+/** Whether a folder is no directory of the repository, or not the same one for all entries: it leads up, or has a placeholder left. */
+const isNoDirectory = (folder: string) => /\{\{|(?:^|\/)\.\.(?:\/|$)/.test(folder);
+
 /** Only a folder from the top of the repository is one for all entries. */
 const fieldMedia = (value: Value) => {
   const folder = textAt(value, 'media_folder');
-  return folder?.startsWith('/') && !folder.includes('{{') ? trimmedPath(folder) : undefined;
+  return folder?.startsWith('/') && !isNoDirectory(folder) ? trimmedPath(folder) : undefined;
 };
 
 const editorOf = (value: Value) => ({
@@ -325,7 +328,7 @@ export const decapReader: SchemaReader = {
 function readMedia(config: Value, { layout }: SiteReading): void {
   if (layout.mediaRoots !== undefined) return;
   const owners = [config, ...itemsOf(at(config, 'collections'))];
-  const files = owners.flatMap((one) => itemsOf(at(one, 'files')));
+  const files = [...owners.flatMap((one) => itemsOf(at(one, 'files'))), ...itemsOf(at(config, 'singletons'))];
   const roots = new Map<string, MediaRoot>();
   for (const one of [...owners, ...files]) {
     const beside = mediaPathOf(one, config);
@@ -342,7 +345,7 @@ const mostRoots = 100;
 function siteMedia(config: Value): MediaRoot | null {
   const folder = textAt(config, 'media_folder') ?? '';
   const path = trimmedPath(folder);
-  if (path === '' || /\{\{|\.\.\//.test(folder)) return null;
+  if (path === '' || isNoDirectory(folder)) return null;
   return { path, public_path: textAt(config, 'public_folder') ?? `/${path}` };
 }
 
@@ -357,7 +360,7 @@ function ownMedia(value: Value, config: Value): MediaRoot | null {
       return name === key && whole !== null ? trimmedPath(whole) : text;
     });
   const folder = filled('media_folder', site?.path ?? null);
-  if (!folder?.startsWith('/') || /\{\{|\.\.\//.test(folder) || trimmedPath(folder) === '') return null;
+  if (!folder?.startsWith('/') || isNoDirectory(folder) || trimmedPath(folder) === '') return null;
   const path = trimmedPath(folder);
   const published = filled('public_folder', site?.public_path ?? null);
   if (published === undefined) return { path, public_path: folder };
@@ -371,7 +374,7 @@ function mediaPathOf(value: Value, config: Value): string | undefined {
   if (own !== undefined || folder === undefined || folder.startsWith('/')) return own;
   const entries = textAt(value, 'folder');
   const isNested = textAt(value, 'path') !== undefined || at(value, 'nested') !== undefined;
-  if (entries === undefined || isNested || /\{\{|\.\.\//.test(folder)) return undefined;
+  if (entries === undefined || isNested || isNoDirectory(folder)) return undefined;
   return joinPath(trimmedPath(entries), trimmedPath(folder));
 }
 

@@ -14,29 +14,29 @@ const awayTexts =
  * read-only, as one does after a fault of its disk.
  */
 const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100', 'EROFS']);
-const readOnly = /Read-only file system/;
-/** The same in the words of the C library, as git and other programs pass them on. */
+/** The same as the C library has it, as git and other programs pass it on. */
 const fullTexts = /No space left on device|Disk quota exceeded|File too large|Read-only file system/;
+const readOnly = /EROFS|Read-only file system/;
 
 /** Whether a program says that it could store nothing more. */
 export const saysFull = (stderr: string): boolean => fullTexts.test(stderr);
 
-/** Whether an error, or what caused it, is that nothing more can be stored. */
-function isFull(error: unknown): boolean {
+/** The error, or its cause, which is that nothing more can be stored; null without one. */
+function fullCause(error: unknown): Error | null {
   for (let [cause, depth] = [error, 0]; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
     const { code } = cause as { code?: unknown };
     // The message of an error with a code may quote what was given.
-    if (code === undefined ? saysFull(cause.message) : fullCodes.has(String(code))) return true;
+    if (code === undefined ? saysFull(cause.message) : fullCodes.has(String(code))) return cause;
   }
-  return false;
+  return null;
 }
 
 /** What a program such as git could not do has the reason in its cause; other refusals are about something else. */
 const mayHideFull = (error: DomainError) => error.code === 'repository_unavailable' || error.code === 'unavailable';
 
 export function storageFull(cause: unknown): DomainError {
-  const state =
-    readOnly.test(String(cause)) || (cause as { code?: unknown } | null)?.code === 'EROFS' ? 'read-only' : 'full';
+  const full = fullCause(cause) as { code?: unknown; message: string } | null;
+  const state = readOnly.test(String(full?.code ?? full?.message)) ? 'read-only' : 'full';
   return new DomainError('storage_full', `The disk of the server is ${state}: nothing was stored; try again later`, {
     cause,
   });
@@ -48,8 +48,9 @@ export function storageFull(cause: unknown): DomainError {
  */
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  if (error instanceof DomainError) return mayHideFull(error) && isFull(error.cause) ? storageFull(error.cause) : error;
-  if (isFull(error)) return storageFull(error);
+  if (error instanceof DomainError)
+    return mayHideFull(error) && fullCause(error.cause) ? storageFull(error.cause) : error;
+  if (fullCause(error)) return storageFull(error);
   const { code = '', severity } = error as { code?: unknown; severity?: unknown };
   const hasAwayCode = code === protocolViolation ? severity === 'FATAL' : awayCodes.test(String(code));
   const isAway = (error instanceof DriverException && hasAwayCode) || awayTexts.test(error.message);

@@ -42,7 +42,13 @@ test.each([
 test('a disk that is read-only is not said to be full', () => {
   const messageOf = (error: Error) => (asUnavailable(error) as DomainError).message;
   expect(messageOf(withCode('ENOSPC'))).toMatch(/^The disk of the server is full: nothing was stored/);
-  expect(messageOf(withCode('EROFS'))).toMatch(/^The disk of the server is read-only: nothing was stored/);
+  const readOnly = /^The disk of the server is read-only: nothing was stored/;
+  expect(messageOf(withCode('EROFS'))).toMatch(readOnly);
+  expect(messageOf(new Error('not written', { cause: withCode('EROFS') }))).toMatch(readOnly);
+  const git = new Error("fatal: Unable to create 'main.lock': Read-only file system");
+  expect(messageOf(new DomainError('repository_unavailable', 'It could not be moved', { cause: git }))).toMatch(
+    readOnly,
+  );
 });
 
 test.each([

@@ -1,5 +1,5 @@
 /**
- * Sites that cannot be built, only read: what Portico makes of each of their files. Every file is an entry, a part of pages, data or media, or is left
+ * Sites that cannot be built, only read: how Portico classifies each of their files. Every file is an entry, a part of pages, data or media, or is left
  * out for a reason; what has none is named.
  */
 import { execFile } from 'node:child_process';
@@ -50,7 +50,7 @@ const code = /^(?:[cm]?[jt]sx?|astro|vue|svelte|css|s[ac]ss|less|styl|html?|njk|
 
 const isToolFile = membership(toolFiles);
 
-/** Why a file is no entry; null: nothing says. */
+/** Why a file is no entry; null: no reason is known. */
 function reasonOf(file: string, { contentRoot, mediaRoots }: Discovery, configurations: ReadonlySet<string>) {
   const name = path.posix.basename(file);
   if (file.split('/').some((part) => part.startsWith('.'))) return 'hidden';
@@ -59,7 +59,7 @@ function reasonOf(file: string, { contentRoot, mediaRoots }: Discovery, configur
   if (/(?:^|\/)(?:public|static)\//.test(file)) return 'published as it is';
   if (/^(?:image|video|audio|font)\/|pdf$|zip$/.test(mimeOf(file, false))) return 'media elsewhere';
   if (code.test(extensionOf(file))) return 'code or template';
-  if (projectFile.test(name)) return 'papers of the project';
+  if (projectFile.test(name)) return 'document of the project';
   if (isExcluded(file, { root: contentRoot, given: false, framework: null })) return 'package, test, build output';
   if (below(contentRoot, file) === null) return 'outside of the site';
   return path.posix.dirname(`/${file}`) === `/${contentRoot}` ? 'beside the configuration' : null;

@@ -61,5 +61,5 @@ const subresources = new Set(['text/javascript', 'text/css']);
 /** Types a browser would render as a page: always sent as a download. */
 export const isActiveType = (mime: string) => documents.has(mime);
 
-/** The type a file is sent as from the origin of the API, whose pages allow scripts and styles of their own: as text, none of the content is one. */
+/** The type a file is sent as from the origin of the API: its pages allow scripts and styles of this origin, and plain text is neither. */
 export const servedType = (mime: string) => (subresources.has(mime) ? 'text/plain' : mime);

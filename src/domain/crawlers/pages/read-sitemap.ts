@@ -157,8 +157,8 @@ const reference = /&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w{1,64}));/gi;
 
 /**
  * Reads urlset, sitemapindex, RSS (0.9x, 1.0, 2.0) and Atom in one pass: what stands between tags is looked for, not gone through, attributes are
- * read only where an address may be in them, and one tag, the depth and the number of all of them are bounded. Nothing is expanded: it knows
- * no entities but XML's own five, and skips what a DTD declares.
+ * read only where an address may be in them, and one tag, the depth and the number of all of them are bounded. Of entities
+ * only XML's own five are expanded; what a DTD declares is skipped.
  */
 class XmlSitemapParser implements SitemapParser {
   line = 1;
@@ -367,7 +367,7 @@ async function* withBeginning(chunks: AsyncIterable<Uint8Array>): AsyncGenerator
 /** Bytes that are read without a pause. */
 const readAtOnce = 32 * 1024;
 
-/** The same bytes in pieces, and between them all else has its turn. */
+/** The same bytes in pieces, with an iteration of the event loop between them. */
 async function* paced(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks)
     for (let at = 0; at < chunk.length; at += readAtOnce) {

@@ -55,7 +55,7 @@ async function listedAddresses(url: string, request: SitemapRequest): Promise<st
   return [...found];
 }
 
-/** What stands before another fault counts. */
+/** @throws DomainError `too_large`, `invalid_request` for broken gzip; of a file with another fault, the addresses before it count */
 function checkFault(fault: SitemapFault, url: string): void {
   if (fault === 'too_large') throw tooLarge();
   if (fault === 'gzip') throw fieldError('invalid_request', 'sitemap_url', `${url} is no sound gzip`);

@@ -6,7 +6,7 @@ import { upTo } from '../../../lib/version-cache.ts';
  * turned into a backtracking RegExp.
  */
 export interface Glob {
-  /** @param steps what the comparison is taken from; without it, all that one path may take */
+  /** @param steps the budget the comparison is taken from; absent: a new one, of all that one path may cost */
   matches(path: string, steps?: Steps): boolean;
   /** The directory before the first wildcard. */
   prefix: string;

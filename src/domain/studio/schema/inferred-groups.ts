@@ -140,7 +140,7 @@ export async function groupFiles(
     if (pace.isDue) await pace.yield();
     groups.push({ name, directory, shallow, extensions: await byUse(files, known), paths: files });
     const beside = `${name}-data`;
-    // Where data are more than pages, they are what programs are made with.
+    // More data files than pages belong to programs, not to the site.
     if (shallow || md.length === 0 || data.length === 0 || data.length > md.length || names.has(beside)) continue;
     names.add(beside);
     groups.push({ name: beside, directory, shallow, extensions: await byUse(data, dataExtensions), paths: data });

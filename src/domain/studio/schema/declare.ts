@@ -1,4 +1,4 @@
-import { filterYielding, setYielding } from '../../../lib/concurrency.ts';
+import { filterYielding, findYielding, setYielding } from '../../../lib/concurrency.ts';
 import type { LocaleRules } from '../slug.ts';
 import type { CollectionSchema } from './collection-schema.ts';
 import type { EntryTemplate } from './entry-template.ts';
@@ -107,12 +107,12 @@ export function declare(declaration: Declaration, { layout }: SiteReading): Draf
  * The collection of what pages are made of: data, whose files have a shape each, or parts in Markdown. None while there is no such file. Neither has
  * languages or names that stand for a directory.
  */
-export function besidePages(
+export async function besidePages(
   kind: Exclude<EntryKind, 'page'>,
   { files, ...named }: { name: string; label?: string; source: SchemaSource; files: Located },
   reading: SiteReading,
-): Draft[] {
-  if ('unknown' in files || !reading.paths.some(files.matches)) return [];
+): Promise<Draft[]> {
+  if ('unknown' in files || (await findYielding(reading.paths, files.matches)) === undefined) return [];
   const declaration = { ...named, files, kind, fields: [], warnings: [], lenient: true, indexNames: [], locales: null };
   return [declare(declaration, reading)];
 }

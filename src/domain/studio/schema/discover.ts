@@ -153,8 +153,8 @@ const mkdocsReader: SchemaReader = {
     const blog = textAt(optionsOf(at(config ?? undefined, 'plugins'), 'blog') ?? undefined, 'blog_dir') ?? 'blog';
     const data = globFiles('', docs, [joinPath(blog.replace(/^\.?\/*$/, ''), '.authors.yml'), '**/.meta.yml']);
     return [
-      ...besidePages('partial', { name: 'snippets', source, files: parts }, reading),
-      ...besidePages('data', { name: 'data', source, files: data }, reading),
+      ...(await besidePages('partial', { name: 'snippets', source, files: parts }, reading)),
+      ...(await besidePages('data', { name: 'data', source, files: data }, reading)),
     ];
   },
 };

@@ -41,6 +41,16 @@ describe('data and parts of pages', () => {
     });
   });
 
+  it('are those of the first hundred plug-ins of Docusaurus', async () => {
+    const plugins = Array.from({ length: 101 }, (_, at) => `['content-docs', { id: 'd${at}', path: 'd${at}' }]`);
+    const found = await besidePages({
+      'docusaurus.config.js': `export default { plugins: [${plugins.join(', ')}] };`,
+      'd99/_part.md': '',
+      'd100/_part.md': '',
+    });
+    expect(found).toEqual({ 'd99-partials': ['partial', 'd99/_part.md'] });
+  });
+
   it('are the data and texts of Hugo, also those that are mounted', async () => {
     const usual = {
       'content/a.md': '',

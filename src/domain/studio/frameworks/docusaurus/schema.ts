@@ -1,3 +1,4 @@
+import { findYielding } from '../../../../lib/concurrency.ts';
 import { docusaurusDoc, docusaurusPage, docusaurusPost } from '../../schema/built-in-fields.ts';
 import { codeExtensions, findConfig, readCodeConfig } from '../../schema/config/config-file.ts';
 import { besidePages, declare } from '../../schema/declare.ts';
@@ -13,6 +14,9 @@ const kinds: Record<string, { usual: string; fields: SchemaField[] }> = {
   pages: { usual: 'src/pages', fields: docusaurusPage },
 };
 
+/** Plug-ins that are read: all paths are compared with the directories of each. */
+const mostPlugins = 100;
+
 /** Docusaurus: the directories of its docs, blog and pages plug-ins; it builds no page whose known fields are wrong. */
 export const docusaurusReader: SchemaReader = {
   name: 'docusaurus',
@@ -26,21 +30,21 @@ export const docusaurusReader: SchemaReader = {
       reading.warnings.push({ code: 'config_unreadable', message, path });
     }
     const drafts = new Map<string, Draft>();
-    const add = (kind: string, name: string, options: Value | undefined) => {
-      const found = options && isFalse(options) ? [] : pluginDrafts(kind, name, options, path, reading);
+    const add = async (kind: string, name: string, options: Value | undefined) => {
+      const found = options && isFalse(options) ? [] : await pluginDrafts(kind, name, options, path, reading);
       for (const draft of found) if (!drafts.has(draft.schema.collection)) drafts.set(draft.schema.collection, draft);
     };
-    for (const plugin of itemsOf(at(config, 'plugins'))) {
+    for (const plugin of itemsOf(at(config, 'plugins')).slice(0, mostPlugins)) {
       const [name, options] = plugin.kind === 'list' ? plugin.items : [plugin];
       const kind = textOf(name)?.match(/(?:plugin-content-|^content-)(docs|blog|pages)$/)?.[1];
-      if (kind) add(kind, textAt(options, 'id') ?? textAt(options, 'path') ?? kind, options);
+      if (kind) await add(kind, textAt(options, 'id') ?? textAt(options, 'path') ?? kind, options);
     }
     const [preset] = itemsOf(at(config, 'presets'));
     const options = preset?.kind === 'list' ? preset.items[1] : undefined;
     if (preset !== undefined || config?.kind !== 'record') {
-      for (const kind of Object.keys(kinds)) add(kind, kind, at(options, kind));
+      for (const kind of Object.keys(kinds)) await add(kind, kind, at(options, kind));
     }
-    return [...drafts.values(), ...versions(path, reading), ...translations(path, reading)];
+    return [...drafts.values(), ...(await versions(path, reading)), ...(await translations(path, reading))];
   },
 };
 
@@ -62,7 +66,7 @@ function pluginDrafts(
   options: Value | undefined,
   path: string,
   reading: SiteReading,
-): Draft[] {
+): Promise<Draft[]> {
   const { usual, fields } = kinds[kind] ?? { usual: kind, fields: [] };
   const folder = textAt(options, 'path') ?? usual;
   return draftsOf({ name: collectionName(name), folder, fields, data: dataNames(options) }, path, reading);
@@ -77,24 +81,28 @@ interface Directory {
 }
 
 /** The pages of a directory, and what they are made of. */
-function draftsOf({ name, folder, fields, data }: Directory, path: string, reading: SiteReading): Draft[] {
+async function draftsOf(
+  { name, folder, fields, data }: Directory,
+  path: string,
+  reading: SiteReading,
+): Promise<Draft[]> {
   const { root } = reading.layout;
   const located = folderFiles(root, folder, { extensions, except: partsOfPages });
   if ('unknown' in located) return [];
   const source = { kind: 'docusaurus', path } as const;
   const beside = [
-    ...besidePages(
+    ...(await besidePages(
       'partial',
       { name: `${name}-partials`, source, files: folderFiles(root, folder, { extensions, only: partsOfPages }) },
       reading,
-    ),
-    ...besidePages(
+    )),
+    ...(await besidePages(
       'data',
       { name: `${name}-data`, source, files: globFiles('', located.base, [...data, `**/${categories}`]) },
       reading,
-    ),
+    )),
   ];
-  if (!reading.paths.some(located.matches)) return beside;
+  if ((await findYielding(reading.paths, located.matches)) === undefined) return beside;
   const draft = declare({ name, source, files: located, fields, warnings: [] }, reading);
   const rejects =
     located.base === '' ? noPaths : without({ kind: 'folder', base: located.base, extensions }, located.paths);
@@ -102,7 +110,7 @@ function draftsOf({ name, folder, fields, data }: Directory, path: string, readi
 }
 
 /** Older versions of the docs are pages of their own. */
-const versions = (path: string, reading: SiteReading): Draft[] =>
+const versions = (path: string, reading: SiteReading): Promise<Draft[]> =>
   draftsOf(
     { name: 'versioned_docs', folder: 'versioned_docs', fields: docusaurusDoc, data: ['*/tags.yml'] },
     path,
@@ -110,7 +118,7 @@ const versions = (path: string, reading: SiteReading): Draft[] =>
   );
 
 /** Texts of the theme and of plug-ins in other languages. */
-const translations = (path: string, reading: SiteReading): Draft[] =>
+const translations = (path: string, reading: SiteReading): Promise<Draft[]> =>
   besidePages(
     'data',
     {

@@ -117,9 +117,9 @@ export const eleventyReader: SchemaReader = {
     const listed: PathSet = { kind: 'listed', paths: await directoryData(input, values, reading) };
     const around = filesOf({ base: input, area: input, single: false, paths: listed });
     return [
-      ...besidePages('data', { name: 'data', source, files: values }, reading),
-      ...besidePages('data', { name: 'directory-data', source, files: around }, reading),
-      ...besidePages('partial', { name: 'includes', source, files: includes }, reading),
+      ...(await besidePages('data', { name: 'data', source, files: values }, reading)),
+      ...(await besidePages('data', { name: 'directory-data', source, files: around }, reading)),
+      ...(await besidePages('partial', { name: 'includes', source, files: includes }, reading)),
     ];
   },
 };

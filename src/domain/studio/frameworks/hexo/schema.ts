@@ -59,13 +59,13 @@ export const hexoReader: SchemaReader = {
     return [
       ...collection('posts', '_posts', hexoMarkdown, { fields: hexoPost, assetFolders, ...template }),
       ...collection('drafts', '_drafts', hexoMarkdown, { fields: hexoPost, assetFolders }),
-      ...besidePages(
+      ...(await besidePages(
         'data',
         { name: 'data', source, files: folderFiles(directory, '_data', { extensions: dataExtensions }) },
         reading,
-      ),
+      )),
       ...collection('pages', '', hexoMarkdown, { fields: hexoPage, rejects: parts }),
-      ...besidePages('partial', { name: 'partials', source, files: partials }, reading),
+      ...(await besidePages('partial', { name: 'partials', source, files: partials }, reading)),
     ];
   },
 };

@@ -149,12 +149,12 @@ export const hugoReader: SchemaReader = {
     const source = { kind: 'hugo', path: site.path } as const;
     return [
       ...drafts,
-      ...besidePages('data', { name: 'data', source, files: valueFiles(site.data) }, reading),
-      ...besidePages(
+      ...(await besidePages('data', { name: 'data', source, files: valueFiles(site.data) }, reading)),
+      ...(await besidePages(
         'data',
         { name: 'i18n', label: 'Translations', source, files: valueFiles(site.translations) },
         reading,
-      ),
+      )),
     ];
   },
 };

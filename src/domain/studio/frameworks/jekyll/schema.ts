@@ -32,7 +32,7 @@ export const jekyllReader: SchemaReader = {
     const config = path === undefined ? null : await readDataConfig(path, reading);
     if (path === undefined) return [];
     const site = new JekyllSite(config ?? { kind: 'scalar', value: null }, path, reading);
-    return [...site.declared(), ...site.posts(), ...site.data(), ...site.includes()];
+    return [...site.declared(), ...site.posts(), ...(await site.data()), ...(await site.includes())];
   },
 };
 
@@ -99,14 +99,14 @@ class JekyllSite {
   }
 
   /** Every file of `_data` has a shape of its own. */
-  data(): Draft[] {
+  data(): Promise<Draft[]> {
     const folder = textAt(this.config, 'data_dir') ?? '_data';
     const files = folderFiles(this.root, folder, { extensions: ['yml', 'yaml', 'json'] });
     return besidePages('data', { name: 'data', source: { kind: 'jekyll', path: this.path }, files }, this.reading);
   }
 
   /** Pieces in Markdown that pages include. */
-  includes(): Draft[] {
+  includes(): Promise<Draft[]> {
     const files = folderFiles(this.root, textAt(this.config, 'includes_dir') ?? '_includes', { extensions: markdown });
     const source = { kind: 'jekyll', path: this.path } as const;
     return besidePages('partial', { name: 'includes', source, files }, this.reading);

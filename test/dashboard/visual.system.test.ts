@@ -39,6 +39,7 @@ Second Heading
 |:-----|-----:|
 | Elm  | 3    |
 | Oak  |      |
+| [Yew](https://portico.example/yew) | 9 |
 
 \`\`\`js
 const a = 1;

@@ -59,14 +59,16 @@ type Definitions = ReadonlyMap<string, { url: string }>;
 interface Context {
   place: MarkdownPlace;
   definitions: Definitions;
+  /** It stands in what is clicked as a whole, so no link leads away. */
+  isInert?: boolean;
 }
 
-function link(url: string, children: ReactNode): ReactNode {
+function link(url: string, children: ReactNode, isInert = false): ReactNode {
   const address = safeAddress(url);
   if (address === null) return <span className={classes.inert}>{children}</span>;
   const isElsewhere = /^https?:|^\/\//i.test(address);
   // An address of the site leads nowhere in the preview.
-  if (!isElsewhere)
+  if (!isElsewhere || isInert)
     return (
       <span className={classes.link} title={address}>
         {children}
@@ -110,9 +112,9 @@ function show(node: Nodes, context: Context): ReactNode {
     case 'break':
       return <br />;
     case 'link':
-      return link(node.url, inside());
+      return link(node.url, inside(), context.isInert);
     case 'linkReference':
-      return link(definitions.get(node.identifier)?.url ?? '', inside());
+      return link(definitions.get(node.identifier)?.url ?? '', inside(), context.isInert);
     case 'image':
       return <Picture key={node.url} place={place} url={node.url} alt={node.alt ?? ''} />;
     case 'imageReference': {
@@ -190,11 +192,11 @@ export function Markdown({ root, place }: { root: Root; place: MarkdownPlace }) 
   return <div className={classes.markdown}>{show(root, { place, definitions })}</div>;
 }
 
-/** Text within a line. */
+/** Text within a line, where no link leads away. */
 export function Inline({ text, place }: { text: string; place: MarkdownPlace }) {
   const [block] = parseMarkdown(text).children;
   if (block?.type !== 'paragraph') return text;
   return block.children.map((child, at) => (
-    <Fragment key={at}>{show(child, { place, definitions: new Map() })}</Fragment>
+    <Fragment key={at}>{show(child, { place, definitions: new Map(), isInert: true })}</Fragment>
   ));
 }

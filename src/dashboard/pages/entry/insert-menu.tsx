@@ -20,8 +20,10 @@ export function InsertMenu({ withView, load, onLink, onImage }: InsertMenuProps)
     null,
   );
   const open = async () => {
-    const [items, { labelOf }] = await Promise.all([load(), import('./snippets.ts')]);
-    setKnown({ items, labelOf });
+    // What Markdown has can be put in though the site's own cannot be had.
+    const none = { items: [], labelOf: () => '' };
+    const own = Promise.all([load(), import('./snippets.ts')]);
+    setKnown(await own.then(([items, { labelOf }]) => ({ items, labelOf })).catch(() => none));
   };
   const put = (act: (view: View, snippets: typeof import('./snippets.ts')) => void) =>
     withView(async (view) => act(view, await import('./snippets.ts')));

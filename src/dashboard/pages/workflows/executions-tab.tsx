@@ -106,9 +106,15 @@ export function ExecutionsTab({ workflow, refresh, after, onPage }: WorkflowTabP
                     )}
                   </div>,
                   ago(execution.created_at),
-                  <bdi key="by" title={execution.started_by ?? undefined}>
-                    {execution.started_by_name ?? t(`type_${execution.trigger.type}`)}
-                  </bdi>,
+                  <span key="by" title={execution.started_by ?? undefined}>
+                    {t(`type_${execution.trigger.type}`)}
+                    {execution.started_by_name !== null && (
+                      <>
+                        {' · '}
+                        <bdi>{execution.started_by_name}</bdi>
+                      </>
+                    )}
+                  </span>,
                   execution.duration_ms === null ? '–' : duration(execution.duration_ms),
                   execution.version,
                 ]}

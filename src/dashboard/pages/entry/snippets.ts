@@ -1,7 +1,15 @@
 /** Shortcodes and components of the site in the source: offered while one types `{{<` or `<`, and put in with places for their values. */
-import { autocompletion, type Completion, type CompletionContext, snippet } from '@codemirror/autocomplete';
-import { EditorState, type Extension } from '@codemirror/state';
-import { EditorView } from '@codemirror/view';
+import {
+  autocompletion,
+  type Completion,
+  type CompletionContext,
+  closeCompletion,
+  completionKeymap,
+  completionStatus,
+  snippet,
+} from '@codemirror/autocomplete';
+import { EditorState, type Extension, Prec } from '@codemirror/state';
+import { EditorView, type KeyBinding, keymap } from '@codemirror/view';
 import type { EntrySnippetsQuery } from '../../documents.ts';
 
 export type SiteSnippet = NonNullable<
@@ -67,6 +75,19 @@ const look = EditorView.theme({
   '.cm-snippetField': { background: 'var(--p-wash)' },
 });
 
+/** Escape closes what is open. What is only looked for keeps no key: Escape, then Tab, leaves the text right after a letter too. */
+const completionKeys: readonly KeyBinding[] = [
+  ...completionKeymap.filter(({ key }) => key !== 'Escape'),
+  {
+    key: 'Escape',
+    run(view) {
+      const isOpen = completionStatus(view.state) === 'active';
+      closeCompletion(view);
+      return isOpen;
+    },
+  },
+];
+
 /** @param load the site's snippets; called when the first is wanted */
 export function snippetCompletion(load: () => Promise<readonly SiteSnippet[]>): Extension {
   const source = async (context: CompletionContext) => {
@@ -83,5 +104,10 @@ export function snippetCompletion(load: () => Promise<readonly SiteSnippet[]>): 
   };
   const completions = [{ autocomplete: source }];
   // As what the language knows: the visual mode completes by sources of its own instead.
-  return [autocompletion({ icons: false }), EditorState.languageData.of(() => completions), look];
+  return [
+    autocompletion({ icons: false, defaultKeymap: false }),
+    Prec.highest(keymap.of(completionKeys)),
+    EditorState.languageData.of(() => completions),
+    look,
+  ];
 }

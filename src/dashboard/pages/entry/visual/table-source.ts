@@ -1,12 +1,12 @@
 /** Tables of GFM as text: where their cells stand, and how one is changed with all others as they are. */
 
-export interface Cell {
+interface Cell {
   from: number;
   to: number;
   text: string;
 }
 
-export interface TableSource {
+interface TableSource {
   head: Cell[];
   rows: Cell[][];
 }
@@ -46,17 +46,26 @@ function cellsOf(line: string, offset: number): Cell[] {
   });
 }
 
+interface Line {
+  /** Where it begins in the table. */
+  from: number;
+  text: string;
+  cells: Cell[];
+}
+
+function linesOf(source: string): Line[] {
+  let from = 0;
+  return source.split('\n').map((text) => {
+    const line = { from, text, cells: cellsOf(text, from) };
+    from += text.length + 1;
+    return line;
+  });
+}
+
 /** Reads a table. Positions are counted from its beginning. */
 export function readTable(source: string): TableSource {
-  const lines = source.split('\n');
-  let offset = 0;
-  const rows = lines.map((line) => {
-    const cells = cellsOf(line, offset);
-    offset += line.length + 1;
-    return cells;
-  });
-  const [head = [], , ...body] = rows;
-  return { head, rows: body };
+  const [head = [], , ...rows] = linesOf(source).map(({ cells }) => cells);
+  return { head, rows };
 }
 
 /** Text of a cell as it stands in a table: on one line, without a pipe of its own. */
@@ -68,16 +77,14 @@ const asCell = (text: string) =>
     .replace(/(\\.)|\|/gs, (found, escaped: string | undefined) => escaped ?? (found === '|' ? '\\|' : found))
     .trim();
 
-const lineAt = (source: string, number: number) => {
-  const lines = source.split('\n');
-  const from = lines.slice(0, number).reduce((sum, line) => sum + line.length + 1, 0);
-  return { from, to: from + (lines[number]?.length ?? 0), text: lines[number] ?? '' };
-};
+/** Number of a row's line: the head is the first, and a line of hyphens follows it. @param row -1: the head */
+const lineOfRow = (row: number) => (row < 0 ? 0 : row + 2);
 
 /** Another text of a cell; null where it is the same. Cells that its row lacks are added. @param row -1: the head */
 export function changeCell(source: string, row: number, column: number, text: string): TextChange | null {
-  const line = lineAt(source, row < 0 ? 0 : row + 2);
-  const cells = cellsOf(line.text, line.from);
+  const line = linesOf(source)[lineOfRow(row)];
+  if (!line) return null;
+  const { cells } = line;
   const cell = cells[column];
   const insert = asCell(text);
   if (insert === (cell?.text ?? '')) return null;
@@ -94,43 +101,41 @@ export function changeCell(source: string, row: number, column: number, text: st
   return { from: end, to: end, insert: added };
 }
 
-/** An empty row below another. @param row -1: the head */
+/** An empty row below another; below the head, it is the first. @param row -1: the head */
 export function addRow(source: string, row: number): TextChange {
-  const { head } = readTable(source);
-  const { to } = lineAt(source, row + 2);
-  return { from: to, to, insert: `\n|${'  |'.repeat(head.length)}` };
+  const lines = linesOf(source);
+  const above = lines[row + 2];
+  const to = above ? above.from + above.text.length : source.length;
+  return { from: to, to, insert: `\n|${'  |'.repeat(lines[0]?.cells.length ?? 0)}` };
 }
 
-export function removeRow(source: string, row: number): TextChange {
-  const { from, to } = lineAt(source, row + 2);
-  return { from: from - 1, to, insert: '' };
+export function removeRow(source: string, row: number): TextChange | null {
+  const line = linesOf(source)[lineOfRow(row)];
+  return line && row >= 0 ? { from: line.from - 1, to: line.from + line.text.length, insert: '' } : null;
 }
 
 /** A column after another, in every line. */
 export function addColumn(source: string, column: number): TextChange[] {
-  return source.split('\n').flatMap((line, number) => {
-    const { from } = lineAt(source, number);
-    const cells = cellsOf(line, from);
+  return linesOf(source).flatMap(({ from, text, cells }, number) => {
     const cell = cells[column];
     // A row that is shorter than the head ends before the column.
     if (!cell) return [];
-    const next = pipesOf(line).find((pipe) => from + pipe >= cell.to);
-    const text = number === 1 ? ' --- ' : '  ';
+    const next = pipesOf(text).find((pipe) => from + pipe >= cell.to);
+    const added = number === 1 ? ' --- ' : '  ';
     return next === undefined
-      ? [{ from: cell.to, to: cell.to, insert: ` |${text}|` }]
-      : [{ from: from + next, to: from + next, insert: `|${text}` }];
+      ? [{ from: cell.to, to: cell.to, insert: ` |${added}|` }]
+      : [{ from: from + next, to: from + next, insert: `|${added}` }];
   });
 }
 
 export function removeColumn(source: string, column: number): TextChange[] {
-  return source.split('\n').flatMap((line, number) => {
-    const { from } = lineAt(source, number);
-    const cell = cellsOf(line, from)[column];
+  return linesOf(source).flatMap(({ from, text, cells }) => {
+    const cell = cells[column];
     if (!cell) return [];
-    const pipes = pipesOf(line).map((pipe) => from + pipe);
+    const pipes = pipesOf(text).map((pipe) => from + pipe);
     const before = pipes.findLast((pipe) => pipe < cell.from);
     const after = pipes.find((pipe) => pipe >= cell.to);
-    if (before !== undefined) return [{ from: before, to: after ?? from + line.length, insert: '' }];
-    return [{ from, to: after === undefined ? from + line.length : after + 1, insert: '' }];
+    if (before !== undefined) return [{ from: before, to: after ?? from + text.length, insert: '' }];
+    return [{ from, to: after === undefined ? from + text.length : after + 1, insert: '' }];
   });
 }

@@ -235,6 +235,8 @@ function sendPage(
   };
 }
 
+const isRead = ({ method }: Request) => method === 'GET' || method === 'HEAD';
+
 /**
  * Answers the paths named here; all others are left to later handlers.
  *
@@ -257,7 +259,7 @@ export function createSite(
     if (!(await sendFile(directory, request, response))) next();
   });
   router.all(/^\/dashboard\//, (request, response, next) =>
-    request.method === 'GET' || request.method === 'HEAD' ? next() : onlyGet(request, response, next),
+    isRead(request) ? next() : onlyGet(request, response, next),
   );
   for (const program of programs) {
     router.get(program.addresses, sendPage(program, directory, settings));
@@ -268,7 +270,7 @@ export function createSite(
   // What a person finds behind an old or mistyped link; programs that call the API get its own answer.
   // As `all`: a path of `get` alone would be answered for OPTIONS, as if something were here.
   router.all(/^\/(?!(?:api|dashboard|git|graphql|webhooks)(?:\/|$))/, (request, response, next) =>
-    notFound && ['GET', 'HEAD'].includes(request.method) && request.accepts(['json', 'html']) === 'html'
+    notFound && isRead(request) && request.accepts(['json', 'html']) === 'html'
       ? notFound(request, response, next)
       : next(),
   );

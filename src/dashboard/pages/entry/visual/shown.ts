@@ -135,36 +135,34 @@ class BlockReader {
     };
   }
 
-  #hide(
-    { from, to }: Span,
-    kind: Hidden['kind'],
-    {
-      owner = { from, to },
-      isBlock = false,
-      flanks = false,
-      widget,
-    }: { owner?: Span; isBlock?: boolean; flanks?: boolean; widget?: WidgetType } = {},
-  ): void {
-    if (from >= to) return;
-    const place = { from: from - this.#origin, to: to - this.#origin };
-    const held = { from: owner.from - this.#origin, to: owner.to - this.#origin };
-    this.#hidden.push({ ...place, kind, owner: held, isBlock, flanks });
-    const range = Decoration.replace(widget ? { widget } : {}).range(place.from, place.to);
+  #relative({ from, to }: Span): Span {
+    return { from: from - this.#origin, to: to - this.#origin };
+  }
+
+  /** Notes a part that edits have to respect, whether it is shown or not. */
+  #note(span: Span, kind: Hidden['kind'], owner: Span, { isBlock = false, flanks = false } = {}): void {
+    this.#hidden.push({ ...this.#relative(span), kind, owner: this.#relative(owner), isBlock, flanks });
+  }
+
+  #replace(span: Span, decoration: Decoration): void {
+    const { from, to } = this.#relative(span);
+    const range = decoration.range(from, to);
     this.#decorations.push(range);
     this.#atomic.push(range);
   }
 
-  /** What goes only with its element, and is shown. */
-  #keep({ from, to }: Span, owner: Span): void {
-    const held = { from: owner.from - this.#origin, to: owner.to - this.#origin };
-    this.#hidden.push({
-      from: from - this.#origin,
-      to: to - this.#origin,
-      kind: 'mark',
-      owner: held,
-      isBlock: true,
-      flanks: false,
-    });
+  #hide(
+    span: Span,
+    kind: Hidden['kind'],
+    {
+      owner = span,
+      widget,
+      ...traits
+    }: { owner?: Span; isBlock?: boolean; flanks?: boolean; widget?: WidgetType } = {},
+  ): void {
+    if (span.from >= span.to) return;
+    this.#note(span, kind, owner, traits);
+    this.#replace(span, Decoration.replace(widget ? { widget } : {}));
   }
 
   #mark({ from, to }: Span, name: string): void {
@@ -304,8 +302,10 @@ class BlockReader {
     const [first, last] = [lines[0], lines.at(-1)];
     const info = node.getChild('CodeInfo');
     if (info) this.#mark(info, 'cm-codeInfo');
-    if (first && lines.length > 1) this.#keep({ from: first.to, to: first.to + 1 }, node);
-    if (last && lines.length > 2 && marks.length > 1) this.#keep({ from: last.from - 1, to: last.from }, node);
+    // Line ends that are shown, and go only with all of the block.
+    if (first && lines.length > 1) this.#note({ from: first.to, to: first.to + 1 }, 'mark', node, { isBlock: true });
+    if (last && lines.length > 2 && marks.length > 1)
+      this.#note({ from: last.from - 1, to: last.from }, 'mark', node, { isBlock: true });
   }
 
   #item(node: SyntaxNode, depth: number): boolean {
@@ -351,12 +351,8 @@ class BlockReader {
       this.#source(node);
       return;
     }
-    const widget = this.widgets.table(this.#text(node));
-    const place = { from: node.from - this.#origin, to: node.to - this.#origin };
-    this.#hidden.push({ ...place, kind: 'object', owner: place, isBlock: true, flanks: false });
-    const range = Decoration.replace({ widget, block: true }).range(place.from, place.to);
-    this.#decorations.push(range);
-    this.#atomic.push(range);
+    this.#note(node, 'object', node, { isBlock: true });
+    this.#replace(node, Decoration.replace({ widget: this.widgets.table(this.#text(node)), block: true }));
   }
 
   #image(node: SyntaxNode): void {

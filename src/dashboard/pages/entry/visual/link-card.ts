@@ -19,7 +19,7 @@ function field(label: string, value: string, apply: (value: string) => void, isR
   const element = document.createElement('label');
   element.textContent = label;
   const input = document.createElement('input');
-  Object.assign(input, { value, readOnly: isReadOnly });
+  Object.assign(input, { className: 'cm-textfield', value, readOnly: isReadOnly });
   input.addEventListener('change', () => apply(input.value));
   element.append(input);
   return element;
@@ -65,6 +65,7 @@ function card(view: EditorView, name: string, at: number): { dom: HTMLElement } 
   if (name === 'Link' && !readOnly) {
     const button = document.createElement('button');
     button.type = 'button';
+    button.className = 'cm-button';
     button.textContent = i18n.t('entry:remove_link');
     button.addEventListener('click', () => {
       const link = nodeAt(view, name, at);

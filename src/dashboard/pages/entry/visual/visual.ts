@@ -126,24 +126,10 @@ const look = EditorView.theme({
     alignItems: 'end',
   },
   '.cm-linkCard label': { display: 'grid', gap: '4px', color: 'var(--p-soft)', flex: '1 1 200px' },
-  '.cm-linkCard input': {
-    background: 'var(--p-raised)',
-    border: '1px solid var(--p-strong-line)',
-    borderRadius: '4px',
+  '.cm-linkCard .cm-textfield, .cm-linkCard .cm-button': {
     color: 'var(--p-ink)',
     font: 'inherit',
     minHeight: '28px',
-    padding: '2px 8px',
-  },
-  '.cm-linkCard button': {
-    background: 'var(--p-raised)',
-    border: '1px solid var(--p-line)',
-    borderRadius: '4px',
-    color: 'var(--p-ink)',
-    cursor: 'pointer',
-    font: 'inherit',
-    minHeight: '28px',
-    padding: '2px 10px',
   },
 });
 

@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, type BrowserContext, chromium } from 'playwright-core';
+import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { authenticateToken } from '../src/domain/identity/authenticate.ts';
 import { getEnvironmentPreview } from '../src/domain/studio/previews/preview-link.operations.ts';
@@ -9,9 +8,9 @@ import { systemActor } from '../src/kernel/actor.ts';
 import { run } from '../src/kernel/run.ts';
 import { systemCall } from '../src/server/first-run.ts';
 import { startTestApp, type TestApp } from './support/app.ts';
+import { launchChromium } from './support/chromium.ts';
 import { makeEnvironment, publish, startPreview, type TestPreview } from './support/preview.ts';
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 /** What the dashboard gives a preview's frame. */
 const sandbox = 'allow-scripts allow-same-origin allow-forms allow-popups';
 const site = {
@@ -34,7 +33,6 @@ let members: { id: number; label: string };
 let open: { id: number; label: string };
 
 beforeAll(async () => {
-  if (!existsSync(executablePath)) throw new Error(`This test needs chromium: nothing is at ${executablePath}`);
   app = await startTestApp();
   preview = await startPreview(app);
   members = await makeEnvironment(app, { slug: 'members', visibility: 'members' });
@@ -49,7 +47,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => framing.listen(0, '127.0.0.1', resolve));
   framingUrl = `http://localhost:${(framing.address() as AddressInfo).port}`;
-  browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
+  browser = await launchChromium();
 });
 afterAll(async () => {
   await browser?.close();

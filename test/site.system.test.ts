@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { makeLink } from '../src/domain/users/one-time-link.ts';
 import { startTestApp, type TestApp } from './support/app.ts';
 import { goodPassword, makePerson, secretOf } from './support/browser.ts';
 import { builtDashboard } from './support/build.ts';
+import { launchChromium } from './support/chromium.ts';
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 let app: TestApp;
 let browser: Browser;
 let page: Page;
@@ -14,9 +13,8 @@ let page: Page;
 let faults: string[];
 
 beforeAll(async () => {
-  if (!existsSync(executablePath)) throw new Error(`This test needs chromium: nothing is at ${executablePath}`);
   app = await startTestApp({}, await builtDashboard());
-  browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
+  browser = await launchChromium();
 });
 afterAll(async () => {
   await browser?.close();

@@ -7,7 +7,8 @@ import { chromium, type Page } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { studio } from '../support/app.ts';
 import { makePerson, setUp, signedIn } from '../support/browser.ts';
-import { executablePath, openPage } from '../support/dashboard.ts';
+import { wholeChromium } from '../support/chromium.ts';
+import { openPage } from '../support/dashboard.ts';
 import {
   editorReady,
   freshEntry,
@@ -35,7 +36,7 @@ async function startChromium(profile: string): Promise<{ child: ChildProcess; pa
     '--window-size=1440,900',
   ];
   const where = ['--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank'];
-  const child = spawn(executablePath, [...options, ...where], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(wholeChromium, [...options, ...where], { stdio: ['ignore', 'ignore', 'pipe'] });
   onTestFinished(() => kill(child));
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let said = '';

@@ -2,9 +2,8 @@
  * The dashboard in a real browser, as a person sees it. A test file calls `withDashboard()` once, opens pages as a person of some role, and finds
  * what it needs by role and accessible name. After each test its pages are closed, and none may have complained.
  */
-import { existsSync } from 'node:fs';
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished } from 'vitest';
 import { type Listener, listen } from '../../src/db/listener.ts';
 import { grantChannel } from '../../src/domain/identity/grant-cache.ts';
@@ -16,6 +15,7 @@ import type { RightsOf } from '../../src/kernel/services.ts';
 import { startTestApp, type TestApp } from './app.ts';
 import { makePerson, signedIn } from './browser.ts';
 import { builtDashboard } from './build.ts';
+import { launchChromium } from './chromium.ts';
 import { observeDatabase } from './observe-database.ts';
 
 /** Widths that every page fits into, pixels. */
@@ -23,18 +23,11 @@ const wide = { width: 1440, height: 900 };
 const middle = { width: 1024, height: 768 };
 export const narrow = { width: 375, height: 700 };
 
-export const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-
 /** A page of a browser of its own, for a server that runs as a process; it is closed after the test. */
 export async function openPage(): Promise<Page> {
-  const browser = await launch();
+  const browser = await launchChromium();
   onTestFinished(() => browser.close());
   return browser.newPage({ viewport: wide, locale: 'en-GB' });
-}
-
-async function launch(): Promise<Browser> {
-  if (!existsSync(executablePath)) throw new Error(`This test needs chromium: nothing is at ${executablePath}`);
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
 }
 
 interface Visitor {
@@ -123,7 +116,7 @@ export function withDashboard(environment: Record<string, string> = {}): Dashboa
     observeDatabase(app.services, (statement) => statements.push(statement));
     listener = listenTo(app);
     await listener.ready;
-    browser = await launch();
+    browser = await launchChromium();
   });
   afterEach(async () => {
     await Promise.all(contexts.splice(0).map((context) => context.close()));

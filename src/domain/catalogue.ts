@@ -36,6 +36,7 @@ import * as entries from './studio/entries/entries.operations.ts';
 import * as entryTemplate from './studio/entries/entry-template.operations.ts';
 import * as references from './studio/entries/references.operations.ts';
 import * as environments from './studio/environments/environments.operations.ts';
+import * as previewBranch from './studio/environments/preview-branch.operations.ts';
 import * as deletedMedia from './studio/media/deleted-media.operations.ts';
 import * as media from './studio/media/media.operations.ts';
 import * as uploadMedia from './studio/media/upload-media.operations.ts';
@@ -113,6 +114,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   entryTemplate,
   references,
   environments,
+  previewBranch,
   media,
   deletedMedia,
   views,

@@ -10,6 +10,7 @@ import type { AllServices } from '../domain/services.ts';
 import { Setting } from '../domain/setting.entity.ts';
 import { collectOutputs, pruneDeployments } from '../domain/studio/deployments/collect-outputs.ts';
 import { tickDeployments } from '../domain/studio/deployments/tick.ts';
+import { removeUnusedDraftPreviews } from '../domain/studio/environments/draft-previews.ts';
 import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
 import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
 import { OneTimeLink } from '../domain/users/one-time-link.ts';
@@ -207,6 +208,7 @@ export function createUpkeep(services: AllServices, auditDays: number): Upkeep {
         await removeExpiredSnapshots(services, signal);
       },
     ],
+    [{ night: '03:42' }, 'draft_previews', () => removeUnusedDraftPreviews(services)],
     [
       { night: '03:47' },
       'outputs',

@@ -100,6 +100,7 @@ import {
   listEnvironments,
   updateEnvironment,
 } from '../domain/studio/environments/environments.operations.ts';
+import { previewBranch } from '../domain/studio/environments/preview-branch.operations.ts';
 import { listDeletedMedia } from '../domain/studio/media/deleted-media.operations.ts';
 import { deleteMedia, listMedia } from '../domain/studio/media/media.operations.ts';
 import { savedMedia } from '../domain/studio/media/media.schema.ts';
@@ -303,6 +304,7 @@ export const routes: readonly Row[] = [
   del(`${studio}/environments/:environment`, deleteEnvironment, 204),
   get(`${studio}/environments/:environment/preview`, getEnvironmentPreview, 200, { secret: true }),
   get(`${studio}/environments/:environment/annotations`, annotatePage, 200),
+  post(`${studio}/draft-previews`, previewBranch, 200),
   get(`${studio}/deployments`, listDeployments, 200),
   post(`${studio}/deployments`, startDeployment, 202),
   get(`${studio}/deployments/latest`, getLatestDeployment, 200),

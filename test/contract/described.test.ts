@@ -43,6 +43,8 @@ beforeAll(async () => {
   await made(`${studio}/branches`, { name: 'spare' });
   const pull = await made(`${studio}/pulls`, { title: 'First', head: 'ahead-1' });
   const environment = await made(`${studio}/environments`, { name: 'Live', branch: 'main', provider: 'static' });
+  const settings = { draft_preview: environment.id };
+  expect((await app.ask('PATCH', `${studio}/repository`, { body: settings })).status).toBe(200);
   const deployment = await made(`${studio}/deployments`, { environment_id: environment.id });
   const crawler = await made(`${project}/crawlers`, {
     domain: 'www.docs.test',
@@ -123,6 +125,7 @@ const bodies: Record<string, object> = {
   'studio.startDeployment': { environment_id: 1 },
   'studio.createEnvironment': { name: 'Second', branch: 'main', provider: 'static' },
   'studio.updateEnvironment': { name: 'Renamed' },
+  'studio.previewBranch': { branch: 'spare' },
   'crawlers.createCrawler': { domain: 'second.docs.test' },
   'crawlers.updateCrawler': { domain: 'www.docs.test', name: 'Docs' },
   'crawlers.testUrl': { url: 'https://www.docs.test/a' },

@@ -31,6 +31,7 @@ import { Drafts } from './20261224-drafts.ts';
 import { DeletedOrganizations } from './20261225-deleted-organizations.ts';
 import { SavedViews } from './20261226-saved-views.ts';
 import { LiveDeployments } from './20261227-live-deployments.ts';
+import { DraftPreviews } from './20261228-draft-previews.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -67,4 +68,5 @@ export const migrations = [
   { name: '20261225-deleted-organizations', class: DeletedOrganizations },
   { name: '20261226-saved-views', class: SavedViews },
   { name: '20261227-live-deployments', class: LiveDeployments },
+  { name: '20261228-draft-previews', class: DraftPreviews },
 ];

@@ -172,7 +172,7 @@ export const projectRow = {
     region: z.string().nullable(),
     import: importState.nullable(),
     // Loose: a setting that came later is kept as it is.
-    settings: repositoryChange.omit({ default_branch: true }).loose().nullable(),
+    settings: repositoryChange.omit({ default_branch: true, draft_preview: true }).loose().nullable(),
     created_at: timestamp,
     updated_at: timestamp,
   }),

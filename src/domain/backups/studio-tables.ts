@@ -91,13 +91,15 @@ const storedVariable = z.object({
   name: z.string(),
   secret: z.boolean(),
   available_in_install: z.boolean(),
+  available_in_drafts: z.boolean().default(false),
   value: z.string(),
 });
 
-/** Environments without their secrets; nothing is published until they have been deployed again. */
+/** Environments without their secrets; nothing is published until they have been deployed again. Draft previews are made again when they are wanted. */
 export const environmentTable = backedUp({
   entity: Environment,
   key: ['name'],
+  ofProject: async (_em, project_id) => ({ project_id, previewed_at: null }),
   columns: {
     type: z.enum(environmentTypes),
     provider: z.enum(providers),
@@ -115,6 +117,7 @@ export const environmentTable = backedUp({
     deploy_hook_secret: 'a secret; another one is made',
     followed_sha: 'belongs to deployments',
     published_deployment_id: 'deployments are not backed up',
+    previewed_at: 'draft previews are not backed up',
     version: 'counts the secrets',
   },
   async anew() {

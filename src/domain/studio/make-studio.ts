@@ -10,6 +10,7 @@ import { DeploymentFeed } from './deployments/deployment-feed.ts';
 import { Building } from './deployments/run/building.ts';
 import { deployMoved } from './deployments/tick.ts';
 import { forgetDrafts } from './drafts/draft-record.ts';
+import { forgetDraftPreviews } from './environments/draft-previews.ts';
 import { createPreviews } from './previews/previews.ts';
 import { followHeads, PullRetests, retestPulls } from './pulls/pull-retests.ts';
 import { publishMoves } from './repository/branch-moves.operations.ts';
@@ -49,7 +50,15 @@ export function createStudio(
     routes: new RoutesCache(),
     snippets: new SnippetCache(),
     previews: createPreviews(services, ports, { keyOrm, kms }),
-    moves: new BranchesMoved(services, [publishMoves, indexMoved, followHeads, forgetDrafts, retestPulls, deployMoved]),
+    moves: new BranchesMoved(services, [
+      publishMoves,
+      indexMoved,
+      followHeads,
+      forgetDrafts,
+      forgetDraftPreviews,
+      retestPulls,
+      deployMoved,
+    ]),
     retests: new PullRetests(services),
     upstreams: new UpstreamSync(services),
     building: new Building(),

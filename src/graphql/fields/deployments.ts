@@ -23,6 +23,7 @@ import {
   listEnvironments,
   updateEnvironment,
 } from '../../domain/studio/environments/environments.operations.ts';
+import { previewBranch } from '../../domain/studio/environments/preview-branch.operations.ts';
 import { getDeploymentPreview, getEnvironmentPreview } from '../../domain/studio/previews/preview-link.operations.ts';
 import { getBranches } from '../../domain/studio/repository/branches.operations.ts';
 import { getCommits } from '../../domain/studio/repository/commits.operations.ts';
@@ -39,6 +40,9 @@ interface Environment {
   branch: string;
   published_deployment_id: number | null;
   latest_deployment: { id: number } | null;
+}
+interface Repository {
+  settings: { draft_preview: number | null };
 }
 interface Deployment {
   environment: { id: number };
@@ -195,6 +199,14 @@ export const deployments: readonly Row[] = [
   mutation('createEnvironment', createEnvironment),
   mutation('updateEnvironment', updateEnvironment),
   mutation('deleteEnvironment', deleteEnvironment, { payload: 'environment' }),
+  mutation('previewBranch', previewBranch),
+  link(
+    'Repository',
+    'draft_preview_environment',
+    getEnvironment,
+    { environment: ({ settings }: Repository) => settings.draft_preview },
+    'The environment that draft previews are copies of',
+  ),
 
   object('PageAnnotations', annotatePage, {}),
   link('PageAnnotations', 'deployment', getDeployment, { deployment: 'deployment_id' }, 'The deployment that built it'),

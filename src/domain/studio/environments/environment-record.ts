@@ -28,19 +28,19 @@ export async function environmentRecords(context: Context, rows: readonly Enviro
   );
   return rows.map((row) => {
     const newest = latest.find(({ environment_id }) => environment_id === row.id);
-    const { uuid: _u, project_id: _p, deploy_hook_secret: _d, followed_sha: _f, version: _v, ...shown } = row;
+    const { uuid: _u, project_id: _p, deploy_hook_secret: _d, followed_sha: _f, version: _v, ...others } = row;
+    const { draft_source: _s, previewed_at, ...shown } = others;
     return {
       ...shown,
+      draft_preview: previewed_at != null,
       install_command: row.install_command ?? null,
       build_command: row.build_command ?? null,
       deploy_webhook_url: row.deploy_webhook_url ?? null,
       published_deployment_id: row.published_deployment_id ?? null,
       url: row.url ?? (row.provider === 'webhook' ? null : labelUrl(context.services.settings, environmentLabel(row))),
-      variables: row.variables.map(({ name, secret, available_in_install, value }) => ({
-        name,
-        secret,
-        available_in_install,
-        value: secret ? null : value,
+      variables: row.variables.map(({ sealed_at: _, ...variable }) => ({
+        ...variable,
+        value: variable.secret ? null : variable.value,
       })),
       latest_deployment: newest ? deploymentShown(context, newest, row) : null,
     };

@@ -36,26 +36,24 @@ export function sealVariables(
   const seal = (name: string, value: string) =>
     secrets.encrypt(organization_id, 'environment.variable', placeOf(uuid, name), version, value);
   return Promise.all(
-    drafts.map(async ({ name, value, secret, available_in_install }, index) => {
+    drafts.map(async ({ name, value, ...flags }, index) => {
+      const { secret } = flags;
       const kept = stored.find((one) => one.name === name);
       if (value !== undefined) {
         const text = secret ? { value: await seal(name, value), sealed_at: version } : { value };
-        return { name, secret, available_in_install, ...text };
+        return { name, ...flags, ...text };
       }
       if (!kept) throw fieldError('validation_failed', `variables.${index}.value`, 'is required for a new variable');
       if (kept.secret && !secret)
         throw fieldError('validation_failed', `variables.${index}.value`, 'is required to make a secret one plain');
-      if (!kept.secret && secret)
-        return { ...kept, secret, available_in_install, value: await seal(name, kept.value), sealed_at: version };
-      return { ...kept, available_in_install };
+      if (!kept.secret && secret) return { ...kept, ...flags, value: await seal(name, kept.value), sealed_at: version };
+      return { ...kept, ...flags };
     }),
   );
 }
 
 /** A variable as a command gets it. */
-export interface OpenVariable extends Pick<StoredVariable, 'name' | 'secret' | 'available_in_install'> {
-  value: string;
-}
+export type OpenVariable = Omit<StoredVariable, 'sealed_at'>;
 
 /** @throws DomainError `unavailable` when one cannot be read */
 export function openVariables(

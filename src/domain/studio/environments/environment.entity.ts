@@ -13,6 +13,8 @@ export interface StoredVariable {
   name: string;
   secret: boolean;
   available_in_install: boolean;
+  /** A secret one is copied to draft previews. */
+  available_in_drafts: boolean;
   value: string;
   /** Version of the environment the value was sealed at; absent where it is plain. */
   sealed_at?: number;
@@ -54,6 +56,10 @@ export const Environment = defineEntity({
     followed_sha: p.text().nullable(),
     /** Null: nothing is published. */
     published_deployment_id: p.integer().nullable(),
+    /** Draft previews are copies of it: one environment of a project at most. */
+    draft_source: p.boolean().default(false),
+    /** Of a draft preview: when it was last requested. Null: it is none. */
+    previewed_at: p.datetime(3).nullable(),
     version: p.integer(),
     created_at: p.datetime(3),
     updated_at: p.datetime(3),

@@ -16,6 +16,7 @@ import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
+import { checkDraftSource, followDraftSource, isDraftPreview } from './draft-previews.ts';
 import { Environment } from './environment.entity.ts';
 import { environmentRecord, environmentRecords, findEnvironment } from './environment-record.ts';
 import { newHookSecret, sealHookSecret, sealVariables } from './environment-secrets.ts';
@@ -161,18 +162,28 @@ const usual = {
   protected: false,
 } as const;
 
+/** What tells a project's environments apart. Holds the project's row until the transaction ends, so that names are taken one after another. */
+export async function holdNames({ em, project }: Pick<StudioContext, 'em' | 'project'>) {
+  await holdProject(em, project.id);
+  const fields = ['name', 'slug', 'branch', 'previewed_at'] as const;
+  return em.find(Environment, { project_id: project.id }, { fields });
+}
+
+/** A free slug for an environment beside others. */
+export const slugBeside = (name: string, others: readonly { slug: string }[]): string =>
+  freeSlug(slugFrom(name), new Set(others.map(({ slug }) => slug)));
+
 /**
- * Holds the project's row until the transaction ends, so that names are taken one after another.
+ * Takes a name for an environment of the project. Draft previews have a limit of their own.
  * @returns a free slug
  * @throws DomainError `already_exists`, `limit_reached`
  */
-async function takeName({ em, project }: Pick<StudioContext, 'em' | 'project'>, name: string): Promise<string> {
-  await holdProject(em, project.id);
-  const others = await em.find(Environment, { project_id: project.id }, { fields: ['name', 'slug'] });
+async function takeName(context: Pick<StudioContext, 'em' | 'project'>, name: string): Promise<string> {
+  const others = await holdNames(context);
   checkNameIsFree(name, others);
-  if (others.length >= maxEnvironments)
+  if (others.filter((other) => !isDraftPreview(other)).length >= maxEnvironments)
     throw new DomainError('limit_reached', `A project has at most ${maxEnvironments} environments; delete one first`);
-  return freeSlug(slugFrom(name), new Set(others.map(({ slug }) => slug)));
+  return slugBeside(name, others);
 }
 
 export const createEnvironment = studioOperation({
@@ -202,6 +213,7 @@ export const createEnvironment = studioOperation({
       slug,
       branch,
       type,
+      draft_source: false,
       variables: await sealVariables(services, project, { uuid, version: 1, variables: [] }, variables ?? []),
       version: 1,
       created_at: now,
@@ -251,6 +263,8 @@ export const updateEnvironment = studioOperation({
     const { em, services, project } = context;
     await holdProject(em, project.id);
     const row = await findEnvironment(context, id);
+    if (isDraftPreview(row) && Object.keys(defined({ ...change, variables })).length > 0)
+      throw new DomainError('protected', `Environment ${row.name} is a draft preview: change the one it is a copy of`);
     if (change.name !== undefined && change.name !== row.name) await checkName(context, row, change.name);
     if (change.branch !== undefined) await headOf(context, 'branch', checkRefName('branch', change.branch));
     if (published_deployment_id != null) await checkPublishable(context, row, published_deployment_id);
@@ -262,9 +276,11 @@ export const updateEnvironment = studioOperation({
       updated_at: services.clock.now(),
     });
     checkProvider(row);
+    if (row.draft_source) checkDraftSource('provider', row);
     const secret = row.provider === 'webhook' && !row.deploy_hook_secret ? newHookSecret() : null;
     if (secret !== null) row.deploy_hook_secret = await sealHookSecret(services, project, row.uuid, secret);
     await em.flush();
+    if (row.draft_source) await followDraftSource(context, row);
     return { ...(await environmentRecord(context, row)), deploy_hook_secret: secret };
   },
 });
@@ -304,6 +320,7 @@ export const deleteEnvironment = studioOperation({
       };
       await stopDeployment(context, deployment, 'cancelled', deleted);
     }
+    if (row.draft_source) await followDraftSource(context, null);
     // A worker whose deployment has gone ends what it runs, as one that was cancelled.
     await em.nativeDelete(Environment, { id });
     return record;

@@ -5,6 +5,8 @@ import { pathProblem } from '../path-rules.ts';
 import { environmentTypes, networks, providers, visibilities } from './environment.entity.ts';
 
 export const maxEnvironments = 100;
+/** Characters of a name. */
+export const longestName = 100;
 
 const minTimeout = 60;
 const maxTimeout = 3_600;
@@ -44,6 +46,13 @@ const variable = z
       .describe('Without it a variable that is there keeps its value'),
     secret: z.boolean().default(true).describe('Never shown again, and masked in logs'),
     available_in_install: z.boolean().default(false).describe('Given to the install command too'),
+    available_in_drafts: z
+      .boolean()
+      .default(false)
+      .describe(
+        'A secret one is given to builds of draft previews, too. They run what is in the draft, so everybody with edit_studio can read it that ' +
+          'way: set it only for secrets that all editors may know, never for those of production. Plain variables are always copied',
+      ),
   })
   .meta({ id: 'EnvironmentVariableDraft' });
 
@@ -54,7 +63,7 @@ const visibility = z.enum(visibilities).meta({ id: 'EnvironmentVisibility' });
 
 /** What a caller may set; every field optional here. */
 const settable = {
-  name: oneLine(100).describe('Unique in the project, also where case is ignored'),
+  name: oneLine(longestName).describe('Unique in the project, also where case is ignored'),
   branch: z.string(),
   type: environmentType,
   provider,
@@ -110,6 +119,7 @@ const environmentVariable = z
     name: z.string(),
     secret: z.boolean(),
     available_in_install: z.boolean(),
+    available_in_drafts: z.boolean().describe('A secret one is given to builds of draft previews, too'),
     value: z.string().nullable().describe('Null when it is secret'),
   })
   .meta({ id: 'EnvironmentVariable' });
@@ -133,6 +143,9 @@ export const environment = z
     cancel_superseded: z.boolean(),
     visibility,
     protected: z.boolean(),
+    draft_preview: z
+      .boolean()
+      .describe('A copy made for a draft: it cannot be changed, and goes with its branch or after 14 days without use'),
     url: z.string().nullable().describe('Where the site is'),
     deploy_webhook_url: z.string().nullable(),
     published_deployment_id: z.int32().nullable(),

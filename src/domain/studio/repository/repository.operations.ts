@@ -5,6 +5,7 @@ import { eventSubject } from '../../../ports/event-feed.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
 import { Project, studioSettings } from '../../projects/project.entity.ts';
 import { holdProject } from '../../projects/project-ref.ts';
+import { draftSourceOf, nameDraftSource } from '../environments/draft-previews.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { checkNewRefName, checkRefName } from '../ref-name.ts';
 import type { StudioContext } from '../studio.ts';
@@ -28,6 +29,7 @@ export async function repositoryRecord(
     git.objectFormat(),
     em.findOne(Upstream, project.id),
   ]);
+  const source = await draftSourceOf(context);
   const { content_root, routes, ...settings } = studioSettings(row.settings);
   const { public_url } = services.settings;
   const names = { organization: organization.machine_name, project: project.machine_name };
@@ -41,7 +43,7 @@ export async function repositoryRecord(
     clone_url: `${public_url}/git/${names.organization}/${names.project}.git`,
     content_root,
     route_patterns: routes?.patterns ?? null,
-    settings,
+    settings: { ...settings, draft_preview: source?.id ?? null },
     upstream: upstream && {
       url: upstream.url,
       auth_kind: upstream.auth_kind,
@@ -107,11 +109,11 @@ export const updateRepository = studioOperation({
   name: 'studio.updateRepository',
   kind: 'command',
   permission: 'manage_studio',
-  summary: 'Change the default branch, the protection of branches and the settings of the site',
+  summary: 'Change the default branch, the protection of branches, the settings of the site and draft previews',
   input: repositoryChange,
   output: repository,
   audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
-  async execute(context, { default_branch, content_root, route_patterns, ...change }) {
+  async execute(context, { default_branch, content_root, route_patterns, draft_preview, ...change }) {
     const { em, git, services, organization, project } = context;
     if (default_branch !== undefined && !(await git.head(checkRefName('default_branch', default_branch))))
       throw new DomainError('not_found', `default_branch: ${default_branch} does not exist`);
@@ -122,6 +124,7 @@ export const updateRepository = studioOperation({
     row.settings = { ...row.settings, ...defined({ ...change, content_root, routes }) };
     row.updated_at = services.clock.now();
     await em.flush();
+    if (draft_preview !== undefined) await nameDraftSource(context, draft_preview);
     await grantsChanged(em, organization.id);
     // Last, because a transaction that is rolled back does not take it back.
     if (default_branch !== undefined) await git.setDefaultBranch(default_branch);

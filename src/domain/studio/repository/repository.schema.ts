@@ -146,6 +146,7 @@ const repositorySettings = z
     require_preconditions: z.boolean().describe('Updates and deletions need If-Match or `sha`'),
     publish_checks: publishChecks,
     fresh_for: freshFor,
+    draft_preview: z.int32().nullable().describe('Environment that draft previews are copies of; null: there are none'),
   })
   .meta({ id: 'RepositorySettings' });
 
@@ -182,6 +183,14 @@ export const repositoryChange = changeOf(
     require_preconditions: z.boolean().optional(),
     publish_checks: publishChecks.optional(),
     fresh_for: freshFor.optional(),
+    draft_preview: z
+      .int32()
+      .nullable()
+      .optional()
+      .describe(
+        'Environment that draft previews are copies of: then everybody with edit_studio can have drafts built and shown to members as it is. ' +
+          'Those there are follow it; null deletes them',
+      ),
     content_root: z
       .string()
       .nullable()

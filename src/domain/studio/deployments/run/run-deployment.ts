@@ -7,6 +7,7 @@ import { anyOf } from '../../../../lib/text.ts';
 import type { CommandEnd, CommandLimit, ProcessName, WorkspaceFile } from '../../../../ports/deployer.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
 import { loadProject } from '../../../projects/project-ref.ts';
+import { isDraftPreview } from '../../environments/draft-previews.ts';
 import { Environment } from '../../environments/environment.entity.ts';
 import { openVariables } from '../../environments/environment-secrets.ts';
 import { pathProblem } from '../../path-rules.ts';
@@ -75,10 +76,14 @@ async function runCommand(run: WorkspaceRun, job: JobRun, { text, ...options }: 
 const lockFiles =
   /^(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lockb?|package\.json|Gemfile\.lock|Gemfile|uv\.lock|poetry\.lock|requirements\.txt)$/;
 
-/** Names the packages of a commit by the lock files beside its manifest: the same files, the same cache. */
-async function cacheKey({ git, row }: WorkspaceRun): Promise<string> {
+/**
+ * Names the packages of a commit by the lock files beside its manifest: the same files, the same cache. Draft previews have caches of their own:
+ * what a draft runs could otherwise leave packages that the next build of production, with its secrets, would run.
+ */
+async function cacheKey({ git, row, environment }: WorkspaceRun): Promise<string> {
   const snapshot = await git.snapshot(row.commit_sha);
   const hash = createHash('sha256');
+  if (environment.isDraftPreview) hash.update('draft previews\n');
   for (const directory of new Set(['', row.settings.root_directory])) {
     for (const { name, oid } of await snapshot.directory(directory)) {
       if (lockFiles.test(name)) hash.update(`${directory}/${name}:${oid}\n`);
@@ -282,7 +287,8 @@ async function open(services: StudioServices, row: Deployment) {
   if (!project || !environment) throw new StageFailure('provider_error', 'The environment has been deleted');
   const variables = await openVariables(services, project, environment.uuid, row.settings.variables);
   const url = labelUrl(services.settings, environmentLabel(environment));
-  return { project, environment: { name: environment.name, url: environment.url ?? url }, variables };
+  const about = { name: environment.name, url: environment.url ?? url, isDraftPreview: isDraftPreview(environment) };
+  return { project, environment: about, variables };
 }
 
 /** What the end of an attempt does to its row; `digest` is there when all went well. */
@@ -308,6 +314,16 @@ async function settle(
   await conclude(em, row, { conclusion: 'failure', reason: explain(error).reason, at });
 }
 
+/** How a build may run: that of a draft preview never as the server's user, who can reach the secrets of all environments. */
+async function isolationFor({ deployer }: Pick<Services, 'deployer'>, { isDraftPreview }: Run['environment']) {
+  const found = await deployer.isolation();
+  if ('refused' in found || found.level !== 'process' || !isDraftPreview) return found;
+  const problem = 'they would run as the user of the server, who can reach all of its secrets';
+  return {
+    refused: `Builds of draft previews are refused: ${problem}. Isolation is no stronger here: ${found.reason}`,
+  };
+}
+
 interface AttemptContext {
   worker: Worker;
   signal: AbortSignal;
@@ -322,14 +338,14 @@ async function attempt(
   { worker, signal, beat, show }: AttemptContext,
 ): Promise<void> {
   const isBuilt = row.settings.provider === 'build';
-  const isolation = isBuilt ? await services.deployer.isolation() : null;
+  const { project, environment, variables } = await open(services, row);
+  const isolation = isBuilt ? await isolationFor(services, environment) : null;
   if (isolation && 'refused' in isolation) {
     await refuse(services, row, isolation.refused);
     const keep = 'update deployment set isolation_reason = ? where id = ? and attempt = ?';
     await services.orm.em.fork().execute(keep, [isolation.refused, row.id, row.attempt]);
     throw new StageFailure('isolation_unavailable', isolation.refused);
   }
-  const { project, environment, variables } = await open(services, row);
   const warnings: Warning[] = [];
   const mask = masker(variables.filter(({ secret }) => secret).map(({ value }) => value));
   const git = services.git.open(project.uuid);

@@ -14,7 +14,7 @@ export interface Run {
   project: ProjectRef;
   git: Repository;
   row: Deployment;
-  environment: { name: string; url: string };
+  environment: { name: string; url: string; isDraftPreview: boolean };
   variables: readonly OpenVariable[];
   /** Without the values of secret variables. */
   mask(text: string): string;

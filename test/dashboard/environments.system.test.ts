@@ -243,10 +243,11 @@ describe('settings', () => {
     await one('2ND').getByLabel('Name').fill('SECOND');
     await variables.getByRole('button', { name: 'Save' }).click();
     await one('SECOND').getByPlaceholder('Stored, not shown').waitFor();
+    const kept = { available_in_drafts: false };
     expect((await read(made.id)).variables).toEqual([
-      { name: 'PLAIN', value: 'after', secret: false, available_in_install: false },
-      { name: 'TOKEN', value: null, secret: true, available_in_install: true },
-      { name: 'SECOND', value: null, secret: true, available_in_install: false },
+      { ...kept, name: 'PLAIN', value: 'after', secret: false, available_in_install: false },
+      { ...kept, name: 'TOKEN', value: null, secret: true, available_in_install: true },
+      { ...kept, name: 'SECOND', value: null, secret: true, available_in_install: false },
     ]);
 
     // A stored secret cannot be made plain without its value being known again.

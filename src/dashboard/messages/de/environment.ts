@@ -1,5 +1,7 @@
 export default {
   read_only: 'Sie sehen diese Einstellungen; ändern darf sie, wer Inhalte verwaltet.',
+  draft_preview:
+    'Die Vorschau eines Entwurfs: Ihre Einstellungen sind die der Umgebung, von der sie eine Kopie ist, und ändern sich mit ihr. Sie endet mit dem Entwurf, oder nach 14 Tagen ohne Gebrauch.',
   no_deployments: 'Noch wurde nichts bereitgestellt.',
   name_example: 'Produktion',
   create: 'Anlegen',
@@ -72,6 +74,9 @@ export default {
   variable_kept: 'Gespeichert, wird nicht gezeigt. Tippen Sie, um ihn zu ersetzen.',
   variable_secret: 'Geheim',
   variable_install: 'Auch für den Befehl zum Installieren',
+  variable_drafts: 'Auch für Vorschauen von Entwürfen',
+  variable_drafts_warning:
+    'Dann können alle sie lesen, die bearbeiten dürfen: Was ein Bau ausführt, bestimmt der Entwurf. Nie für Geheimnisse der Produktion.',
 
   removal: 'Offline nehmen, löschen',
   protected: 'Vor dem Löschen schützen',

@@ -61,6 +61,11 @@ export default {
     'Ungültige Felder, tote Verweise und Links auf gelöschte Seiten, die beim Veröffentlichen dazukämen.',
   publish_checks_warn: 'Werden vor dem Veröffentlichen gezeigt',
   publish_checks_block: 'Verhindern das Veröffentlichen',
+  draft_preview: 'Vorschauen von Entwürfen',
+  draft_preview_hint:
+    'Die Umgebung, von der sie Kopien sind, für alle, die bearbeiten dürfen. Von ihren Geheimnissen kommen nur die dafür freigegebenen mit. „Keine“ löscht bestehende Vorschauen.',
+  draft_preview_none: 'Keine',
+  draft_preview_clear: 'Keine Vorschauen von Entwürfen',
   content_root: 'Verzeichnis der Website',
   content_root_hint: 'Von der Wurzel des Repositorys aus; leer: durch ihre Konfiguration gefunden.',
   content_root_option_one: '{{path}} · {{count}} Markdown-Datei',

@@ -29,6 +29,14 @@ export default {
   make_live_overtaken: 'Bereitstellung {{number}} läuft gerade und tritt an ihre Stelle, wenn sie gelingt.',
   made_live: 'Bereitstellung {{number}} ist in {{environment}} online.',
   made_live_undone: 'Was vorher live war, ist wieder online.',
+  preview_draft: 'Vorschau dieses Entwurfs',
+  preview_ready: '{{name}} ist fertig',
+  draft_not_shown: 'Dieser Entwurf wird noch nirgends gezeigt',
+  draft_not_shown_lead:
+    'Eine Vorschau baut ihn und zeigt ihn den Mitgliedern des Projekts, jede Änderung von selbst. Sie endet mit dem Entwurf, oder nach 14 Tagen ohne Gebrauch.',
+  draft_no_previews:
+    'Entwürfe haben eine Vorschau, sobald die Einstellungen eine Umgebung nennen, von der Vorschauen Kopien sind.',
+  draft_settings: 'Einstellungen öffnen',
   latest: 'Zuletzt',
   deployment: 'Bereitstellung {{number}}',
   deployments: 'Bereitstellungen',

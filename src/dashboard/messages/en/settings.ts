@@ -59,6 +59,11 @@ export default {
   publish_checks_hint: 'Invalid fields, broken references and links to deleted pages that publishing would add.',
   publish_checks_warn: 'Are shown before publishing',
   publish_checks_block: 'Keep it from being published',
+  draft_preview: 'Previews of drafts',
+  draft_preview_hint:
+    'The environment they are copies of, for all who may edit. Of its secrets only those marked for previews come along. None deletes the previews there are.',
+  draft_preview_none: 'None',
+  draft_preview_clear: 'No previews of drafts',
   content_root: 'Directory of the site',
   content_root_hint: 'From the root of the repository; empty: found by its configuration.',
   content_root_option_one: '{{path}} · {{count}} Markdown file',

@@ -28,6 +28,13 @@ export default {
   make_live_overtaken: 'Deployment {{number}} is under way, and takes its place when it succeeds.',
   made_live: 'Deployment {{number}} is live in {{environment}}.',
   made_live_undone: 'What was live before is live again.',
+  preview_draft: 'Preview this draft',
+  preview_ready: '{{name}} is ready',
+  draft_not_shown: 'This draft is not shown anywhere yet',
+  draft_not_shown_lead:
+    'A preview builds it and shows it to members of the project, each change by itself. It goes with the draft, or after 14 days without use.',
+  draft_no_previews: 'Drafts can be previewed once the settings name an environment that previews are copies of.',
+  draft_settings: 'Open settings',
   latest: 'Latest',
   deployment: 'Deployment {{number}}',
   deployments: 'Deployments',

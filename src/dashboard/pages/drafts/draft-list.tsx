@@ -15,6 +15,7 @@ import { List, ListRow } from '../../parts/list.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { PublishSheet } from '../../shell/publish-sheet.tsx';
 import { Notice } from '../../shell/states.tsx';
+import { useDraftPreviews } from '../site/preview-draft.tsx';
 import type { DraftsSearch } from './drafts-query.ts';
 
 /** How far a draft and the published version are apart, in words. */
@@ -42,11 +43,13 @@ interface RowProps {
   /** Files it changes; undefined: not known yet. */
   count: number | undefined;
   onPublish: () => void;
+  /** Null: it is shown somewhere already, or must not be. */
+  onPreview: (() => void) | null;
   onDelete: () => void;
 }
 
-function Row({ draft, count, onPublish, onDelete }: RowProps) {
-  const { t } = useTranslation(['drafts', 'publish', 'common']);
+function Row({ draft, count, onPublish, onPreview, onDelete }: RowProps) {
+  const { t } = useTranslation(['drafts', 'publish', 'site', 'common']);
   const { organization, project } = usePlace();
   const params = { organization, project };
   const can = useCan(organization, project);
@@ -104,6 +107,7 @@ function Row({ draft, count, onPublish, onDelete }: RowProps) {
               </Menu.Target>
               <Menu.Dropdown>
                 <Menu.Item onClick={onPublish}>{t('publish:publish')} …</Menu.Item>
+                {onPreview && <Menu.Item onClick={onPreview}>{t('site:preview_draft')}</Menu.Item>}
                 {can('delete_studio') && !draft.protected && (
                   <Menu.Item color="red" onClick={onDelete}>
                     {t('common:delete')} …
@@ -135,6 +139,7 @@ export function DraftList({ drafts, isFiltered, search, refresh, onNew }: DraftL
   const [published, setPublished] = useState<string | null>(null);
   const counts = useCounts(search);
   const deletion = useCommand(DeleteDraft);
+  const { canPreview, preview } = useDraftPreviews();
   const [deleted, setDeleted] = useState<DraftRowFragment | null>(null);
   if (drafts.length === 0 && isFiltered) return <Notice title={t('none_found')} />;
   if (drafts.length === 0)
@@ -167,6 +172,7 @@ export function DraftList({ drafts, isFiltered, search, refresh, onNew }: DraftL
             draft={draft}
             count={counts.get(draft.name)}
             onPublish={() => setPublished(draft.name)}
+            onPreview={canPreview(draft.name) ? () => void preview(draft.name) : null}
             onDelete={() => setDeleted(draft)}
           />
         ))}

@@ -4,8 +4,11 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { UpdateRepository } from '../../documents.ts';
 import { useCommand } from '../../lib/command.ts';
+import { usePageQuery } from '../../lib/page-query.ts';
+import { usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { CommandForm } from '../../parts/command-form.tsx';
+import { projectQuery } from '../../shell/project-query.ts';
 import classes from './publishing-form.module.css';
 import type { SectionProps, Studio } from './settings-query.ts';
 
@@ -18,12 +21,14 @@ interface PublishingFormProps extends SectionProps {
 /** Which branch is published, which are protected, and where the site lies. */
 export function PublishingForm({ place, repository, branches, roots, onChanged }: PublishingFormProps) {
   const { t } = useTranslation(['settings', 'common']);
+  const environments = usePageQuery(projectQuery(usePlace())).data?.project?.studio.environments?.nodes ?? [];
   const can = useCan(place.organization, place.project);
   const before = {
     default_branch: repository.default_branch,
     protected_branches: repository.settings.protected_branches,
     require_pull: repository.settings.require_pull,
     publish_checks: repository.settings.publish_checks,
+    draft_preview: repository.settings.draft_preview,
     content_root: repository.content_root,
   };
   const [draft, setDraft] = useState(before);
@@ -45,7 +50,7 @@ export function PublishingForm({ place, repository, branches, roots, onChanged }
         onSubmit={save}
         isRunning={isRunning}
         fault={fault}
-        beside={['/default_branch', '/protected_branches', '/content_root']}
+        beside={['/default_branch', '/protected_branches', '/draft_preview', '/content_root']}
         isUnchanged={changed.length === 0}
       >
         <Select
@@ -77,6 +82,19 @@ export function PublishingForm({ place, repository, branches, roots, onChanged }
           data={(['warn', 'block'] as const).map((value) => ({ value, label: t(`publish_checks_${value}`) }))}
           value={draft.publish_checks}
           onChange={(value) => change({ publish_checks: value as typeof draft.publish_checks })}
+        />
+        <Select
+          label={t('draft_preview')}
+          description={t('draft_preview_hint')}
+          placeholder={t('draft_preview_none')}
+          data={environments
+            .filter((one) => !one.draft_preview && one.provider !== 'webhook')
+            .map(({ id, name }) => ({ value: String(id), label: name }))}
+          value={draft.draft_preview === null ? null : String(draft.draft_preview)}
+          onChange={(value) => change({ draft_preview: value === null ? null : Number(value) })}
+          error={fault?.fields.get('/draft_preview')}
+          clearable
+          clearButtonProps={{ 'aria-label': t('draft_preview_clear') }}
         />
         <Autocomplete
           label={t('content_root')}

@@ -9,10 +9,12 @@ interface Begun {
   project: string;
   id: number;
   run_number: number;
+  /** Called when it has succeeded. */
+  onSuccess?: () => void;
 }
 
 /** A deployment that was begun here, in the tray until it has ended; cancelled there, it is cancelled at the server. */
-export function followDeployment({ organization, project, id, run_number }: Begun): void {
+export function followDeployment({ organization, project, id, run_number, onSuccess }: Begun): void {
   const link = `/p/${organization}/${project}/site/deployments/${id}`;
   void startTask({
     title: i18n.t('site:deployment', { number: run_number }),
@@ -26,8 +28,10 @@ export function followDeployment({ organization, project, id, run_number }: Begu
           if (!now) return;
           if (now.status !== 'completed') return report(null, i18n.t(`site:${now.status}`));
           close();
-          if (now.conclusion === 'success') resolve(link);
-          else reject(new Error(i18n.t(`site:${now.conclusion ?? 'skipped'}`)));
+          if (now.conclusion === 'success') {
+            resolve(link);
+            onSuccess?.();
+          } else reject(new Error(i18n.t(`site:${now.conclusion ?? 'skipped'}`)));
         },
         onEnd: (fault) => fault && reject(new Error(fault.message)),
       });

@@ -16,6 +16,7 @@ import { DeploymentList } from './deployment-list.tsx';
 import { EnvironmentActions, useDeploy } from './environment/actions.tsx';
 import { EnvironmentFacts } from './environment/environment-facts.tsx';
 import { NewEnvironment } from './environment/new-environment.tsx';
+import { PreviewDraft } from './preview-draft.tsx';
 import classes from './site.module.css';
 import { siteQuery } from './site-query.ts';
 
@@ -62,6 +63,7 @@ export function SitePage() {
   useLive(['deployment'], refresh);
   const studio = data?.project?.studio;
   const environments = studio?.environments?.nodes;
+  const isShown = environments?.some(({ branch }) => branch?.name === place.draft);
   const deployments = studio?.deployments;
   const add = can('manage_studio') && (
     <Button
@@ -78,6 +80,9 @@ export function SitePage() {
         <Title order={1}>{t('title')}</Title>
         {environments && environments.length > 0 && add}
       </Group>
+      {place.draft !== undefined && environments && environments.length > 0 && !isShown && (
+        <PreviewDraft draft={place.draft} onBegun={refresh} />
+      )}
       {fault && !environments && <Failure fault={fault} onRetry={refresh} />}
       {!fault && !environments && <Waiting />}
       {environments?.length === 0 && (

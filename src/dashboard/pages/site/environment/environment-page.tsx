@@ -56,10 +56,14 @@ export function EnvironmentPage() {
         </Group>
       </Group>
       <FaultAlert fault={deploy.fault} />
-      {!can('manage_studio') && (
-        <Alert mb="lg" color="yellow">
-          {t('read_only')}
-        </Alert>
+      {environment.draft_preview ? (
+        <Alert mb="lg">{t('draft_preview')}</Alert>
+      ) : (
+        !can('manage_studio') && (
+          <Alert mb="lg" color="yellow">
+            {t('read_only')}
+          </Alert>
+        )
       )}
       <div className={classes.live}>
         <EnvironmentFacts environment={environment} />
@@ -73,9 +77,13 @@ export function EnvironmentPage() {
         <Text c="dimmed">{t('no_deployments')}</Text>
       )}
       <div className={classes.sections}>
-        <GeneralSection {...shared} />
-        <BuildSection {...shared} />
-        <VariablesSection {...shared} />
+        {!environment.draft_preview && (
+          <>
+            <GeneralSection {...shared} />
+            <BuildSection {...shared} />
+            <VariablesSection {...shared} />
+          </>
+        )}
         {can('manage_studio') && <RemovalSection {...shared} />}
       </div>
     </>

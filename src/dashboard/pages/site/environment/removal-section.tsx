@@ -98,13 +98,15 @@ export function RemovalSection(props: EnvironmentSectionProps) {
   return (
     <Section title={t('removal')} tone="danger">
       <FaultAlert fault={fault} />
-      <Switch
-        label={t('protected')}
-        description={t('protected_hint')}
-        checked={environment.protected}
-        disabled={isRunning}
-        onChange={(event) => void save({ protected: event.currentTarget.checked })}
-      />
+      {!environment.draft_preview && (
+        <Switch
+          label={t('protected')}
+          description={t('protected_hint')}
+          checked={environment.protected}
+          disabled={isRunning}
+          onChange={(event) => void save({ protected: event.currentTarget.checked })}
+        />
+      )}
       {environment.published && <TakeDown {...props} />}
       <Deletion {...props} />
     </Section>

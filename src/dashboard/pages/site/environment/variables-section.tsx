@@ -28,9 +28,10 @@ interface Draft extends Variable {
 const draftOf = (stored: Variable): Draft => ({ ...stored, stored, key: `stored ${stored.name}` });
 
 /** What is sent: without a value the server keeps the one that it has under this name, which is not shown of a secret. */
-function inputOf({ stored, name, value, secret, available_in_install }: Draft): EnvironmentVariableDraftInput {
+function inputOf({ stored, name, value, ...draft }: Draft): EnvironmentVariableDraftInput {
+  const { secret, available_in_install, available_in_drafts } = draft;
   const isKept = value === null || (stored?.name === name && value === stored.value);
-  return { name, secret, available_in_install, ...(!isKept && { value }) };
+  return { name, secret, available_in_install, available_in_drafts, ...(!isKept && { value }) };
 }
 
 interface VariableFieldsProps {
@@ -44,7 +45,7 @@ interface VariableFieldsProps {
 
 function VariableFields({ draft, index, fault, onChange, onRemove }: VariableFieldsProps) {
   const { t } = useTranslation(['environment', 'common']);
-  const { name, value, secret, available_in_install, stored } = draft;
+  const { name, value, secret, available_in_install, available_in_drafts, stored } = draft;
   const called = name || t('variable_new');
   const typed = (text: string) => onChange({ value: text === '' && stored?.value === null ? null : text });
   return (
@@ -97,6 +98,15 @@ function VariableFields({ draft, index, fault, onChange, onRemove }: VariableFie
             checked={available_in_install}
             onChange={(event) => onChange({ available_in_install: event.currentTarget.checked })}
           />
+          {secret && (
+            <Checkbox
+              size="xs"
+              label={t('variable_drafts')}
+              description={available_in_drafts && t('variable_drafts_warning')}
+              checked={available_in_drafts}
+              onChange={(event) => onChange({ available_in_drafts: event.currentTarget.checked })}
+            />
+          )}
         </div>
       </fieldset>
     </li>
@@ -128,7 +138,8 @@ function VariablesForm({ environment, onChanged }: EnvironmentSectionProps) {
   const begin = () => {
     made.current += 1;
     const key = `new ${made.current}`;
-    const draft = { key, stored: null, name: '', value: '', secret: true, available_in_install: false };
+    const flags = { secret: true, available_in_install: false, available_in_drafts: false };
+    const draft = { key, stored: null, name: '', value: '', ...flags };
     flushSync(() => edit([...drafts, draft]));
     list.current?.querySelector<HTMLInputElement>('li:last-child input')?.focus();
   };

@@ -1,0 +1,99 @@
+/** Has a draft built and shown that no environment shows yet: the deployment goes on in the tray, and is offered when it is done. */
+import { Alert, Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconEye } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { PreviewDraft as PreviewDraftDocument, type PreviewedDraftFragment } from '../../documents.ts';
+import { send } from '../../lib/command.ts';
+import { i18n } from '../../lib/i18n.ts';
+import { usePageQuery } from '../../lib/page-query.ts';
+import { type Place, usePlace } from '../../lib/place.ts';
+import { useCan } from '../../lib/viewer.tsx';
+import { OpenSite } from '../../parts/open-site.tsx';
+import { projectQuery } from '../../shell/project-query.ts';
+import { followDeployment } from './deployment-task.ts';
+
+/** Offers what has been built. */
+function offer(place: Place, environment: PreviewedDraftFragment, deployment: number): void {
+  const shown = { ...environment, published_deployment_id: deployment };
+  notifications.show({
+    autoClose: false,
+    title: i18n.t('site:preview_ready', { name: environment.name }),
+    message: <OpenSite place={place} environment={shown} />,
+  });
+}
+
+interface DraftPreviews {
+  /** Whether this person can have a draft (its branch) built that is not shown anywhere yet. */
+  canPreview: (branch: string) => boolean;
+  preview: (branch: string) => Promise<void>;
+  isRunning: boolean;
+}
+
+export function useDraftPreviews(): DraftPreviews {
+  const place = usePlace();
+  const { organization, project } = place;
+  const can = useCan(organization, project);
+  const frame = usePageQuery(projectQuery(place));
+  const [isRunning, setRunning] = useState(false);
+  const studio = frame.data?.project?.studio;
+  const shown = new Set(studio?.environments?.nodes.map(({ branch }) => branch?.name));
+  const isOffered = can('edit_studio') && typeof studio?.repository?.settings.draft_preview === 'number';
+  const preview = async (branch: string) => {
+    setRunning(true);
+    const { data, fault } = await send(PreviewDraftDocument, { organization, project, input: { branch } });
+    setRunning(false);
+    if (fault) {
+      notifications.show({ message: fault.message, color: 'red', autoClose: false });
+      return;
+    }
+    frame.refresh();
+    const environment = data.previewBranch;
+    const deployment = environment?.latest_deployment;
+    if (!environment || !deployment) return;
+    followDeployment({
+      organization,
+      project,
+      ...deployment,
+      onSuccess: () => offer(place, environment, deployment.id),
+    });
+  };
+  return { canPreview: (branch) => isOffered && !shown.has(branch), preview, isRunning };
+}
+
+/** On the page of the site: the draft one works in is not shown anywhere, and what can be done about that. */
+export function PreviewDraft({ draft, onBegun }: { draft: string; onBegun: () => void }) {
+  const { t } = useTranslation('site');
+  const place = usePlace();
+  const { organization, project } = place;
+  const can = useCan(organization, project);
+  const { canPreview, preview, isRunning } = useDraftPreviews();
+  const settings = usePageQuery(projectQuery(place)).data?.project?.studio.repository?.settings;
+  if (can('manage_studio') && settings?.draft_preview === null)
+    return (
+      <Alert mb="lg" title={t('draft_not_shown')}>
+        {t('draft_no_previews')}{' '}
+        <Link to="/p/$organization/$project/settings" params={{ organization, project }}>
+          {t('draft_settings')}
+        </Link>
+      </Alert>
+    );
+  if (!canPreview(draft)) return null;
+  return (
+    <Alert mb="lg" title={t('draft_not_shown')}>
+      <p>{t('draft_not_shown_lead')}</p>
+      <Button
+        leftSection={<IconEye size={16} />}
+        loading={isRunning}
+        onClick={async () => {
+          await preview(draft);
+          onBegun();
+        }}
+      >
+        {t('preview_draft')}
+      </Button>
+    </Alert>
+  );
+}

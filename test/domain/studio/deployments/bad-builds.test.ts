@@ -160,10 +160,11 @@ ${plainBuild}`;
       install_command: install,
       variables,
     });
+    const kept = { available_in_drafts: false };
     expect(shown).toEqual([
-      { name: 'API_KEY', secret: true, available_in_install: false, value: null },
-      { name: 'SITE_NAME', secret: false, available_in_install: true, value: 'Acme' },
-      { name: 'CI', secret: false, available_in_install: false, value: 'false' },
+      { ...kept, name: 'API_KEY', secret: true, available_in_install: false, value: null },
+      { ...kept, name: 'SITE_NAME', secret: false, available_in_install: true, value: 'Acme' },
+      { ...kept, name: 'CI', secret: false, available_in_install: false, value: 'false' },
     ]);
     const deployment = await running.latest(id);
     expect(await running.log(deployment, 'install')).toContain('undefined Acme true\n');

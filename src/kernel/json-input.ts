@@ -264,8 +264,21 @@ async function parseLarge(body: Collected): Promise<unknown> {
   return value;
 }
 
-/** The end of the line of large bodies. */
+/** The end of the line of large texts. */
 let last: Promise<void> = Promise.resolve();
+
+/** Reads a large text once those before it have been read: what is done next with the value of one comes before another is begun. */
+export async function readInTurn<T>(read: () => Promise<T>): Promise<T> {
+  const before = last;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  last = promise;
+  await before;
+  try {
+    return await read();
+  } finally {
+    setImmediate(resolve);
+  }
+}
 
 /** A request as far as its body goes. */
 export type BodySource = Readable & {
@@ -307,17 +320,7 @@ export async function readJsonBody(request: BodySource, limit: number, sender: S
     checkUtf8(bytes);
     return parsed(textOf(bytes));
   }
-  const before = last;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  last = promise;
-  await before;
-  try {
-    return await parseLarge(body);
-  } finally {
-    memory.giveBack(sender, body.held);
-    // What the request does next with its value comes before the next body is read.
-    setImmediate(resolve);
-  }
+  return readInTurn(() => parseLarge(body)).finally(() => memory.giveBack(sender, body.held));
 }
 
 /** A container that is still to be looked through. */

@@ -1,10 +1,10 @@
 /**
  * Outputs with long lists, such as the tree of a repository with 200,000 files, are shaped and written in steps between which the process serves
- * others. Lists are looked for at the top and in the members of the top object, where operations have them.
+ * others. Lists are shaped so at the top and in the members of the top object, where operations have them.
  */
 import { z } from 'zod';
 import { mapYielding, Pace } from './concurrency.ts';
-import { isRecord } from './objects.ts';
+import { isLonger, isRecord } from './objects.ts';
 
 /** Items of a list that are shaped or written without a pause. */
 const atOnce = 500;
@@ -25,26 +25,62 @@ export async function encodeOutput(schema: z.ZodType, output: unknown): Promise<
   return encoded;
 }
 
+/** What is shorter is written without a pause; bytes of JSON, or characters of a string. */
+const small = 256 * 1024;
+/** Of a longer string so many characters are written at a time. */
+const part = 64 * 1024;
+/** Small members of an object are written together, characters. */
+const gathered = 16 * 1024;
+
+const isLarge = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && (isLong(value) || isLonger(value, small));
+
+function* stringPieces(text: string): Generator<string> {
+  yield '"';
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = Math.min(from + part, text.length);
+    // The halves of a surrogate pair would each be written as an escape.
+    if (/[\ud800-\udbff]/.test(text.charAt(to - 1))) to += 1;
+    yield JSON.stringify(text.slice(from, to)).slice(1, -1);
+  }
+  yield '"';
+}
+
 /** JSON of a list, so many items at a time. */
 function* listPieces(items: readonly unknown[]): Generator<string> {
   yield '[';
   for (let at = 0; at < items.length; at += atOnce) {
-    const text = JSON.stringify(items.slice(at, at + atOnce));
-    yield `${at === 0 ? '' : ','}${text.slice(1, -1)}`;
+    const some = items.slice(at, at + atOnce);
+    if (at > 0) yield ',';
+    if (!isLonger(some, small)) yield JSON.stringify(some).slice(1, -1);
+    else
+      for (const [index, item] of some.entries()) {
+        if (index > 0) yield ',';
+        yield* pieces(item ?? null);
+      }
   }
   yield ']';
 }
 
 function* pieces(value: unknown): Generator<string> {
-  if (isLong(value)) return yield* listPieces(value);
-  if (!isRecord(value) || !Object.values(value).some(isLong)) return yield JSON.stringify(value);
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  for (const [at, [name, member]] of members.entries()) {
-    yield `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`;
-    if (isLong(member)) yield* listPieces(member);
-    else yield JSON.stringify(member);
+  if (typeof value === 'string' && value.length > small) return yield* stringPieces(value);
+  if (!isLarge(value)) return yield JSON.stringify(value);
+  if (Array.isArray(value)) return yield* listPieces(value);
+  let text = '{';
+  let isFirst = true;
+  for (const name of Object.keys(value)) {
+    const member: unknown = Reflect.get(value, name);
+    if (member === undefined) continue;
+    text += `${isFirst ? '' : ','}${JSON.stringify(name)}:`;
+    isFirst = false;
+    for (const piece of pieces(member)) {
+      text += piece;
+      if (text.length < gathered) continue;
+      yield text;
+      text = '';
+    }
   }
-  yield '}';
+  yield `${text}}`;
 }
 
 /** The bytes of a value as JSON, the same as of `JSON.stringify`. */
@@ -55,5 +91,9 @@ export async function jsonBytes(value: unknown): Promise<Buffer> {
     written.push(Buffer.from(piece));
     if (pace.isDue) await pace.yield();
   }
-  return written.length === 1 && written[0] ? written[0] : Buffer.concat(written);
+  if (written.length === 1 && written[0]) return written[0];
+  // Memory for all of it takes longest.
+  const bytes = Buffer.concat(written);
+  if (pace.isDue) await pace.yield();
+  return bytes;
 }

@@ -35,6 +35,19 @@ it('a long list is written in several steps', async () => {
   expect(await written).toBeGreaterThan(5);
 });
 
+it('a large value is written in several steps, wherever it stands', async () => {
+  const text = 'x😊'.repeat(3_000_000);
+  const many = Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [`${'k'.repeat(90)}${at}`, at]));
+  for (const value of [{ input: { body: { text } } }, { input: { body: [{ many }] } }, [[text]]]) {
+    let written = '';
+    const steps = await iterationsDuring(async () => {
+      written = (await jsonBytes(value)).toString();
+    });
+    expect(steps).toBeGreaterThan(1);
+    expect(written === JSON.stringify(value)).toBe(true);
+  }
+});
+
 it('is the JSON that there would be in one step', async () => {
   const long = (member: fc.Arbitrary<unknown>) =>
     fc.tuple(member, fc.integer({ min: 0, max: 1_100 })).map(([one, length]) => Array.from({ length }, () => one));

@@ -1,11 +1,17 @@
+import { isUtf8 } from 'node:buffer';
+import { type Excess, type JsonLimits, JsonMeter, readInTurn, smallSize } from '../../../kernel/json-input.ts';
+import { forEachYielding, Pace, yieldLoop } from '../../../lib/concurrency.ts';
 import { codingOf, inflate } from '../webhook/body.ts';
 import type { WorkflowServices } from '../workflows.ts';
 import type { Delivery } from './delivery.entity.ts';
 import { unpackBody } from './kept-body.ts';
 
-const maxDepth = 200;
 /** 25 MiB may hold ten million values, which take a parser seconds and a gigabyte; what people push has some 10,000. */
-const maxValues = 200_000;
+const limits: JsonLimits = { levels: 200, values: 200_000 };
+const excessText: Record<Excess['over'], string> = {
+  levels: `is nested more than ${limits.levels} levels deep`,
+  values: `has more than ${limits.values} values`,
+};
 
 /** What is wrong with a text as JSON, and where: an offset in UTF-16 units. */
 interface JsonFault {
@@ -13,39 +19,36 @@ interface JsonFault {
   position: number;
 }
 
-/**
- * Where a text nests too deep or begins a value too many, judged before a parser makes objects of it; null: nowhere. Text that is no JSON may
- * be judged either way.
- */
-function excessAt(text: string): JsonFault | null {
-  let depth = 0;
-  let values = 1;
-  /** The bracket before was an opening one: whatever else follows is the first value in it. */
-  let opened = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) continue;
-    const isEnd = code === 0x5d || code === 0x7d;
-    if (code === 0x2c || (opened && !isEnd)) {
-      values += 1;
-      if (values > maxValues) return { message: `has more than ${maxValues} values`, position: at };
-    }
-    opened = false;
-    if (code === 0x22) {
-      for (at += 1; at < text.length && text.charCodeAt(at) !== 0x22; at += 1)
-        if (text.charCodeAt(at) === 0x5c) at += 1;
-    } else if (code === 0x5b || code === 0x7b) {
-      opened = true;
-      depth += 1;
-      if (depth > maxDepth) return { message: `is nested more than ${maxDepth} levels deep`, position: at };
-    } else if (isEnd) depth -= 1;
+/** Bytes between two looks at the clock. */
+const piece = 256 * 1024;
+
+/** Where a text has too many levels or values, judged before a parser makes objects of it; null: nowhere. */
+async function excessOf(bytes: Buffer): Promise<JsonFault | null> {
+  const meter = new JsonMeter(limits);
+  const pace = new Pace();
+  for (let from = 0; from < bytes.length; from += piece) {
+    const excess = meter.take(bytes, from, Math.min(from + piece, bytes.length));
+    if (excess) return { message: excessText[excess.over], position: bytes.toString('utf8', 0, excess.at).length };
+    if (pace.isDue) await pace.yield();
   }
   return null;
 }
 
 const space = /[ \t\n\r]*/y;
-const escapeSequence = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+
+const escapable = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
+const isHexDigit = (code: number) =>
+  (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66);
+
+/** How long the escape sequence at a place is; 0: it is none. */
+function escapeLength(text: string, at: number): number {
+  const code = text.charCodeAt(at + 1);
+  if (escapable.has(code)) return 2;
+  if (code !== 0x75) return 0;
+  for (let digit = at + 2; digit < at + 6; digit += 1) if (!isHexDigit(text.charCodeAt(digit))) return 0;
+  return 6;
+}
 
 /**
  * Where a text stops being JSON (RFC 8259); null when it does not. Only for texts that a parser has refused: parsers do not tell the place of
@@ -66,9 +69,9 @@ export function jsonFaultAt(text: string): number | null {
     for (at += 1; at < text.length; ) {
       const code = text.charCodeAt(at);
       // RFC 8259 7 excludes control characters from strings.
-      if (code < 0x20 || (code === 0x5c && !take(escapeSequence))) break;
-      if (code === 0x5c) continue;
-      at += 1;
+      const length = code === 0x5c ? escapeLength(text, at) : 1;
+      if (code < 0x20 || length === 0) break;
+      at += length;
       if (code === 0x22) return true;
     }
     at = began;
@@ -117,22 +120,30 @@ export function jsonFaultAt(text: string): number | null {
   }
 }
 
+/** Gives way to what waits, between the steps in which a large text is read; a small one is read at once. */
+const between = async (bytes: Buffer): Promise<void> => void (bytes.length > smallSize && (await yieldLoop()));
+
 /** Parses JSON nested at most 200 deep, of at most 200,000 values. */
-export function parseJson(text: string): { value: unknown } | { fault: JsonFault } {
-  const fault = excessAt(text);
+export async function parseJson(bytes: Buffer): Promise<{ value: unknown } | { fault: JsonFault }> {
+  const fault = await excessOf(bytes);
   if (fault !== null) return { fault };
+  const text = bytes.toString('utf8');
+  await between(bytes);
   try {
     return { value: JSON.parse(text) };
   } catch {
+    await between(bytes);
     return { fault: { message: 'is not valid JSON', position: jsonFaultAt(text) ?? 0 } };
   }
 }
 
 /** Removes keys that assignments would take for the prototype, at any depth. @returns whether there were any */
-function dropProtoKeys(value: unknown): boolean {
+async function dropProtoKeys(value: unknown): Promise<boolean> {
   let dropped = false;
+  const pace = new Pace();
   const left = [value];
   while (left.length > 0) {
+    if (pace.isDue) await pace.yield();
     const next = left.pop();
     if (next === null || typeof next !== 'object') continue;
     if (Object.hasOwn(next, '__proto__')) {
@@ -163,63 +174,105 @@ function mediaType(header: string | undefined): { type: string; charset: string 
   return { type: type.toLowerCase(), charset: charset.toLowerCase() };
 }
 
-/** A leading BOM is taken off, unless it is to be left. @returns null when the bytes are no UTF-8 */
-function utf8Text(bytes: Uint8Array, { ignoreBOM = false } = {}): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM }).decode(bytes);
-  } catch {
-    return null;
-  }
-}
+const withoutMark = (bytes: Buffer): Buffer =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 
 const failed = ({ message, position }: { message: string; position: number | null }): BodyValue => ({
   body: null,
   body_error: { message, position },
 });
 
-function ofJson(text: string, note?: string): BodyValue {
-  const parsed = parseJson(text);
-  if ('fault' in parsed) return failed(parsed.fault satisfies JsonFault);
-  const notes = [note, dropProtoKeys(parsed.value) ? protoNote : undefined].filter((one) => one !== undefined);
+async function ofJson(bytes: Buffer, note?: string): Promise<BodyValue> {
+  const parsed = await parseJson(bytes);
+  if ('fault' in parsed) return failed(parsed.fault);
+  await between(bytes);
+  const notes = [note, (await dropProtoKeys(parsed.value)) ? protoNote : undefined].filter((one) => one !== undefined);
   return { body: parsed.value, ...(notes.length > 0 && { body_note: notes.join('; ') }) };
 }
 
-function ofForm(text: string): BodyValue {
-  let pairs = 1;
-  for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) {
-    pairs += 1;
-    if (pairs > maxValues) return failed({ message: `has more than ${maxValues} values`, position: at });
+const sign = { plus: 0x2b, percent: 0x25, ampersand: 0x26, equals: 0x3d };
+const hexValue = (digit: number) => (digit & 15) + (digit > 0x40 ? 9 : 0);
+
+/** A name or value of a form, without its percent-encoding. */
+async function decodedPart(part: Buffer, pace: Pace): Promise<Buffer> {
+  if (!part.includes(sign.percent) && !part.includes(sign.plus)) return part;
+  const decoded = Buffer.allocUnsafe(part.length);
+  let size = 0;
+  for (let at = 0, due = piece; at < part.length; at += 1, size += 1) {
+    const byte = part[at] as number;
+    decoded[size] = byte === sign.plus ? 0x20 : byte;
+    if (byte === sign.percent && isHexDigit(part[at + 1] ?? 0) && isHexDigit(part[at + 2] ?? 0)) {
+      decoded[size] = hexValue(part[at + 1] as number) * 16 + hexValue(part[at + 2] as number);
+      at += 2;
+    }
+    if (at < due) continue;
+    due = at + piece;
+    if (pace.isDue) await pace.yield();
   }
-  const form = new URLSearchParams(text);
-  const payload = form.getAll('payload');
+  return decoded.subarray(0, size);
+}
+
+/** Names and values of a form (URL Standard, 5.1), read in steps: `URLSearchParams` takes half a second for one of 25 MiB. */
+async function fieldsOf(bytes: Buffer): Promise<[name: string, value: Buffer][] | JsonFault> {
+  const pace = new Pace();
+  const fields: [string, Buffer][] = [];
+  let count = 0;
+  for (let from = 0, end = 0; end < bytes.length; from = end + 1) {
+    count += 1;
+    if (count > limits.values) return { message: excessText.values, position: bytes.toString('utf8', 0, end).length };
+    const found = bytes.indexOf(sign.ampersand, from);
+    end = found === -1 ? bytes.length : found;
+    const pair = bytes.subarray(from, end);
+    if (pair.length === 0) continue;
+    const equals = pair.indexOf(sign.equals);
+    const [name, value] =
+      equals === -1 ? [pair, pair.subarray(pair.length)] : [pair.subarray(0, equals), pair.subarray(equals + 1)];
+    fields.push([(await decodedPart(name, pace)).toString('utf8'), await decodedPart(value, pace)]);
+    if (pace.isDue) await pace.yield();
+  }
+  return fields;
+}
+
+async function ofForm(bytes: Buffer): Promise<BodyValue> {
+  const form = await fieldsOf(bytes);
+  if (!Array.isArray(form)) return failed(form);
+  const [payload, ...more] = form.filter(([name]) => name === 'payload');
   // GitHub's default content type.
-  if (payload.length === 1) {
-    const parsed = ofJson(payload[0] ?? '', 'form payload');
+  if (payload !== undefined && more.length === 0) {
+    const [, value] = payload;
+    const parsed = await ofJson(value, 'form payload');
     if (parsed.body_error === undefined) return parsed;
   }
   const fields = new Map<string, string[]>();
-  for (const [name, value] of form) {
+  await forEachYielding(form, ([name, value]) => {
     const all = fields.get(name);
-    if (all) all.push(value);
-    else fields.set(name, [value]);
-  }
+    if (all) all.push(value.toString('utf8'));
+    else fields.set(name, [value.toString('utf8')]);
+  });
   const isSafe = !fields.delete('__proto__');
-  const body = Object.fromEntries([...fields].map(([name, all]) => [name, all.length === 1 ? all[0] : all]));
+  const body: Record<string, string | string[] | undefined> = {};
+  await forEachYielding(fields, ([name, all]) => {
+    body[name] = all.length === 1 ? all[0] : all;
+  });
   return { body, ...(!isSafe && { body_note: protoNote }) };
 }
 
 const isJson = (type: string) => type === 'application/json' || /^[^/]+\/[^/]+\+json$/.test(type);
 
-/** What decoded bytes mean by their type; null for types that are not understood. */
-export function bodyValueOf(bytes: Uint8Array, contentType: string | undefined): BodyValue {
+/** What decoded bytes mean by their type; null for types that are not understood. Large ones are read one at a time, in steps. */
+export async function bodyValueOf(given: Buffer, contentType: string | undefined): Promise<BodyValue> {
   const { type, charset } = mediaType(contentType);
   const isForm = type === 'application/x-www-form-urlencoded';
   const isText = type.startsWith('text/');
-  if (bytes.length === 0 || !utf8.has(charset) || !(isJson(type) || isForm || isText)) return { body: null };
-  const text = utf8Text(bytes);
-  if (text === null) return failed({ message: 'is not valid UTF-8', position: null });
-  if (isJson(type)) return ofJson(text);
-  return isForm ? ofForm(text) : { body: text };
+  if (given.length === 0 || !utf8.has(charset) || !(isJson(type) || isForm || isText)) return { body: null };
+  const read = async () => {
+    const bytes = withoutMark(given);
+    if (!isUtf8(bytes)) return failed({ message: 'is not valid UTF-8', position: null });
+    await between(bytes);
+    if (isForm) return ofForm(bytes);
+    return isText ? { body: bytes.toString('utf8') } : ofJson(bytes);
+  };
+  return given.length > smallSize ? readInTurn(read) : read();
 }
 
 /** Bodies up to so many bytes are given as text beside their value. */
@@ -274,13 +327,14 @@ async function decodedValue({ workflows }: Needs, { headers }: Delivery, raw: Bu
 export async function inputOfDelivery(services: Needs, delivery: Delivery): Promise<DeliveryInput> {
   const { headers, raw_size, raw_sha256, method, query, trigger_id, dedup_key, auth_mode, secret_version } = delivery;
   const raw = await bytesOfDelivery(services, delivery);
+  if (raw !== null) await between(raw);
   const value: BodyValue =
     raw === null
       ? { body: null, body_error: { message: 'is not kept any more', position: null } }
       : await decodedValue(services, delivery, raw);
   return {
     ...value,
-    raw: raw === null || raw.length > maxRaw ? null : utf8Text(raw, { ignoreBOM: true }),
+    raw: raw === null || raw.length > maxRaw || !isUtf8(raw) ? null : raw.toString('utf8'),
     raw_size,
     raw_sha256,
     method,

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
-import type { AddressInfo } from 'node:net';
-import { AUTHORITATIVE_ANSWER, decode, encode } from 'dns-packet';
+import { type AddressInfo, isIPv6 } from 'node:net';
+import { type Answer, AUTHORITATIVE_ANSWER, decode, encode } from 'dns-packet';
 
 /** A DNS server on loopback whose zone tests write. */
 export interface DnsServer {
@@ -8,6 +8,8 @@ export interface DnsServer {
   address: string;
   /** TXT records by lower-case name: each a list of strings; `servfail` and `silent` are faults of the server. Other names do not exist. */
   zone: Map<string, string[][] | 'servfail' | 'silent'>;
+  /** Addresses of either family by lower-case name, likewise. */
+  addresses: Map<string, string[] | 'servfail' | 'silent'>;
   /** Names it was asked for. */
   asked: string[];
   close(): Promise<void>;
@@ -18,17 +20,23 @@ const nxdomain = 3;
 
 export async function startDnsServer(): Promise<DnsServer> {
   const zone: DnsServer['zone'] = new Map();
+  const addresses: DnsServer['addresses'] = new Map();
   const asked: string[] = [];
   const socket = createSocket('udp4');
   socket.on('message', (message, { address, port }) => {
     const { id, questions = [] } = decode(message);
-    const name = questions[0]?.name.toLowerCase() ?? '';
+    const [question] = questions;
+    const name = question?.name.toLowerCase() ?? '';
     asked.push(name);
-    const found = zone.get(name);
+    const found = question?.type === 'TXT' ? zone.get(name) : addresses.get(name);
     if (found === 'silent') return;
     const rcode = found === 'servfail' ? servfail : found === undefined ? nxdomain : 0;
     const records = Array.isArray(found) ? found : [];
-    const answers = records.map((strings) => ({ type: 'TXT' as const, name, ttl: 0, data: strings }));
+    const answers = records.flatMap((record): Answer[] => {
+      if (typeof record !== 'string') return [{ type: 'TXT', name, ttl: 0, data: record }];
+      const type = isIPv6(record) ? 'AAAA' : 'A';
+      return type === question?.type ? [{ type, name, ttl: 0, data: record }] : [];
+    });
     const answer = encode({ id: id ?? 0, type: 'response', flags: AUTHORITATIVE_ANSWER | rcode, questions, answers });
     socket.send(answer, port, address);
   });
@@ -37,6 +45,7 @@ export async function startDnsServer(): Promise<DnsServer> {
   return {
     address: `127.0.0.1:${port}`,
     zone,
+    addresses,
     asked,
     close: () => new Promise((resolve) => socket.close(() => resolve())),
   };

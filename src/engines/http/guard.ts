@@ -1,8 +1,8 @@
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { HttpPolicy } from '../../ports/http.ts';
 import { httpFailure } from './failures.ts';
+import { createHostResolver } from './host-addresses.ts';
 
 type Address = ReturnType<typeof ipaddr.parse>;
 
@@ -50,7 +50,7 @@ export function isInside(address: string, cidrs: readonly Cidr[]): boolean {
   return cidrs.some(([start, bits]) => parsed.kind() === start.kind() && parsed.match(start, bits));
 }
 
-/** All addresses of a name, resolved anew at each call; rejects with the system's error. */
+/** All addresses of a name, resolved anew at each call; rejects with a name server's error. */
 export type Resolve = (name: string) => Promise<string[]>;
 
 /** Target of a connection: a name or address as the URL parser writes it (IPv6 without brackets), and the port. */
@@ -58,9 +58,6 @@ interface Target {
   host: string;
   port: number;
 }
-
-/** The system's resolver, so that /etc/hosts counts exactly as it would for any other program. */
-const systemResolve: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address);
 
 const defaultPorts: Record<string, number> = { 'http:': 80, 'https:': 443, 'ssh:': 22 };
 
@@ -87,7 +84,7 @@ export function targetOf(url: URL, schemes: readonly string[]): Target {
  * Builds the check of a target: answers the addresses a connection may go to, all of the name's. Nothing is remembered.
  * @throws DomainError invalid_request (`blocked_address`) as soon as one address is not allowed; upstream_unavailable (`dns`).
  */
-export function createGuard(always: readonly Cidr[], resolve: Resolve = systemResolve) {
+export function createGuard(always: readonly Cidr[], resolve: Resolve = createHostResolver()) {
   return async function check(target: Target, policy: HttpPolicy): Promise<string[]> {
     const { host, port } = target;
     const allowed = [...always, ...parseCidrs(policy.allowedCidrs ?? [])];

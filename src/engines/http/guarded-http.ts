@@ -251,7 +251,7 @@ export interface GuardedHttpOptions {
   allowedCidrs: readonly string[];
   /** `PORTICO_CA_FILE`: PEM file with CA certificates beside the built-in ones. */
   caFile?: string;
-  /** Stands in for the system's resolver in tests. */
+  /** Stands in for the system's name servers in tests. */
   resolve?: Resolve;
 }
 

@@ -78,7 +78,7 @@ function wentTo(socket: Socket, addresses: readonly string[]): boolean {
   return socket.remoteAddress !== undefined && addresses.map(canonical).includes(canonical(socket.remoteAddress));
 }
 
-/** The system's resolver cannot be interrupted; its answer is left behind when the time is over. */
+/** A name server may take longer than there is time; its answer is left behind then. */
 function inTime<T>(promise: Promise<T>, milliseconds: number, host: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(httpFailure('timeout', `${host}: the name was not resolved in time`));

@@ -7,6 +7,8 @@ export interface Bounds {
   memory: number;
   /** Seconds of processor time (RLIMIT_CPU). */
   cpu: number;
+  /** Bytes of any one file it writes (RLIMIT_FSIZE); absent: no bound. */
+  file?: number | undefined;
 }
 
 const mebibyte = 1024 * 1024;
@@ -25,11 +27,17 @@ const grace = 5;
  * process may lower its own. Dash, bash and BusyBox take `-d` in KiB. It is the soft limit, which our hook may lift for itself.
  */
 const script =
-  '{ ulimit -c 0; ulimit -S -t "$1"; ulimit -H -t "$2"; ulimit -S -d "$3"; } 2>/dev/null; shift 3; exec "$@"';
+  '{ ulimit -c 0; ulimit -S -t "$1"; ulimit -H -t "$2"; ulimit -S -d "$3"; ulimit -f "$4"; } 2>/dev/null; shift 4; exec "$@"';
+/** Of `ulimit -f` (POSIX), bytes. */
+const block = 512;
 
 /** The command line that runs git within bounds. */
-export function boundedCommand(args: readonly string[], { memory, cpu }: Bounds): [program: string, args: string[]] {
-  const limits = [cpu, cpu + grace, Math.ceil(memory / 1024)].map(String);
+export function boundedCommand(
+  args: readonly string[],
+  { memory, cpu, file }: Bounds,
+): [program: string, args: string[]] {
+  const blocks = file === undefined ? 'unlimited' : Math.ceil(file / block);
+  const limits = [cpu, cpu + grace, Math.ceil(memory / 1024), blocks].map(String);
   return ['/bin/sh', ['-c', script, 'sh', ...limits, 'git', ...args]];
 }
 

@@ -13,6 +13,8 @@ export interface SpawnOptions {
   timeout?: number;
   /** Processor time of the process, seconds; default: its wall time, or an hour. */
   cpu?: number;
+  /** Most bytes of a file it writes; default: any number. */
+  mostFile?: number;
   signal?: AbortSignal;
   /** Runs only when the processor is idle otherwise. */
   lowPriority?: boolean;

@@ -102,7 +102,7 @@ export class GitProcesses {
     if (options.gitDir !== undefined)
       config.push('-c', `safe.directory=${options.gitDir}`, `--git-dir=${options.gitDir}`);
     const wall = options.timeout === undefined ? standingCpu : Math.ceil(options.timeout / 1000);
-    const bounds: Bounds = { memory: this.#memory, cpu: options.cpu ?? wall };
+    const bounds: Bounds = { memory: this.#memory, cpu: options.cpu ?? wall, file: options.mostFile };
     const [program, command] = boundedCommand([...config, ...args], bounds);
     const streams = spawn(program, command, {
       cwd: this.#home,

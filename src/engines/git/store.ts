@@ -58,6 +58,8 @@ class FileGitStore implements GitStore {
   readonly #packing = new Lane(packSlots);
   readonly #unpacking = new Lane(packSlots);
   readonly #imports = new Slots(2);
+  /** Commands that speak with other hosts. A host may let each wait for minutes, and all git processes together are few. */
+  readonly #outgoing = new Slots(64, { each: 16 });
   readonly #upkeep = new Slots(1);
   readonly #closing = new AbortController();
   readonly #limits: IncomingLimits;
@@ -130,19 +132,26 @@ class FileGitStore implements GitStore {
 
   async lsRemote(upstream: Upstream, signal = never()): Promise<UpstreamRefs> {
     await mkdir(this.#pool.home, { recursive: true });
-    return lsRemote(this.#upstreamContext(signal), upstream);
+    return this.#speaking(upstream, signal, () => lsRemote(this.#upstreamContext(signal), upstream));
   }
 
   fetchUpstream(id: string, upstream: Upstream, signal = never()): Promise<Ref[]> {
     const repository = this.#pool.get(id);
-    return repository.upstream.run(() => fetchUpstream(this.#upstreamContext(signal), repository, upstream), signal);
+    return this.#speaking(
+      upstream,
+      signal,
+      () => fetchUpstream(this.#upstreamContext(signal), repository, upstream),
+      repository,
+    );
   }
 
   pushUpstream(id: string, upstream: Upstream, push: PushMove, signal = never()): Promise<UpstreamPush> {
     const repository = this.#pool.get(id);
-    return repository.upstream.run(
-      () => pushUpstream(this.#upstreamContext(signal), repository, upstream, push),
+    return this.#speaking(
+      upstream,
       signal,
+      () => pushUpstream(this.#upstreamContext(signal), repository, upstream, push),
+      repository,
     );
   }
 
@@ -181,6 +190,17 @@ class FileGitStore implements GitStore {
     this.#closing.abort(new DomainError('unavailable', 'The server is stopping'));
     await this.#pool.close();
     await this.#hooks.close();
+  }
+
+  /** Runs what speaks with an upstream, one at a time for a repository, when its host may have another. */
+  #speaking<T>(
+    { url }: Upstream,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+    repository?: ReturnType<RepositoryPool['get']>,
+  ): Promise<T> {
+    const speak = () => this.#outgoing.run(work, signal, URL.parse(url)?.host);
+    return repository ? repository.upstream.run(speak, signal) : speak();
   }
 
   #upstreamContext(signal: AbortSignal): UpstreamContext {

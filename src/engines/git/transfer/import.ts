@@ -13,7 +13,8 @@ import { createLayout, hasLayout, readFormat, removeLayout } from '../layout.ts'
 import { formatOf, isOid, type ObjectFormat } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
-import { type Reach, type UpstreamOptions, withReach } from './reach.ts';
+import { receiving } from '../upkeep/maintenance.ts';
+import { mostFetched, type Reach, type UpstreamOptions, withReach } from './reach.ts';
 import { mostRefs } from './upstream.ts';
 import { failureOf, isDamage, isStorageFull, upstreamError } from './upstream-failure.ts';
 
@@ -90,7 +91,7 @@ async function importBy(job: Import, way: Reach): Promise<Imported> {
   const remote = await askRemote(job, way);
   checkBranches(source, remote);
   await prepare(repository, remote);
-  await fetchAside(job, way, progress);
+  await receiving(gitDir, spawnOptions(job, way).mostFile, () => fetchAside(job, way, progress));
   progress.phase('checking');
   const fetched = await repository.refs.list(aside);
   const usable = fetched.filter(({ name }) => isUsable(shortName(name)));
@@ -123,9 +124,12 @@ function refspecs({ branches }: ImportSource): string[] {
   return [...new Set(branches)].map((branch) => `+refs/heads/${branch}:${aside}/heads/${branch}`);
 }
 
-function spawnOptions({ source: { signal }, upstream: { fetchCpu: cpu } }: Import, way: Reach): SpawnOptions {
+function spawnOptions({ source: { signal, kind }, upstream }: Import, way: Reach): SpawnOptions {
+  const { fetchCpu: cpu } = upstream;
   const options = { ...(signal !== undefined && { signal }), ...(cpu !== undefined && { cpu }) };
-  return { config: way.config, env: way.env, timeout: wallTime.fetch, ...options };
+  // A path is the operator's own.
+  const bound = kind === 'path' ? {} : { mostFile: mostFetched(upstream) };
+  return { config: way.config, env: way.env, timeout: wallTime.fetch, ...bound, ...options };
 }
 
 /** The source's default branch and hash, from `ls-remote --symref`: lines `ref: <target> TAB HEAD` and `<oid> TAB <ref>`. */

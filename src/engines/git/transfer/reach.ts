@@ -172,7 +172,12 @@ export interface UpstreamOptions {
   sshKnownHosts?: string;
   /** Processor time of one import, fetch or push to an upstream, seconds, for git and for each process it starts; default its wall time. */
   fetchCpu?: number;
+  /** Bytes of one import from another host, or of one fetch; default 4 GiB. */
+  fetchBytes?: number;
 }
+
+/** What another host may send at once: without a bound it would fill the disk that all repositories share. */
+export const mostFetched = ({ fetchBytes = 4 * 1024 ** 3 }: UpstreamOptions): number => fetchBytes;
 
 /** What git needs to reach a repository elsewhere, and nothing beyond it. */
 export interface Reach {

@@ -7,6 +7,8 @@ import { checkIncoming } from '../incoming/check-incoming.ts';
 import type { Tip } from '../incoming/limits.ts';
 import type { RefUpdate } from '../refs/ref-updater.ts';
 import type { GitRepository } from '../repository.ts';
+import { receiving } from '../upkeep/maintenance.ts';
+import { mostFetched } from './reach.ts';
 import { speak, tracking, type UpstreamContext } from './upstream.ts';
 
 /**
@@ -26,7 +28,9 @@ export async function fetchUpstream(
   const quiet = ['--quiet', '--prune', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
   const fetch = ['fetch', ...quiet, '--no-recurse-submodules', '--end-of-options'];
   const args = ({ url }: { url: string }) => [...fetch, url, `+refs/heads/*:${aside}/*`];
-  await speak(context, upstream, wallTime.fetch, args, repository.gitDir);
+  await receiving(repository.gitDir, mostFetched(context.options), () =>
+    speak(context, upstream, wallTime.fetch, args, repository.gitDir),
+  );
   for (let attempt = 1; ; attempt += 1) {
     try {
       await accept(context, repository);

@@ -9,7 +9,7 @@ import type { IncomingLimits } from '../incoming/limits.ts';
 import { isOid } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
-import { kindFor, type Reach, type UpstreamOptions, withReach } from './reach.ts';
+import { kindFor, mostFetched, type Reach, type UpstreamOptions, withReach } from './reach.ts';
 import { failureOf, isDamage, isStorageFull, upstreamError } from './upstream-failure.ts';
 
 export interface UpstreamContext {
@@ -132,6 +132,7 @@ async function spoken(
         timeout,
         signal,
         mostOutput: mostRefs,
+        mostFile: mostFetched(options),
       });
     } catch (error) {
       const isLate = error instanceof DomainError && error.code === 'git_timeout';

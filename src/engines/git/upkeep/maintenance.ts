@@ -129,3 +129,31 @@ async function removeScratch(gitDir: string, log: Log): Promise<void> {
       await rm(join(gitDir, name), { recursive: true, force: true });
   }
 }
+
+/** What git writes a pack and its index to, while it receives them (index-pack.c). */
+const unfinished = /^tmp_(?:pack|idx|rev)_/;
+
+/**
+ * Runs what receives a pack: git leaves what it has received of one when that fails. A repack that runs at that very moment may lose its own file,
+ * fails, and is repeated.
+ *
+ * @param most bytes that git may write to a file
+ * @throws DomainError `too_large` when it has written as many; otherwise what the work throws
+ */
+export async function receiving<T>(gitDir: string, most: number | undefined, receive: () => Promise<T>): Promise<T> {
+  const packs = join(gitDir, 'objects', 'pack');
+  const before = new Set(await names(packs));
+  try {
+    return await receive();
+  } catch (error) {
+    let largest = 0;
+    for (const name of (await names(packs)).filter((found) => unfinished.test(found) && !before.has(found))) {
+      const path = join(packs, name);
+      largest = Math.max(largest, (await stat(path).catch(() => null))?.size ?? 0);
+      await rm(path, { force: true });
+    }
+    if (most === undefined || largest < most) throw error;
+    const message = `The other host sent more than ${Math.floor(most / 1024 / 1024)} MiB at once`;
+    throw new DomainError('too_large', message, { cause: error });
+  }
+}

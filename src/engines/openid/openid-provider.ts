@@ -43,12 +43,12 @@ function guardedFetch(http: GuardedHttp, issuer: URL): Client.CustomFetch {
 const away = (host: string, cause: unknown) =>
   new DomainError('unavailable', `${host} cannot be reached at the moment; try again`, { cause });
 
-/** Faults of the answer itself: what the provider refused, or what does not hold. */
+/** Faults of the answer itself: what the provider refused, or what does not hold. The library wraps those of a request, too. */
 const isAboutAnswer = (client: typeof Client, error: unknown) =>
   error instanceof client.AuthorizationResponseError ||
   error instanceof client.ResponseBodyError ||
   error instanceof client.WWWAuthenticateChallengeError ||
-  error instanceof client.ClientError;
+  (error instanceof client.ClientError && !(error.cause instanceof DomainError));
 
 /** The provider is not reached before the first sign-in; its metadata is read once, and again after a failure. */
 export function createOpenId({ http, issuer, clientId, clientSecret }: Options): OpenId {
@@ -59,7 +59,11 @@ export function createOpenId({ http, issuer, clientId, clientSecret }: Options):
     known ??= client
       .discovery(server, clientId, clientSecret, clientSecret === undefined ? client.None() : undefined, {
         [client.customFetch]: guardedFetch(http, server),
-        ...(server.protocol === 'http:' && { execute: [client.allowInsecureRequests] }),
+        // The library takes an ID token unverified that comes from the token endpoint itself, as it may where TLS vouches for that.
+        execute: [
+          client.enableNonRepudiationChecks,
+          ...(server.protocol === 'http:' ? [client.allowInsecureRequests] : []),
+        ],
       })
       .catch((error: unknown) => {
         known = null;

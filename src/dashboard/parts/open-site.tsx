@@ -17,6 +17,8 @@ interface OpenButtonProps {
 async function open(find: OpenButtonProps['find']): Promise<void> {
   // Opened at the click, since a window that comes later is blocked; the address is known after that.
   const tab = window.open('', '_blank');
+  // The site is its authors' own: where pages are served without TLS nothing else keeps it from the tab it was opened from.
+  if (tab) tab.opener = null;
   const url = await find();
   if (tab && url) tab.location.href = url;
   else tab?.close();

@@ -182,6 +182,28 @@ describe('POST', () => {
     expect((await preview(branch)).status).toBe(200);
   });
 
+  it('counts apart from the 100 environments that a project can have', async () => {
+    await made();
+    const em = app.services.orm.em.fork();
+    const own = (await app.ask('GET', `${studio}/environments?per_page=100`)).body.length - 1;
+    await em.execute(
+      `insert into environment (uuid, project_id, name, slug, branch, type, provider, root_directory, output_directory, variables, network,
+         timeout_seconds, auto_deploy, cancel_superseded, visibility, protected, version, created_at, updated_at)
+       select gen_random_uuid(), project_id, 'filler ' || place, 'filler-' || place, branch, type, provider, '', '', '[]', network,
+         timeout_seconds, false, false, visibility, false, 1, created_at, updated_at
+       from environment, generate_series(1, ?::integer) as place where id = ?`,
+      [99 - own, live.id],
+    );
+    const create = (name: string) =>
+      app.ask('POST', `${studio}/environments`, {
+        body: { name, branch: 'main', provider: 'static', auto_deploy: false },
+      });
+    expect((await create('filler last')).status).toBe(201);
+    expectRefusal(await create('filler more'), 409, 'limit_reached', /at most 100 environments/);
+    expect((await made()).draft_preview).toBe(true);
+    await em.execute(`delete from environment where name like 'filler %'`);
+  });
+
   it('leaves a row in the audit log', async () => {
     const { id, branch } = await made();
     const [row] = (await app.ask('GET', `${acme}/audit?action=studio.previewBranch&per_page=1`)).body;

@@ -1,5 +1,5 @@
 /** Has a draft built and shown that no environment shows yet: the deployment goes on in the tray, and is offered when it is done. */
-import { Alert, Button } from '@mantine/core';
+import { Alert, Button, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconEye } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
@@ -73,7 +73,7 @@ export function PreviewDraft({ draft, onBegun }: { draft: string; onBegun: () =>
   const settings = usePageQuery(projectQuery(place)).data?.project?.studio.repository?.settings;
   if (can('manage_studio') && settings?.draft_preview === null)
     return (
-      <Alert mb="lg" title={t('draft_not_shown')}>
+      <Alert mb="lg" maw={960} title={t('draft_not_shown')}>
         {t('draft_no_previews')}{' '}
         <Link to="/p/$organization/$project/settings" params={{ organization, project }}>
           {t('draft_settings')}
@@ -82,8 +82,10 @@ export function PreviewDraft({ draft, onBegun }: { draft: string; onBegun: () =>
     );
   if (!canPreview(draft)) return null;
   return (
-    <Alert mb="lg" title={t('draft_not_shown')}>
-      <p>{t('draft_not_shown_lead')}</p>
+    <Alert mb="lg" maw={960} title={t('draft_not_shown')}>
+      <Text size="sm" mb="sm">
+        {t('draft_not_shown_lead')}
+      </Text>
       <Button
         leftSection={<IconEye size={16} />}
         loading={isRunning}

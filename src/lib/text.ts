@@ -27,3 +27,15 @@ export function decodedUri(text: string): string {
 
 /** The form of a name in which names that file systems may take for the same one are equal. */
 export const foldCase = (name: string): string => name.normalize('NFC').toLowerCase();
+
+/**
+ * Text as page and source are compared by: letters, marks and digits in NFKC and lower case, with one space between words. Quotes, dashes, dots
+ * and every other sign go, since generators replace them by others (typography), or add their own (anchors, pilcrows).
+ */
+export function comparableText(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
+    .trim();
+}

@@ -11,6 +11,9 @@ export const pageBlockKinds = [
 ] as const;
 export type PageBlockKind = (typeof pageBlockKinds)[number];
 
+/** Characters of a piece's text that go along with it. */
+export const shownText = 80;
+
 /** The content file that a page was built of. */
 export interface PageSource {
   /** Its path. */
@@ -28,6 +31,8 @@ export interface PageBlock {
   kind: PageBlockKind;
   /** CSS selector on the page as it was built. */
   selector: string;
+  /** The beginning of its comparable text on the page, at most `shownText` characters. */
+  text: string;
   /** Lines of the file as it is now, from 1; of a field those of its frontmatter. Null: the file is gone. */
   start_line: number | null;
   end_line: number | null;

@@ -2,13 +2,19 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { AllServices } from '../domain/services.ts';
 import { isEncodable, type ManifestEntry } from '../domain/studio/deployments/manifest.ts';
 import { lookUp, type Output } from '../domain/studio/previews/outputs.ts';
-import { linkParameter, type PreviewAccess, passSeconds } from '../domain/studio/previews/preview-access.ts';
+import {
+  linkParameter,
+  type PassUse,
+  type PreviewAccess,
+  passSeconds,
+} from '../domain/studio/previews/preview-access.ts';
 import { isTrustworthy, previewHost } from '../domain/studio/previews/preview-origin.ts';
 import type { PreviewTarget } from '../domain/studio/previews/previews.ts';
 import { parseRequestPath } from '../domain/studio/previews/request-path.ts';
 import { DomainError } from '../kernel/errors.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import { Contents } from './contents.ts';
+import { PageScript, sendEditable } from './editable.ts';
 import * as pages from './pages.ts';
 import { type Headers, sendFile } from './send-file.ts';
 import { RewrittenContents } from './site/rewritten.ts';
@@ -42,15 +48,10 @@ function labelIn(header: string | undefined, { host }: Origin): string | null {
 }
 
 /**
- * Whether a request may see a members' preview; `exchange` when it came by a link that has become a cookie, `spent` by one that has been opened
- * before, `unopened` by one that only a navigation opens.
+ * Whether a request may see a members' preview, and edit it; `exchange` when it came by a link that has become a cookie, `spent` by one that has
+ * been opened before, `unopened` by one that only a navigation opens.
  */
-export type Admission =
-  | 'admitted'
-  | 'refused'
-  | 'spent'
-  | 'unopened'
-  | { exchange: { location: string; cookie: string } };
+export type Admission = PassUse | 'refused' | 'spent' | 'unopened' | { exchange: { location: string; cookie: string } };
 
 const cookieName = ({ isTrustworthy }: Origin) => `${isTrustworthy ? '__Host-' : ''}portico-preview`;
 
@@ -107,7 +108,8 @@ export async function admit(
     if (outcome === 'spent') return outcome;
     if (outcome) return { exchange: { location: link.location, cookie: cookieText(origin, outcome.cookie) } };
   }
-  if (cookie !== null && (await access.holdsCookie(cookie, target))) return 'admitted';
+  const use = cookie === null ? null : await access.useOf(cookie, target);
+  if (use !== null) return use;
   return link && !isNavigation(request) ? 'unopened' : 'refused';
 }
 
@@ -151,22 +153,40 @@ const ifGone =
 /**
  * Answers requests on the preview origin: built and crawled sites, each under a host of its own, and never anything of the API or the dashboard. The
  * only cookie it reads or sets is its own.
+ *
+ * @param script what pages run while they are edited
  */
-export function createPreview(services: AllServices): RequestListener {
+export function createPreview(services: AllServices, script = new PageScript()): RequestListener {
   const contents = new Contents(services.blobs);
   const rewritten = new RewrittenContents(services.blobs);
   let origin = originOf(services.settings.preview_url);
 
-  async function serve(target: PreviewTarget, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(
+    target: PreviewTarget,
+    request: IncomingMessage,
+    response: ServerResponse,
+    use: PassUse = 'view',
+  ): Promise<void> {
     const { outputs } = services.studio.previews;
     const common = commonHeaders(services, target);
     if (target.site)
       return sendEntry({ services, contents, rewritten }, request, response, { site: target.site, common });
     const output = target.manifest_sha256 && (await outputs.get(target.manifest_sha256).catch(ifGone(null)));
     if (!output) return pages.sendPage(response, pages.unpublished);
+    // A worker would answer in place of this listener, with pages that cannot be edited.
+    if (use === 'edit' && request.headers['service-worker'] === 'script')
+      return pages.sendPage(response, pages.notFound);
     const found = lookUp(output, request.url ?? '', await replacedOutput(services, target));
     if (found.kind === 'nothing') return pages.sendPage(response, pages.notFound);
-    if (found.kind === 'file') return sendFile(contents, request, response, { ...fileOf(found), common });
+    if (found.kind === 'file') {
+      const file = { ...fileOf(found), common };
+      if (
+        use === 'edit' &&
+        (await sendEditable(contents, request, response, file, await script.tag(services.settings)))
+      )
+        return;
+      return sendFile(contents, request, response, file);
+    }
     response.writeHead(found.status, { ...common, Location: found.location, 'Content-Length': 0 }).end();
   }
 
@@ -181,7 +201,7 @@ export function createPreview(services: AllServices): RequestListener {
     if (target === null) return pages.sendPage(response, pages.unknownHost);
     if (!target.isMembersOnly) return serve(target, request, response);
     const admission = await admit(services.studio.previews.access, origin, target, request);
-    if (admission === 'admitted') return serve(target, request, response);
+    if (admission === 'view' || admission === 'edit') return serve(target, request, response, admission);
     if (admission === 'refused') return pages.sendPage(response, pages.membersOnly);
     if (admission === 'spent') return pages.sendPage(response, pages.spentLink);
     if (admission === 'unopened') return pages.sendPage(response, pages.unopenedLink);

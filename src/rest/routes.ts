@@ -106,7 +106,11 @@ import { deleteMedia, listMedia } from '../domain/studio/media/media.operations.
 import { savedMedia } from '../domain/studio/media/media.schema.ts';
 import { uploadMedia } from '../domain/studio/media/upload-media.operations.ts';
 import { mergeBranches } from '../domain/studio/merge/merge-branches.operations.ts';
-import { getDeploymentPreview, getEnvironmentPreview } from '../domain/studio/previews/preview-link.operations.ts';
+import {
+  getDeploymentEditor,
+  getDeploymentPreview,
+  getEnvironmentPreview,
+} from '../domain/studio/previews/preview-link.operations.ts';
 import { mergePull } from '../domain/studio/pulls/merge-pull.operations.ts';
 import { getPull, listPullFiles, listPulls } from '../domain/studio/pulls/pulls.operations.ts';
 import { createPull, updatePull } from '../domain/studio/pulls/write-pull.operations.ts';
@@ -313,6 +317,7 @@ export const routes: readonly Row[] = [
   post(`${studio}/deployments/:deployment/cancel`, cancelDeployment, 202),
   post(`${studio}/deployments/:deployment/rerun`, rerunDeployment, 202),
   get(`${studio}/deployments/:deployment/preview`, getDeploymentPreview, 200, { secret: true }),
+  get(`${studio}/deployments/:deployment/editor`, getDeploymentEditor, 200, { secret: true }),
   get(`${studio}/deployments/:deployment/annotations`, annotateDeploymentPage, 200),
   get(`${studio}/deployments/:deployment/jobs/:job/log`, getDeploymentLog, 200, { raw: logText, media: 'text/plain' }),
   post(`${studio}/route-patterns/detect`, detectRoutePatterns, 200),

@@ -96,6 +96,7 @@ const unreachedQueries = [
   'studio.annotateDeploymentPage',
   'studio.blameFile',
   'studio.fetchRepository',
+  'studio.getDeploymentEditor',
   'studio.getDeploymentLog',
   'studio.getDeploymentPreview',
   'studio.getDeployments',

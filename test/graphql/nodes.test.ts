@@ -90,6 +90,8 @@ describe('Node', () => {
       // Many in one call.
       'studio.getBranches',
       'studio.getCommits',
+      // A link that is good for one use.
+      'studio.getDeploymentEditor',
       // A piece of text.
       'studio.getDeploymentLog',
       // A link that is good for one use.

@@ -6,6 +6,7 @@ import { Deployment } from '../../src/domain/studio/deployments/deployment.entit
 import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studio/deployments/manifest.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
 import { deploymentLabel, environmentLabel } from '../../src/domain/studio/previews/previews.ts';
+import { PageScript } from '../../src/preview/editable.ts';
 import { createPreview } from '../../src/preview/preview.ts';
 import { createHttpServer } from '../../src/server/http-server.ts';
 
@@ -53,9 +54,16 @@ export function askHost(port: number, host: string, target: string, { method = '
   });
 }
 
-/** Starts the preview origin, at `*.localhost` unless another form is given. */
-export async function startPreview({ services }: Serving, form = 'http://*.localhost'): Promise<TestPreview> {
-  const server = createHttpServer(createPreview(services));
+/**
+ * Starts the preview origin, at `*.localhost` unless another form is given.
+ * @param dashboard directory of a built dashboard, for pages that are edited
+ */
+export async function startPreview(
+  { services }: Serving,
+  form = 'http://*.localhost',
+  dashboard?: string,
+): Promise<TestPreview> {
+  const server = createHttpServer(createPreview(services, new PageScript(dashboard)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   services.settings.preview_url = `${form}:${port}`;

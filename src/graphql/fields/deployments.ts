@@ -24,7 +24,11 @@ import {
   updateEnvironment,
 } from '../../domain/studio/environments/environments.operations.ts';
 import { previewBranch } from '../../domain/studio/environments/preview-branch.operations.ts';
-import { getDeploymentPreview, getEnvironmentPreview } from '../../domain/studio/previews/preview-link.operations.ts';
+import {
+  getDeploymentEditor,
+  getDeploymentPreview,
+  getEnvironmentPreview,
+} from '../../domain/studio/previews/preview-link.operations.ts';
 import { getBranches } from '../../domain/studio/repository/branches.operations.ts';
 import { getCommits } from '../../domain/studio/repository/commits.operations.ts';
 import { DomainError } from '../../kernel/errors.ts';
@@ -248,6 +252,7 @@ export const deployments: readonly Row[] = [
     },
   ),
   field('Deployment', 'preview', getDeploymentPreview, { cost: 5 }),
+  field('Deployment', 'editor', getDeploymentEditor, { cost: 5 }),
   field('Deployment', 'annotations', annotateDeploymentPage, { cost: 50 }),
   field('DeploymentJob', 'log', listDeploymentLog, { cost: 5 }),
   mutation('startDeployment', startDeployment),

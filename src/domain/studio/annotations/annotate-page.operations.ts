@@ -1,13 +1,21 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
+import { comparableText } from '../../../lib/text.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { AnnotationError, type PageReading, type PageSource, pageBlockKinds } from '../../../ports/page-annotator.ts';
+import {
+  AnnotationError,
+  type PageReading,
+  type PageSource,
+  pageBlockKinds,
+  shownText,
+} from '../../../ports/page-annotator.ts';
 import { findDeployment } from '../deployments/deployment-record.ts';
 import { deploymentNumber } from '../deployments/deployments.schema.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
 import { environmentNumber } from '../environments/environments.schema.ts';
+import { splitFile } from '../frontmatter/split.ts';
 import { lookUp } from '../previews/outputs.ts';
 import { patternsOf } from '../routes/detect-patterns.ts';
 import { type EntryPlace, entryAtUrl } from '../routes/entries-by-url.ts';
@@ -16,7 +24,6 @@ import type { SiteRoutes } from '../routes/routes-cache.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { leastAligned } from './annotate.ts';
-import { comparableText } from './page-leaves.ts';
 
 /**
  * Which lines of which file a page shows. The page is the one a deployment has built, the file that of its commit; lines are carried to the head of
@@ -28,6 +35,11 @@ const pageBlock = z
   .object({
     kind: z.enum(pageBlockKinds).describe('field: a value of the frontmatter; the others are blocks of the body'),
     selector: z.string().describe('CSS selector on the page as it was built'),
+    text: z
+      .string()
+      .describe(
+        `The first ${shownText} letters, digits and spaces of what it shows, in lower case: a page whose script has moved it shows another`,
+      ),
     start_line: line.describe('First line in the file as the branch has it now; null: the file is gone'),
     end_line: line,
     field: z
@@ -56,7 +68,19 @@ const pageAnnotations = z
       .string()
       .nullable()
       .describe('Head of the branch, which the lines are those of; null: the branch is gone'),
-    entry: z.object({ collection: z.string(), slug: z.string(), path: z.string() }).nullable(),
+    entry: z
+      .object({
+        collection: z.string(),
+        slug: z.string(),
+        path: z.string(),
+        sha: z.string().nullable().describe('Its blob at the head, whose lines these are; null: it is gone'),
+        body_line: z
+          .int32()
+          .min(1)
+          .nullable()
+          .describe('Line of the file with which its body begins, at the head; null: it is gone'),
+      })
+      .nullable(),
     aligned: z.number().min(0).max(1).describe('Share of the blocks of the file that were found on the page'),
     is_editable: z
       .boolean()
@@ -93,7 +117,7 @@ async function annotate(context: StudioContext, deployment: BuiltOutput, url: st
   const current = await git.snapshot(head);
   const read = async (entry: EntryPlace | null) => {
     const source = entry && (await sourceOf(git, entry.path, built, current, site));
-    return { entry, reading: await readingOf(context, html, source) };
+    return { entry, source, reading: await readingOf(context, html, source) };
   };
   const routes = await routesOf(context, built, site);
   const found = await pageOfEntry(context, built, routes, { url, read });
@@ -104,14 +128,28 @@ async function annotate(context: StudioContext, deployment: BuiltOutput, url: st
     commit_sha,
     branch,
     head_sha: head,
-    entry: found.entry,
+    entry: found.entry && {
+      ...found.entry,
+      sha: found.source?.sha ?? null,
+      body_line: found.source?.current == null ? null : bodyLine(found.source.current, found.entry.path),
+    },
     aligned,
     is_editable: found.entry !== null && aligned >= leastAligned,
     blocks,
   };
 }
 
-type Read = (entry: EntryPlace | null) => Promise<{ entry: EntryPlace | null; reading: PageReading }>;
+/** Line with which the body of a file begins, from 1. */
+function bodyLine(text: string, path: string): number {
+  const { bom, open, source, close, gap } = splitFile(text, path);
+  return (bom + open + source + close + gap).split('\n').length;
+}
+
+/** The source of a page, and the blob of it at the head of the branch; null where it is gone. */
+type HeadSource = PageSource & { sha: string | null };
+type Read = (
+  entry: EntryPlace | null,
+) => Promise<{ entry: EntryPlace | null; source: HeadSource | null; reading: PageReading }>;
 
 /** The entry of a page: by its address, by the one it gives itself, or the one entry of that title whose text it has. */
 async function pageOfEntry(
@@ -192,15 +230,17 @@ async function sourceOf(
   built: Snapshot,
   current: Snapshot,
   site: SiteRoutes,
-): Promise<PageSource | null> {
+): Promise<HeadSource | null> {
   const framework = site.detected.framework?.id ?? null;
   const textIn = async (snapshot: Snapshot) => {
     const { entry } = await snapshot.lookup(path);
     const [size] = entry ? await git.sizes([entry.oid]) : [];
-    return entry && size != null && size <= most.file ? (await snapshot.blob(entry.oid)).toString('utf8') : null;
+    return entry && size != null && size <= most.file
+      ? { oid: entry.oid, text: (await snapshot.blob(entry.oid)).toString('utf8') }
+      : null;
   };
   const [before, now] = await Promise.all([textIn(built), textIn(current)]);
-  return before === null ? null : { path, framework, built: before, current: now };
+  return before && { path, framework, built: before.text, current: now?.text ?? null, sha: now?.oid ?? null };
 }
 
 async function readingOf(

@@ -1,12 +1,19 @@
 import { pointerTo } from '../../../lib/json-pointer.ts';
-import type { AnnotatedPage, PageBlock, PageReading, PageSource } from '../../../ports/page-annotator.ts';
+import { comparableText } from '../../../lib/text.ts';
+import {
+  type AnnotatedPage,
+  type PageBlock,
+  type PageReading,
+  type PageSource,
+  shownText,
+} from '../../../ports/page-annotator.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { splitFile } from '../frontmatter/split.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
 import { linesOf, numberLines } from '../merge/diff3.ts';
 import { diffLines } from '../merge/line-diff.ts';
 import { alignPage } from './align-page.ts';
-import { comparableText, type Leaf, leavesOf, type Page, selectorOf } from './page-leaves.ts';
+import { type Leaf, leavesOf, type Page, selectorOf } from './page-leaves.ts';
 import { blocksOfFile, dialectOf, type SourceBlock } from './source-blocks.ts';
 
 /** Fewer blocks than this share: the page shows the file in a way that is not understood. */
@@ -31,7 +38,7 @@ function annotate(page: Page, { path, framework, built, current }: PageSource): 
   const lines = frontmatterLines(current, path);
   const found: PageBlock[] = fieldsShown(page, first, taken, frontmatter ?? {}).map(({ leaf, pointer, value }) => ({
     kind: 'field',
-    selector: selectorOf(page, page.leaves[leaf]?.element ?? -1),
+    ...placeOf(page, leaf),
     ...lines,
     field: pointer,
     confidence: 1,
@@ -40,11 +47,15 @@ function annotate(page: Page, { path, framework, built, current }: PageSource): 
   }));
   for (const { block, leaf, confidence } of matches) {
     const { kind, start_line, end_line, has_template } = blocks[block] as SourceBlock;
-    const selector = selectorOf(page, page.leaves[leaf]?.element ?? -1);
-    found.push({ kind, selector, field: null, confidence, has_template, ...carry(start_line, end_line) });
+    found.push({ kind, ...placeOf(page, leaf), field: null, confidence, has_template, ...carry(start_line, end_line) });
   }
   const share = blocks.length === 0 ? 1 : matches.length / blocks.length;
   return { aligned: Math.round(share * 1000) / 1000, blocks: found };
+}
+
+function placeOf(page: Page, at: number): Pick<PageBlock, 'selector' | 'text'> {
+  const leaf = page.leaves[at];
+  return { selector: selectorOf(page, leaf?.element ?? -1), text: leaf?.text.slice(0, shownText) ?? '' };
 }
 
 function frontmatterLines(text: string | null, path: string): Pick<PageBlock, 'start_line' | 'end_line'> {

@@ -1,4 +1,5 @@
 import { Parser } from 'htmlparser2';
+import { comparableText } from '../../../lib/text.ts';
 
 /**
  * The leaves of a page: its runs of text, cut where an element begins or ends that breaks the line, and its images. What readers do not see
@@ -71,18 +72,6 @@ interface Open {
   /** Leaves before it; where its own belongs, before its images. */
   at: number;
   value: string | undefined;
-}
-
-/**
- * Text as page and source are compared by: letters, marks and digits in NFKC and lower case, with one space between words. Quotes, dashes, dots
- * and every other sign go, since generators replace them by others (typography), or add their own (anchors, pilcrows).
- */
-export function comparableText(text: string): string {
-  return text
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
-    .trim();
 }
 
 /** Reads the leaves of a page or a part of one, in one pass. */

@@ -6,9 +6,10 @@ import { mdxJsxFromMarkdown } from 'mdast-util-mdx-jsx';
 import { gfm } from 'micromark-extension-gfm';
 import { mdxExpression } from 'micromark-extension-mdx-expression';
 import { mdxJsx } from 'micromark-extension-mdx-jsx';
+import { comparableText } from '../../../lib/text.ts';
 import type { PageBlockKind } from '../../../ports/page-annotator.ts';
 import { splitFile } from '../frontmatter/split.ts';
-import { comparableText, leavesOf } from './page-leaves.ts';
+import { leavesOf } from './page-leaves.ts';
 
 /**
  * The blocks of an entry's body: the smallest pieces of the source that a page shows as pieces of its own, each with its place in the file

@@ -82,6 +82,9 @@ type PassKind = 'link' | 'cookie';
 /** Seconds each kind is good for. */
 export const passSeconds: Record<PassKind, number> = { link: 60, cookie: 8 * 3600 };
 
+/** What a pass is for: to see a site, or to edit its pages where they stand, too. */
+export type PassUse = 'view' | 'edit';
+
 /** Query parameter that carries a pass in a link. */
 export const linkParameter = 'portico_preview';
 
@@ -95,14 +98,15 @@ interface PreviewPass {
   expires: number;
   /** Of a link: its own; of a cookie: that of the link it came from. */
   nonce: string;
+  use: PassUse;
 }
 
 const macOf = (key: Buffer, kind: PassKind, body: string) =>
   createHmac('sha256', key).update(`${kind}\n${body}`).digest();
 
 /** A pass as text that may stand in a URL and in a cookie. */
-function signPass(key: Buffer, kind: PassKind, { label, holder, expires, nonce }: PreviewPass): string {
-  const body = Buffer.from(JSON.stringify([label, holder, expires, nonce])).toString('base64url');
+function signPass(key: Buffer, kind: PassKind, { label, holder, expires, nonce, use }: PreviewPass): string {
+  const body = Buffer.from(JSON.stringify([label, holder, expires, nonce, use])).toString('base64url');
   return `${body}.${macOf(key, kind, body).toString('base64url')}`;
 }
 
@@ -111,10 +115,10 @@ function openPass(key: Buffer, kind: PassKind, text: string, label: string): Pre
   const [body = '', mac = '', ...rest] = text.split('.');
   const [given, expected] = [Buffer.from(mac, 'base64url'), macOf(key, kind, body)];
   if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
-  const fields = JSON.parse(Buffer.from(body, 'base64url').toString()) as [string, string, number, string?];
-  const [of, holder, expires, nonce] = fields;
-  // One without a nonce was signed by a version before this one.
-  return of === label && nonce !== undefined ? { label, holder, expires, nonce } : null;
+  const fields = JSON.parse(Buffer.from(body, 'base64url').toString()) as [string, string, number, string?, PassUse?];
+  const [of, holder, expires, nonce, use = 'view'] = fields;
+  // One without a nonce, or a use, was signed by a version before this one.
+  return of === label && nonce !== undefined ? { label, holder, expires, nonce, use } : null;
 }
 
 /** Milliseconds in which the browser that opened a link may open it again: a reload, or a redirect that was cut off. */
@@ -151,14 +155,16 @@ export class PreviewAccess {
   }
 
   /** Signs a link to what is behind a label for an actor: good for a minute, and for one navigation. */
-  makeLink(label: string, holder: string): Promise<string> {
-    return this.#sign('link', { label, holder, nonce: randomBytes(16).toString('base64url') });
+  makeLink(label: string, holder: string, use: PassUse): Promise<string> {
+    return this.#sign('link', { label, holder, nonce: randomBytes(16).toString('base64url'), use });
   }
 
-  /** Whether the cookie of a request opens a target. */
-  async holdsCookie(text: string, target: Guarded): Promise<boolean> {
+  /** What the cookie of a request opens a target for; null when it does not. Who may not edit any more still sees it. */
+  async useOf(text: string, target: Guarded): Promise<PassUse | null> {
     const pass = openPass(await this.#key.get(), 'cookie', text, target.label);
-    return pass !== null && pass.expires > this.#now().getTime() && this.#mayRead(pass, target);
+    if (pass === null || pass.expires <= this.#now().getTime()) return null;
+    if (pass.use === 'edit' && (await this.#may(pass, target, 'edit_studio'))) return 'edit';
+    return (await this.#may(pass, target, target.permission)) ? 'view' : null;
   }
 
   /**
@@ -171,7 +177,7 @@ export class PreviewAccess {
     if (pass === null) return null;
     const now = this.#now();
     const em = this.#services().orm.em.fork();
-    const isAlive = pass.expires > now.getTime() && (await this.#mayRead(pass, target));
+    const isAlive = pass.expires > now.getTime() && (await this.#may(pass, target, target.permission));
     const made = isAlive
       ? await em.execute(
           `insert into spent_preview_link (nonce, spent_at) values (?, ?) on conflict (nonce) do nothing returning nonce`,
@@ -200,10 +206,10 @@ export class PreviewAccess {
     return signPass(await this.#key.get(), kind, { ...pass, expires });
   }
 
-  /** Whether the actor a pass was made for may still read what is behind its label. */
-  async #mayRead({ holder }: PreviewPass, target: Guarded): Promise<boolean> {
+  /** Whether the actor a pass was made for still has a permission where its label leads to. */
+  async #may({ holder }: PreviewPass, target: Guarded, permission: Permission): Promise<boolean> {
     const grant = (await authenticateHolder(this.#services(), holder))?.grantFor(target.organization_id);
-    if (!grant?.permissions.has(target.permission)) return false;
+    if (!grant?.permissions.has(permission)) return false;
     return grant.projects === null || grant.projects.has(target.project_id);
   }
 }

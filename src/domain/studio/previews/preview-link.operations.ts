@@ -51,3 +51,19 @@ export const getDeploymentPreview = studioOperation({
     return manifest_sha256 ? memberLink(context, deploymentLabel(id), path) : null;
   },
 });
+
+export const getDeploymentEditor = studioOperation({
+  name: 'studio.getDeploymentEditor',
+  kind: 'query',
+  permission: 'edit_studio',
+  singleUse: true,
+  summary:
+    'Get an address that opens the output of a deployment for editing: its pages take part when they stand in a frame of the dashboard',
+  input: z.object({ ...deploymentNumber, path }),
+  output: previewLink.nullable(),
+  async execute(context, { deployment, path }) {
+    checkPath(path);
+    const { id, manifest_sha256 } = await findDeployment(context, deployment);
+    return manifest_sha256 ? memberLink(context, deploymentLabel(id), path, 'edit') : null;
+  },
+});

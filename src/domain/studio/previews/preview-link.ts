@@ -3,7 +3,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { timestamp } from '../../../kernel/shapes.ts';
 import type { StudioContext } from '../studio.ts';
-import { linkParameter, passSeconds } from './preview-access.ts';
+import { linkParameter, type PassUse, passSeconds } from './preview-access.ts';
 import { isTrustworthy } from './preview-origin.ts';
 import { labelUrl } from './previews.ts';
 
@@ -28,13 +28,18 @@ type Asking = Pick<StudioContext, 'services' | 'studio' | 'actor' | 'em'>;
  * @param path path and query on the site
  * @throws DomainError `forbidden` for an actor whose rights cannot be found again
  */
-export async function memberLink(asking: Asking, label: string, path: string): Promise<PreviewLink> {
+export async function memberLink(
+  asking: Asking,
+  label: string,
+  path: string,
+  use: PassUse = 'view',
+): Promise<PreviewLink> {
   const { services, studio, actor, em } = asking;
   const { access } = studio.previews;
   if (!(await access.canHold(actor.id, em)))
     throw new DomainError('forbidden', 'Only a token or a person can be given a link to a members’ preview');
   const { url, embeddable } = publicLink(services, label, path);
-  const pass = await access.makeLink(label, actor.id);
+  const pass = await access.makeLink(label, actor.id, use);
   const expires_at = new Date(services.clock.now().getTime() + passSeconds.link * 1000);
   return { url: `${url}${path.includes('?') ? '&' : '?'}${linkParameter}=${pass}`, expires_at, embeddable };
 }

@@ -1,0 +1,72 @@
+import { readFile, stat } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { findPackageJSON } from 'node:module';
+import path from 'node:path';
+import type { Settings } from '../kernel/services.ts';
+import type { Contents } from './contents.ts';
+import { end, type Sending } from './send-file.ts';
+
+/** A larger page is not edited where it stands, bytes; `studio.annotatePage` reads none either. */
+const largest = 4 * 1024 * 1024;
+
+/**
+ * Where a script has to stand to be the first of a page (HTML, 13.2.6.4): behind the doctype, without which browsers lay a page out otherwise. What
+ * stands before `<head>` a browser puts into it, so no policy or script of the page comes before.
+ * @returns offset in bytes; null for what is no text in a superset of ASCII
+ */
+export function scriptPlace(html: Buffer): number | null {
+  if ((html[0] === 0xfe && html[1] === 0xff) || (html[0] === 0xff && html[1] === 0xfe)) return null;
+  const text = html.subarray(0, 64 * 1024).toString('latin1');
+  let at = text.startsWith('\u00ef\u00bb\u00bf') ? 3 : 0;
+  for (;;) {
+    while (/[\t\n\f\r ]/.test(text.charAt(at))) at += 1;
+    const isComment = text.startsWith('<!--', at);
+    const isDoctype = /^<!doctype/i.test(text.slice(at, at + 9));
+    if (!isComment && !isDoctype && !text.startsWith('<?', at)) return at;
+    const mark = isComment ? '-->' : '>';
+    // A comment may be as short as `<!-->`.
+    const close = text.indexOf(mark, at + 2);
+    if (close < 0) return at;
+    at = close + mark.length;
+    if (isDoctype) return at;
+  }
+}
+
+/** The script that pages run while they are edited: a program of the dashboard's build (`src/dashboard/in-page`). */
+export class PageScript {
+  readonly #file: string;
+  #known: { at: number; text: string } | null = null;
+
+  /** @param directory what `scripts/dashboard.ts` wrote */
+  constructor(directory = path.join(path.dirname(findPackageJSON(import.meta.url) ?? ''), 'dist/dashboard')) {
+    this.#file = path.join(directory, 'in-page/in-page.js');
+  }
+
+  /** The element for a page, which names the only origin the script speaks with. Read again when it was built anew. */
+  async tag({ public_url }: Pick<Settings, 'public_url'>): Promise<string> {
+    const { mtimeMs } = await stat(this.#file);
+    if (this.#known?.at !== mtimeMs) this.#known = { at: mtimeMs, text: await readFile(this.#file, 'utf8') };
+    const text = this.#known.text.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
+    return `<script data-origin="${new URL(public_url).origin}">${text}</script>`;
+  }
+}
+
+/** Sends a page with the script in it. @returns false, and nothing is sent, for what is no page or a large one */
+export async function sendEditable(
+  contents: Contents,
+  { method }: IncomingMessage,
+  response: ServerResponse,
+  { sha256, type, status, common }: Sending,
+  tag: string,
+): Promise<boolean> {
+  if (!type.startsWith('text/html') || (await contents.sizes(sha256)).identity > largest) return false;
+  const chunks: Buffer[] = [];
+  for await (const chunk of contents.stream(sha256, null)) chunks.push(chunk);
+  const html = Buffer.concat(chunks);
+  const at = scriptPlace(html);
+  if (at === null) return false;
+  const page = Buffer.concat([html.subarray(0, at), Buffer.from(tag), html.subarray(at)]);
+  const headers = { ...common, 'Cache-Control': 'no-store', 'Content-Type': type, 'Content-Length': page.length };
+  end(response, status, headers, method === 'HEAD' ? undefined : page);
+  return true;
+}

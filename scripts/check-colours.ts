@@ -6,8 +6,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const folder = 'src/dashboard';
-/** What names the colours, and what the build makes. */
-const exempt = new Set(['theme.ts', 'documents.ts']);
+/** What names the colours, what the build makes, and what runs in pages of sites, which have no theme of ours. */
+const exempt = new Set(['theme.ts', 'documents.ts', 'in-page/in-page.ts']);
 const colour = /#(?:[\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})\b|\b(?:rgb|hsl|hwb|lab|lch|oklab|oklch)a?\(/gi;
 
 /**

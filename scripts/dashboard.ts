@@ -114,13 +114,15 @@ const programs = [
   // Some megabytes that are seldom loaded: the highest level would take half a minute.
   { input: 'explorer.tsx', directory: 'explorer', level: 9 },
   { input: 'reference.ts', directory: 'reference', level: 9 },
+  // One script without a page, which the preview origin puts into those that are edited.
+  { input: 'in-page/in-page.ts', directory: 'in-page', level: 9, script: 'in-page.js' },
 ] as const;
 
 /** @param output directory the files come to; what was in it goes */
 export async function buildDashboard(output: string): Promise<void> {
   const [{ build }, { default: react }] = await Promise.all([import('vite'), import('@vitejs/plugin-react')]);
   await writeDocuments();
-  for (const { input, directory, level } of programs) {
+  for (const { input, directory, level, ...program } of programs) {
     const outDir = path.join(output, directory);
     await build({
       configFile: false,
@@ -139,10 +141,11 @@ export async function buildDashboard(output: string): Promise<void> {
           input: path.join(sources, input),
           // Directives of React's server components, which nothing here is.
           onwarn: (warning, warn) => warning.code === 'MODULE_LEVEL_DIRECTIVE' || warn(warning),
-          output: {
-            // Otherwise a file for each set of modules that the same pages share: fifty requests before the first page.
-            codeSplitting: { groups: [{ name: 'initial', tags: ['$initial'] }] },
-          },
+          output:
+            'script' in program
+              ? { format: 'iife', entryFileNames: program.script }
+              : // Otherwise a file for each set of modules that the same pages share: fifty requests before the first page.
+                { codeSplitting: { groups: [{ name: 'initial', tags: ['$initial'] }] } },
         },
       },
     });

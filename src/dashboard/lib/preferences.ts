@@ -26,7 +26,7 @@ export function useSavePreferences(): (change: Change) => Promise<Outcome<unknow
   );
 }
 
-const bodyModes = ['visual', 'source', 'split'] as const;
+const bodyModes = ['page', 'visual', 'source', 'split'] as const;
 type BodyMode = (typeof bodyModes)[number];
 
 interface EditorPreferences {

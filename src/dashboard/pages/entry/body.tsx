@@ -2,7 +2,17 @@
 import { ActionIcon, Group, SegmentedControl, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconBold, IconItalic, IconLink, IconPhoto, IconSearch } from '@tabler/icons-react';
-import { lazy, type ReactNode, Suspense, useCallback, useEffect, useId, useRef, useState } from 'react';
+import {
+  type CSSProperties,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useCallback,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
 import { useTranslation } from 'react-i18next';
 import { EntrySnippets } from '../../documents.ts';
 import { type FormPlace, FormProvider } from '../../fields/form.tsx';
@@ -15,12 +25,14 @@ import { Waiting } from '../../shell/states.tsx';
 import type { Editor } from './editor.ts';
 import classes from './entry.module.css';
 import { InsertMenu } from './insert-menu.tsx';
+import type { PageHandle } from './page/page-frame.tsx';
 
 type View = import('@codemirror/view').EditorView;
 type Extension = import('@codemirror/state').Extension;
 
 const Source = lazy(async () => ({ default: (await import('./source.tsx')).Source }));
 const BlockMenu = lazy(async () => ({ default: (await import('./visual/block-menu.tsx')).BlockMenu }));
+const PageFrame = lazy(async () => ({ default: (await import('./page/page-frame.tsx')).PageFrame }));
 const Preview = lazy(async () => ({ default: (await import('./preview.tsx')).Preview }));
 const LinkPicker = lazy(async () => ({ default: (await import('./link-picker.tsx')).LinkPicker }));
 const MediaPicker = lazy(async () => ({ default: (await import('../../fields/media-picker.tsx')).MediaPicker }));
@@ -31,6 +43,8 @@ interface BodyProps {
   /** The whole file is edited, not what stands below the frontmatter. */
   isRaw: boolean;
   language: 'markdown' | 'yaml';
+  /** The entry as a page of its site; null: it is none yet. */
+  page: { slug: string; url: string | null } | null;
   onSave: () => void;
 }
 
@@ -69,11 +83,13 @@ function useUploads(place: FormPlace, nearest: () => string | null) {
   };
 }
 
-export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
+export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps) {
   const { t } = useTranslation(['entry', 'common']);
-  const [mode, setMode] = useBodyMode();
+  const [chosen, setMode] = useBodyMode();
+  const mode = chosen === 'page' && page === null ? 'source' : chosen;
   const [picking, setPicking] = useState<'link' | 'image' | null>(null);
   const view = useRef<View | null>(null);
+  const [shownView, setShownView] = useState<View | null>(null);
   const hint = useId();
   const isMarkdown = language === 'markdown' && !isRaw;
   const nearest = () => {
@@ -90,18 +106,23 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
     return data?.project?.studio?.collection?.snippets?.items ?? [];
   }, [organization, project, branch, collection]);
   const [look, setLook] = useState<Extension | null>(null);
-  const isVisual = isMarkdown && mode === 'visual';
+  const isOnPage = isMarkdown && mode === 'page' && page !== null;
+  const isVisual = isMarkdown && (mode === 'visual' || isOnPage);
+  const onPage = useRef<PageHandle | null>(null);
+  const [over, setOver] = useState<CSSProperties | null>(null);
   useEffect(() => {
     if (!isVisual) return setLook(null);
     let isOver = false;
-    void import('./visual/visual.ts').then(({ visual }) => {
+    const narrowed = isOnPage ? import('./page/one-block.ts') : null;
+    void Promise.all([import('./visual/visual.ts'), narrowed]).then(([{ visual }, part]) => {
       const inserts = { image: () => setPicking('image'), link: () => setPicking('link'), snippets: loadSnippets };
-      if (!isOver) setLook(visual(place, inserts));
+      if (isOver) return;
+      setLook([part?.oneBlock((state) => onPage.current?.changed(state)) ?? [], visual(place, inserts)]);
     });
     return () => {
       isOver = true;
     };
-  }, [isVisual, place, loadSnippets]);
+  }, [isVisual, isOnPage, place, loadSnippets]);
   const withView = (act: (view: View) => void) => () => view.current && act(view.current);
   const button = (label: string, icon: ReactNode, act: () => void) => (
     <Tooltip label={label}>
@@ -122,6 +143,7 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
       loadSnippets={isMarkdown ? loadSnippets : undefined}
       onView={(next) => {
         view.current = next;
+        setShownView(next);
       }}
     />
   );
@@ -135,6 +157,7 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
             value={mode}
             onChange={(next) => setMode(next as typeof mode)}
             data={[
+              ...(page ? [{ value: 'page', label: t('page') }] : []),
               { value: 'visual', label: t('visual') },
               { value: 'source', label: t('source') },
               { value: 'split', label: t('split') },
@@ -182,7 +205,27 @@ export function Body({ editor, place, isRaw, language, onSave }: BodyProps) {
       </div>
       <div className={classes.bodyText} data-mode={isMarkdown ? mode : 'source'}>
         <Suspense fallback={<Waiting />}>
-          <div className={classes.source}>{source}</div>
+          {isOnPage && (
+            <PageFrame
+              editor={editor}
+              place={place}
+              {...page}
+              view={look ? shownView : null}
+              handle={onPage}
+              onOver={setOver}
+            />
+          )}
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: what the editor in it has not taken itself */}
+          <div
+            className={classes.source}
+            style={isOnPage ? { ...over, display: over ? undefined : 'none' } : undefined}
+            onWheel={isOnPage ? (event) => onPage.current?.scroll(event.deltaY) : undefined}
+            onKeyDown={(event) => {
+              if (isOnPage && event.key === 'Escape' && !event.isDefaultPrevented()) onPage.current?.close();
+            }}
+          >
+            {source}
+          </div>
           {mode === 'split' && isMarkdown && <Preview editor={editor} place={place} view={view} />}
         </Suspense>
       </div>

@@ -3,31 +3,16 @@
  * HTML is shown as source, links that are no web addresses are not links, and images of other hosts are placeholders.
  */
 import type { Nodes, Root } from 'mdast';
-import { fromMarkdown } from 'mdast-util-from-markdown';
-import { gfmFromMarkdown } from 'mdast-util-gfm';
-import { gfm } from 'micromark-extension-gfm';
 import { createElement, Fragment, type ReactNode, useState } from 'react';
+import { parseMarkdown, safeAddress } from '../../lib/markdown.ts';
 import { candidatePaths, fileAddress } from '../../lib/media.ts';
 import classes from './markdown.module.css';
-
-export const parseMarkdown = (text: string): Root =>
-  fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
 
 export interface MarkdownPlace {
   organization: string;
   project: string;
   branch: string | null;
   path: string | null;
-}
-
-/** An address that may be followed; null for one that would run something, or is none. */
-export function safeAddress(address: string): string | null {
-  try {
-    const { protocol } = new URL(address, 'https://relative.invalid/');
-    return ['https:', 'http:', 'mailto:', 'tel:'].includes(protocol) ? address : null;
-  } catch {
-    return null;
-  }
 }
 
 export function Picture({ place, url, alt }: { place: MarkdownPlace; url: string; alt: string }) {

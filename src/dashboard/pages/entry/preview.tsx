@@ -1,9 +1,10 @@
 import { type RefObject, startTransition, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { FormPlace } from '../../fields/form.tsx';
+import { parseMarkdown } from '../../lib/markdown.ts';
 import type { Editor } from './editor.ts';
 import classes from './entry.module.css';
-import { Markdown, parseMarkdown } from './markdown.tsx';
+import { Markdown } from './markdown.tsx';
 
 type View = import('@codemirror/view').EditorView;
 

@@ -174,7 +174,14 @@ export function Workbench(props: WorkbenchProps) {
   const hasText = isRaw || !isData;
   const body = hasText && (
     <section className={classes.body} aria-label={t(isRaw ? 'whole_file' : 'text')}>
-      <Body editor={editor} place={formPlace} isRaw={isRaw} language="markdown" onSave={() => void save()} />
+      <Body
+        editor={editor}
+        place={formPlace}
+        isRaw={isRaw}
+        language="markdown"
+        page={slug === null ? null : { slug, url: stored?.url ?? null }}
+        onSave={() => void save()}
+      />
     </section>
   );
   return (

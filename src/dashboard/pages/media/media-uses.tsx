@@ -45,7 +45,7 @@ async function usesOf(place: Place, { name, path, mime }: MediaItemFragment): Pr
   const found = data?.project?.studio.search?.nodes ?? [];
   const users = found.filter(({ media }) => media?.some((file) => file.path === path));
   if (!mime?.startsWith('image/')) return users.map((entry) => ({ ...entry, texts: [] }));
-  const { parseMarkdown } = await import('../entry/markdown.tsx');
+  const { parseMarkdown } = await import('../../lib/markdown.ts');
   return Promise.all(
     users.map(async (entry) => {
       const isFile = (link: string) => candidatePaths(entry.path, link).includes(path);

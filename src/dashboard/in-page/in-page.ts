@@ -1,0 +1,322 @@
+/**
+ * Runs in a page of a site while it is edited in a frame of the dashboard, before anything of the page. It shows what can be edited, says what was
+ * clicked and where it is, and shows what is typed; it knows of the entry what the page shows, and can change nothing but the page.
+ */
+import { comparableText } from '../../lib/text.ts';
+import type { FromPage, PageElement, PageNode, PagePiece, ToPage } from './messages.ts';
+
+/** Milliseconds between two messages of a kind: the dashboard takes 20 in a second of all kinds. */
+const pace = { placed: 60, scrolled: 500 };
+
+interface Piece extends PagePiece {
+  element: Element;
+  /** What was built; null while that is what is shown. */
+  built: { nodes: ChildNode[]; alt: string | null } | null;
+  /** Elements that were added behind it. */
+  added: Element[];
+}
+
+/** Elements that a text stands around, not in. */
+const blocks = new Set(
+  'ADDRESS BLOCKQUOTE DETAILS DIV DL FIGURE H1 H2 H3 H4 H5 H6 HR OL P PRE SECTION TABLE UL'.split(' '),
+);
+
+const letters = (text: string) => comparableText(text).replaceAll(' ', '');
+
+/** Runs at most once in some milliseconds, and once more after the last call. */
+function paced(pace: number, act: () => void): () => void {
+  let isWaiting = false;
+  let last = 0;
+  return () => {
+    if (isWaiting) return;
+    isWaiting = true;
+    setTimeout(
+      () => {
+        isWaiting = false;
+        last = performance.now();
+        act();
+      },
+      Math.max(0, last + pace - performance.now()),
+    );
+  };
+}
+
+/** The element of a piece, if it is still what was built. */
+function find({ selector, text, isImage }: PagePiece): Element | null {
+  let element: Element | null = null;
+  try {
+    element = document.querySelector(selector);
+  } catch {
+    return null;
+  }
+  if (!element || isImage !== element instanceof HTMLImageElement) return null;
+  return isImage || letters(element.textContent).includes(letters(text)) ? element : null;
+}
+
+/** What an element shows as its own text: its first nodes, up to an element that stands by itself; signs without letters stay (anchors, boxes). */
+function ownNodes(element: Element): ChildNode[] {
+  const all = [...element.childNodes];
+  const end = all.findIndex((node) => node instanceof Element && blocks.has(node.tagName));
+  return (end < 0 ? all : all.slice(0, end)).filter(
+    (node) =>
+      !(node instanceof Element) ||
+      node instanceof HTMLImageElement ||
+      node.querySelector('img') !== null ||
+      (node.tagName !== 'INPUT' && letters(node.textContent) !== ''),
+  );
+}
+
+/** An address of an image that this page can show: another one is known to the build alone. */
+const isShowable = (url: string) => /^(?:https?:\/\/|\/)/i.test(url);
+
+/** @param images of the page itself, which stand in the order of those of the text */
+function make(node: PageNode, images: Element[]): Node {
+  if (typeof node === 'string') return document.createTextNode(node);
+  if (node.tag === 'img') {
+    const own = images.shift()?.cloneNode(true);
+    const image = own instanceof HTMLImageElement ? own : document.createElement('img');
+    if (!own && node.url !== undefined && isShowable(node.url)) image.src = node.url;
+    image.alt = node.alt ?? '';
+    return image;
+  }
+  const element = document.createElement(node.tag);
+  if (element instanceof HTMLAnchorElement && node.url !== undefined) element.href = node.url;
+  for (const child of node.children) element.append(make(child, images));
+  return element;
+}
+
+/** Fills the cells that are there, and adds and removes rows and cells as the text has them. */
+function showTable(table: Element, { children }: PageElement): void {
+  const rows = [...table.querySelectorAll('tr')];
+  const wanted = children.filter((row) => typeof row !== 'string');
+  for (const [at, { children: cells }] of wanted.entries()) {
+    const last = rows.at(-1);
+    const row = rows[at] ?? (last?.cloneNode(true) as HTMLTableRowElement | undefined);
+    if (!row) return;
+    if (!rows[at]) {
+      last?.after(row);
+      rows.push(row);
+    }
+    for (const [column, cell] of cells.entries()) {
+      if (typeof cell === 'string') continue;
+      const place = row.cells[column] ?? (row.cells[row.cells.length - 1]?.cloneNode(true) as Element | undefined);
+      if (!place) continue;
+      if (!row.cells[column]) row.append(place);
+      place.replaceChildren(...cell.children.map((child) => make(child, [...place.querySelectorAll('img')])));
+    }
+    for (const cell of [...row.cells].slice(cells.length)) cell.remove();
+  }
+  for (const row of rows.slice(wanted.length)) row.remove();
+}
+
+/** The first colour behind an element that is not transparent. */
+function backgroundOf(element: Element): string {
+  for (let at: Element | null = element; at; at = at.parentElement) {
+    const { backgroundColor } = getComputedStyle(at);
+    if (!/^rgba\(.*, 0\)$|^transparent$/.test(backgroundColor)) return backgroundColor;
+  }
+  return 'rgb(255, 255, 255)';
+}
+
+class EditedPage {
+  #pieces = new Map<number, Piece>();
+  #byElement = new WeakMap<Element, Piece>();
+  #open: Piece | null = null;
+  #hovered: Piece | null = null;
+  readonly #send: (message: FromPage) => void;
+  /** In a tree that the page's style sheets do not reach. */
+  readonly #frame = document.createElement('div');
+  readonly #place = paced(pace.placed, () => this.#sendPlace());
+  readonly #watch = new ResizeObserver(() => this.#place());
+
+  constructor(port: MessagePort) {
+    this.#send = (message) => port.postMessage(message);
+    port.onmessage = ({ data }: MessageEvent<ToPage>) => this.#receive(data);
+    const scrolled = paced(pace.scrolled, () => this.#send({ type: 'scrolled', top: window.scrollY }));
+    window.addEventListener('scroll', () => [scrolled(), this.#place(), this.#mark()], {
+      capture: true,
+      passive: true,
+    });
+    window.addEventListener('resize', () => [this.#place(), this.#mark()]);
+    window.addEventListener('click', (event) => this.#click(event), { capture: true });
+    window.addEventListener('mouseover', (event) => this.#hover(event), { capture: true, passive: true });
+    Object.assign(this.#frame.style, {
+      position: 'fixed',
+      zIndex: '2147483647',
+      pointerEvents: 'none',
+      outline: '2px solid rgb(56, 118, 220)',
+      outlineOffset: '2px',
+      borderRadius: '2px',
+      display: 'none',
+    });
+  }
+
+  #receive(message: ToPage): void {
+    if (message.type === 'pieces') this.#whenReady(() => this.#findAll(message.pieces));
+    else if (message.type === 'open') this.#openPiece(message.id);
+    else if (message.type === 'scroll') window.scrollBy(0, message.by);
+    else if (message.type === 'restore') this.#whenReady(() => window.scrollTo(0, message.top));
+    else {
+      const piece = this.#pieces.get(message.id);
+      if (piece) this.#show(piece, message.nodes);
+      this.#place();
+    }
+  }
+
+  #openPiece(id: number | null): void {
+    this.#watch.disconnect();
+    this.#open = id === null ? null : (this.#pieces.get(id) ?? null);
+    this.#mark();
+    if (!this.#open) return;
+    this.#watch.observe(this.#open.element);
+    this.#watch.observe(document.documentElement);
+    this.#open.element.scrollIntoView({ block: 'nearest' });
+    this.#place();
+  }
+
+  #whenReady(act: () => void): void {
+    if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', act, { once: true });
+    else act();
+  }
+
+  #findAll(pieces: readonly PagePiece[]): void {
+    const host = document.createElement('portico-marks');
+    host.attachShadow({ mode: 'closed' }).append(this.#frame);
+    document.documentElement.append(host);
+    for (const piece of pieces) {
+      const element = find(piece);
+      if (!element || this.#byElement.has(element)) continue;
+      const found: Piece = { ...piece, element, built: null, added: [] };
+      this.#pieces.set(piece.id, found);
+      this.#byElement.set(element, found);
+    }
+    this.#send({ type: 'found', ids: [...this.#pieces.keys()] });
+  }
+
+  #pieceOf(target: EventTarget | null): Piece | null {
+    for (let at = target instanceof Element ? target : null; at; at = at.parentElement) {
+      const piece = this.#byElement.get(at);
+      if (piece) return piece;
+    }
+    return null;
+  }
+
+  #click(event: MouseEvent): void {
+    if (!event.isTrusted || event.button !== 0 || event.ctrlKey || event.metaKey) return;
+    const piece = this.#pieceOf(event.target);
+    this.#send({ type: 'clicked', id: piece?.id ?? null, left: event.clientX, top: event.clientY });
+    if (!piece) return;
+    // The text is edited in place of what a click does there.
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+
+  #hover({ target }: MouseEvent): void {
+    this.#hovered = this.#pieceOf(target);
+    this.#mark();
+  }
+
+  /** Marks the piece under the mouse. */
+  #mark(): void {
+    const piece = this.#hovered === this.#open ? null : this.#hovered;
+    this.#frame.style.display = piece ? 'block' : 'none';
+    if (!piece) return;
+    const { left, top, width, height } = piece.element.getBoundingClientRect();
+    Object.assign(this.#frame.style, {
+      left: `${left}px`,
+      top: `${top}px`,
+      width: `${width}px`,
+      height: `${height}px`,
+    });
+  }
+
+  #sendPlace(): void {
+    if (!this.#open) return;
+    const { id, element } = this.#open;
+    const shown = element instanceof HTMLTableCellElement ? (element.closest('table') ?? element) : element;
+    const { left, top, width, height } = shown.getBoundingClientRect();
+    const { fontFamily, fontSize, lineHeight, fontWeight, fontStyle, textAlign, color } = getComputedStyle(element);
+    this.#send({
+      type: 'placed',
+      id,
+      box: { left, top, width, height },
+      look: {
+        fontFamily,
+        fontSize: Number.parseFloat(fontSize),
+        lineHeight: lineHeight === 'normal' ? null : Number.parseFloat(lineHeight),
+        fontWeight,
+        fontStyle,
+        textAlign,
+        color,
+        background: backgroundOf(element),
+      },
+    });
+  }
+
+  #show(piece: Piece, nodes: readonly PageElement[] | null): void {
+    const { element } = piece;
+    const [first, ...rest] = nodes ?? [];
+    if (element instanceof HTMLTableCellElement) {
+      const table = element.closest('table');
+      if (table && first?.tag === 'table') showTable(table, first);
+      return;
+    }
+    const isImage = element instanceof HTMLImageElement;
+    piece.built ??= { nodes: [...element.childNodes], alt: isImage ? element.alt : null };
+    const { built } = piece;
+    for (const one of piece.added.splice(0)) one.remove();
+    if (element instanceof HTMLElement) element.style.display = nodes?.length === 0 ? 'none' : '';
+    if (isImage) {
+      const image = first?.children.find((node) => typeof node !== 'string' && node.tag === 'img') as
+        | PageElement
+        | undefined;
+      element.alt = nodes === null ? (built.alt ?? '') : (image?.alt ?? '');
+      return;
+    }
+    element.replaceChildren(...built.nodes);
+    if (nodes === null) {
+      piece.built = null;
+      return;
+    }
+    if (!first) return;
+    this.#showText(element, first);
+    let behind: Element = element;
+    for (const node of rest) {
+      // Items of a list stay among themselves.
+      const items = element.tagName === 'LI' && (node.tag === 'ul' || node.tag === 'ol') ? node.children : [node];
+      for (const item of items) {
+        const made = make(item, []);
+        if (!(made instanceof Element)) continue;
+        if (made.tagName === element.tagName) made.className = element.className;
+        behind.after(made);
+        behind = made;
+        piece.added.push(made);
+      }
+    }
+  }
+
+  #showText(element: Element, { tag, children }: PageElement): void {
+    const target = tag === 'pre' ? (element.querySelector('code') ?? element) : element;
+    const own = tag === 'pre' ? [...target.childNodes] : ownNodes(target);
+    const images = own.flatMap((node) =>
+      node instanceof HTMLImageElement ? [node] : node instanceof Element ? [...node.querySelectorAll('img')] : [],
+    );
+    const made = children.map((child) => make(child, images));
+    const [before] = own;
+    if (before) before.before(...made);
+    else target.prepend(...made);
+    for (const node of own) node.remove();
+  }
+}
+
+/** Only the dashboard gets the port, and only when it frames this page. */
+function begin(): void {
+  const script = document.currentScript;
+  const origin = script?.dataset.origin;
+  script?.remove();
+  if (origin === undefined || window.parent === window) return;
+  const { port1, port2 } = new MessageChannel();
+  new EditedPage(port1);
+  window.parent.postMessage({ portico: 'page', path: location.pathname }, origin, [port2]);
+}
+begin();

@@ -1,0 +1,76 @@
+/**
+ * What the dashboard and the script in an edited page say to each other, over a port that the script gives out before any script of the site runs.
+ * The page is not trusted: what it says is judged by these schemas, and none of it is text of an entry.
+ */
+import { z } from 'zod/mini';
+
+/** A node that the page is to show: a text, or an element of a fixed list. */
+export type PageNode = string | PageElement;
+export interface PageElement {
+  tag: PageTag;
+  /** Address of a link or an image. */
+  url?: string;
+  /** Alternative text of an image. */
+  alt?: string;
+  children: PageNode[];
+}
+export const pageTags = [
+  ...['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'hr', 'table', 'tr', 'th', 'td'],
+  ...['em', 'strong', 'del', 'code', 'a', 'img', 'br', 'sup'],
+] as const;
+export type PageTag = (typeof pageTags)[number];
+
+/** A piece of the page that can be edited. */
+export interface PagePiece {
+  id: number;
+  selector: string;
+  /** The beginning of its comparable text; a piece that shows another is not found. */
+  text: string;
+  isImage: boolean;
+}
+
+export type ToPage =
+  | { type: 'pieces'; pieces: readonly PagePiece[] }
+  /** Notes where a piece is from now on, and scrolls to it; null: none is open. */
+  | { type: 'open'; id: number | null }
+  /** Shows these in place of a piece; null: what was built. */
+  | { type: 'show'; id: number; nodes: readonly PageElement[] | null }
+  | { type: 'scroll'; by: number }
+  | { type: 'restore'; top: number };
+
+/** What the script sends to the dashboard's window, with the port. */
+export const hello = z.object({ portico: z.literal('page'), path: z.string().check(z.maxLength(8_192)) });
+
+const pixels = z.number().check(z.gte(-1e6), z.lte(1e6));
+const id = z.int().check(z.gte(0), z.lte(100_000));
+/** A computed colour: no function that loads anything. */
+const colour = z
+  .string()
+  .check(z.maxLength(100), z.regex(/^(?:rgba?|color|oklch|oklab|lab|lch|hsla?)\([\w\s.,%/+-]*\)$/));
+const word = z.string().check(z.maxLength(40), z.regex(/^[a-z0-9 -]*$/));
+
+const box = z.object({ left: pixels, top: pixels, width: pixels, height: pixels });
+/** How text looks on the page, as computed there. */
+const look = z.object({
+  fontFamily: z.string().check(z.maxLength(500), z.regex(/^[\p{L}\p{N}\s"',._-]*$/u)),
+  fontSize: pixels,
+  /** Null: `normal`. */
+  lineHeight: z.nullable(pixels),
+  fontWeight: word,
+  fontStyle: word,
+  textAlign: word,
+  color: colour,
+  background: colour,
+});
+
+export const fromPage = z.discriminatedUnion('type', [
+  /** Which pieces there are. */
+  z.object({ type: z.literal('found'), ids: z.array(id).check(z.maxLength(20_000)) }),
+  /** A person has clicked a piece, or what is none; where, in the window of the page. */
+  z.object({ type: z.literal('clicked'), id: z.nullable(id), left: pixels, top: pixels }),
+  /** Where the open piece is now, in the window of the page. */
+  z.object({ type: z.literal('placed'), id, box, look }),
+  z.object({ type: z.literal('scrolled'), top: pixels }),
+]);
+export type FromPage = z.output<typeof fromPage>;
+export type Placed = Extract<FromPage, { type: 'placed' }>;

@@ -1,0 +1,102 @@
+/** Which page of which deployment shows an entry, with its pieces, and a link that opens it for editing. */
+import { useEffect, useEffectEvent, useState } from 'react';
+import {
+  PageEditor,
+  type PageEnvironmentFragment,
+  PageEnvironments,
+  PagePieces,
+  type PagePiecesQuery,
+} from '../../../documents.ts';
+import type { FormPlace } from '../../../fields/form.tsx';
+import { client } from '../../../lib/client.ts';
+import { faultOf } from '../../../lib/faults.ts';
+import { useLive } from '../../../lib/live.ts';
+import { usePageQuery } from '../../../lib/page-query.ts';
+
+type Annotations = NonNullable<
+  NonNullable<NonNullable<NonNullable<PagePiecesQuery['project']>['studio']>['deployment']>['annotations']
+>;
+export type Block = Annotations['blocks'][number];
+
+export interface SitePage {
+  deployment: number;
+  annotations: Annotations;
+  /** Opens it once, for editing. */
+  url: string;
+}
+
+/** Why there is no page to edit. */
+type Absence = 'no_address' | 'no_environment' | 'not_deployed' | 'no_page' | 'not_embeddable' | 'not_read';
+
+/** What an address of a deployment shows. */
+export async function readPage(
+  { organization, project }: Pick<FormPlace, 'organization' | 'project'>,
+  deployment: number,
+  url: string,
+): Promise<Annotations | Absence> {
+  const variables = { organization, project, deployment, url };
+  const { data, error } = await client.query(PagePieces, variables, { requestPolicy: 'network-only' }).toPromise();
+  const found = data?.project?.studio?.deployment?.annotations;
+  return found ?? (error && faultOf(error).code !== 'NOT_FOUND' ? 'not_read' : 'no_page');
+}
+
+async function openPage(place: FormPlace, deployment: number, url: string): Promise<SitePage | Absence> {
+  const annotations = await readPage(place, deployment, url);
+  if (typeof annotations === 'string') return annotations;
+  const { organization, project } = place;
+  const variables = { organization, project, deployment, path: annotations.url };
+  const { data } = await client.query(PageEditor, variables, { requestPolicy: 'network-only' }).toPromise();
+  const link = data?.project?.studio?.deployment?.editor;
+  if (!link) return 'not_read';
+  return link.embeddable ? { deployment, annotations, url: link.url } : 'not_embeddable';
+}
+
+export interface EntryPage {
+  /** That shows the branch; undefined: none does, or it is not known yet. */
+  environment: PageEnvironmentFragment | undefined;
+  page: SitePage | null;
+  /** Null while it is not known, too. */
+  absence: Absence | null;
+  /** Looks again for what was deployed. */
+  refresh: () => void;
+  /** Opens the page anew. */
+  reload: () => void;
+}
+
+/**
+ * The page of an entry on the environment of a branch; a newer deployment takes its place.
+ * @param url address of the entry on its site; null: it has none
+ */
+export function useEntryPage(place: FormPlace, branch: string, url: string | null): EntryPage {
+  const { organization, project } = place;
+  const { data, refresh } = usePageQuery({ query: PageEnvironments, variables: { organization, project } });
+  useLive(['deployment'], refresh);
+  const environment = data?.project?.studio?.environments?.nodes.find((one) => one.branch?.name === branch);
+  const published = environment?.published?.id ?? null;
+  const [found, setFound] = useState<SitePage | Absence | null>(null);
+  const load = useEffectEvent(async (isOver: () => boolean) => {
+    if (published === null || url === null) return;
+    const next = await openPage(place, published, url);
+    if (!isOver()) setFound(next);
+  });
+  useEffect(() => {
+    let isOver = false;
+    void load(() => isOver);
+    return () => {
+      isOver = true;
+    };
+  }, [published, url]);
+  const absence = (): Absence | null => {
+    if (url === null) return 'no_address';
+    if (data && !environment) return 'no_environment';
+    if (environment && published === null) return 'not_deployed';
+    return typeof found === 'string' ? found : null;
+  };
+  return {
+    environment,
+    page: typeof found === 'string' ? null : found,
+    absence: absence(),
+    refresh,
+    reload: () => void load(() => false),
+  };
+}

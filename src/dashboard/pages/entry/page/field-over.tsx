@@ -1,0 +1,57 @@
+/** A field of an entry, edited where its page shows it, in the page's own look. */
+import { Textarea } from '@mantine/core';
+import { type CSSProperties, useSyncExternalStore } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Placed } from '../../../in-page/messages.ts';
+import type { Editor } from '../editor.ts';
+import classes from './page.module.css';
+
+/** The look of a piece of a page, for what lies over it. */
+export function overStyle(frame: HTMLElement, { box, look }: Placed): CSSProperties {
+  return {
+    insetInlineStart: frame.offsetLeft + box.left,
+    insetBlockStart: frame.offsetTop + box.top,
+    inlineSize: Math.max(box.width, 120),
+    minBlockSize: box.height,
+    fontFamily: look.fontFamily,
+    fontSize: look.fontSize,
+    lineHeight: look.lineHeight === null ? 'normal' : `${look.lineHeight}px`,
+    fontWeight: look.fontWeight,
+    fontStyle: look.fontStyle,
+    textAlign: look.textAlign as CSSProperties['textAlign'],
+    color: look.color,
+    background: look.background,
+  };
+}
+
+interface FieldOverProps {
+  editor: Editor;
+  /** JSON Pointer of the value. */
+  pointer: string;
+  style: CSSProperties;
+  onScroll: (by: number) => void;
+  onClose: () => void;
+}
+
+export function FieldOver({ editor, pointer, style, onScroll, onClose }: FieldOverProps) {
+  const { t } = useTranslation('entry');
+  const value = useSyncExternalStore(editor.subscribe, () => editor.value(pointer));
+  const { insetInlineStart, insetBlockStart, inlineSize, ...look } = style;
+  return (
+    <Textarea
+      className={classes.over ?? ''}
+      style={{ insetInlineStart, insetBlockStart, inlineSize }}
+      styles={{ input: { ...look, padding: 0, border: 0 } }}
+      aria-label={t('piece_field')}
+      autosize
+      autoFocus
+      value={typeof value === 'string' ? value : ''}
+      // What a page shows in one piece has one line.
+      onChange={(event) => editor.set(pointer, event.currentTarget.value.replaceAll('\n', ' '))}
+      onWheel={(event) => onScroll(event.deltaY)}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape' || event.key === 'Enter') onClose();
+      }}
+    />
+  );
+}

@@ -1,0 +1,118 @@
+/**
+ * Parts of the text that stand for pieces of a page, and the editor narrowed to one of them: all else is out of sight and out of reach. The text is whole,
+ * so undoing, local drafts, merges and locks are those of the other views.
+ */
+import { EditorState, type Extension, Prec, StateEffect, StateField, Transaction } from '@codemirror/state';
+import { Decoration, type DecorationSet, EditorView } from '@codemirror/view';
+import type { Part } from './pieces.ts';
+
+interface Parts {
+  all: readonly Part[];
+  /** Id of the one that is shown. */
+  open: number | null;
+}
+
+/** Sets the parts, by offsets in the text as it is. */
+export const setParts = StateEffect.define<readonly Part[]>();
+/** Narrows the editor to a part. */
+export const openPart = StateEffect.define<number | null>();
+
+const parts = StateField.define<Parts>({
+  create: () => ({ all: [], open: null }),
+  update(value, transaction) {
+    let { all, open } = value;
+    if (transaction.docChanged)
+      all = all.map((part) => ({
+        ...part,
+        from: transaction.changes.mapPos(part.from, -1),
+        to: transaction.changes.mapPos(part.to, 1),
+      }));
+    for (const effect of transaction.effects) {
+      if (effect.is(setParts)) all = effect.value;
+      if (effect.is(openPart)) open = effect.value;
+    }
+    return all === value.all && open === value.open ? value : { all, open };
+  },
+});
+
+const openIn = ({ all, open }: Parts): Part | null => all.find(({ id }) => id === open) ?? null;
+
+/** The parts of an editor's text, where they are now. */
+export const partsIn = (state: EditorState): readonly Part[] => state.field(parts, false)?.all ?? [];
+/** The part that an editor is narrowed to. */
+export const openedPart = (state: EditorState): Part | null =>
+  openIn(state.field(parts, false) ?? { all: [], open: null });
+
+/** Takes all but a part out of sight: whole lines, and what stands beside it on its own. */
+function hidden(state: EditorState, part: Part | null): DecorationSet {
+  if (!part) return Decoration.none;
+  const { doc } = state;
+  const [first, last] = [doc.lineAt(part.from), doc.lineAt(part.to)];
+  const ranges = [];
+  if (first.from > 0) ranges.push(Decoration.replace({ block: true }).range(0, first.from - 1));
+  if (part.from > first.from) ranges.push(Decoration.replace({}).range(first.from, part.from));
+  if (part.to < last.to) ranges.push(Decoration.replace({}).range(part.to, last.to));
+  if (last.to < doc.length) ranges.push(Decoration.replace({ block: true }).range(last.to + 1, doc.length));
+  return Decoration.set(ranges);
+}
+
+const isHistory = (transaction: Transaction) => transaction.isUserEvent('undo') || transaction.isUserEvent('redo');
+
+/** Typing and deleting do not leave the part; what is undone or comes from elsewhere may be anywhere. */
+const keepInside = EditorState.transactionFilter.of((transaction) => {
+  const part = openedPart(transaction.startState);
+  if (!part || transaction.effects.some((effect) => effect.is(openPart))) return transaction;
+  const isTyped = transaction.annotation(Transaction.userEvent) !== undefined && !isHistory(transaction);
+  let isOutside = false;
+  let touched: number | null = null;
+  transaction.changes.iterChanges((from, to) => {
+    if (from >= part.from && to <= part.to) return;
+    isOutside = true;
+    touched = partsIn(transaction.startState).find((one) => from >= one.from && to <= one.to)?.id ?? touched;
+  });
+  if (isOutside && isTyped) return [];
+  // What is undone is shown.
+  if (isOutside && isHistory(transaction) && touched !== null)
+    return [transaction, { effects: openPart.of(touched), sequential: true }];
+  const { changes, newSelection } = transaction;
+  const [from, to] = [changes.mapPos(part.from, -1), changes.mapPos(part.to, 1)];
+  const { anchor, head } = newSelection.main;
+  const clamp = (at: number) => Math.min(Math.max(at, from), to);
+  if (clamp(anchor) === anchor && clamp(head) === head) return transaction;
+  return [transaction, { selection: { anchor: clamp(anchor), head: clamp(head) }, sequential: true }];
+});
+
+/** It lies over a page, and looks as that does. */
+const look = EditorView.theme({
+  '&': { height: 'auto', fontSize: 'inherit', color: 'inherit' },
+  '&.cm-focused': { outline: 'none' },
+  '.cm-scroller': { fontFamily: 'inherit', lineHeight: 'inherit', overflow: 'visible' },
+  '.cm-content': {
+    maxWidth: 'none',
+    fontSize: 'inherit',
+    padding: '0',
+    paddingBlockEnd: '0',
+    caretColor: 'currentColor',
+  },
+  '.cm-line': { padding: '0', paddingInline: '0' },
+  '.cm-line[class*="cm-h"]': {
+    fontFamily: 'inherit',
+    fontSize: 'inherit',
+    fontWeight: 'inherit',
+    lineHeight: 'inherit',
+    paddingBlock: '0',
+  },
+  '.cm-line[class*="cm-depth"]': { paddingInlineStart: '0' },
+  '.cm-cursor': { borderLeftColor: 'currentColor' },
+  '.cm-table': { padding: '0' },
+});
+
+/** @param onChange after each change of the text or of the part that is shown */
+export const oneBlock = (onChange: (state: EditorState, isText: boolean) => void): Extension => [
+  parts,
+  Prec.highest([EditorView.decorations.compute([parts, 'doc'], (state) => hidden(state, openedPart(state))), look]),
+  keepInside,
+  EditorView.updateListener.of(({ state, startState, docChanged }) => {
+    if (docChanged || openedPart(state)?.id !== openedPart(startState)?.id) onChange(state, docChanged);
+  }),
+];

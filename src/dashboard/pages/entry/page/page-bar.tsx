@@ -1,0 +1,107 @@
+/** Above the page of an entry: a list of its pieces, for the keyboard, and how the page stands, in words. */
+import { Button, Select, Text } from '@mantine/core';
+import type { Ref } from 'react';
+import { useTranslation } from 'react-i18next';
+import { StartDeployment } from '../../../documents.ts';
+import { useCommand } from '../../../lib/command.ts';
+import { usePlace } from '../../../lib/place.ts';
+import { useDraftPreviews } from '../../site/preview-draft.tsx';
+import type { EntryPage } from './entry-page.ts';
+import classes from './page.module.css';
+
+interface PageBarProps {
+  shown: EntryPage;
+  /** Branch whose version is shown. */
+  branch: string;
+  list: Ref<HTMLInputElement>;
+  /** Pieces that can be opened. */
+  pieces: readonly { id: number; kind: string; text: string }[];
+  opened: number | null;
+  onOpen: (id: number | null) => void;
+  /** What the frame shows: this page, another one, or one that says nothing. */
+  state: 'here' | 'elsewhere' | 'silent';
+  /** The entry was saved since the page was opened. */
+  isSaved: boolean;
+}
+
+/** The text of a piece without what marks it up. */
+const plain = (text: string) =>
+  text
+    .replace(/[#*_`>|[\]\n]/g, ' ')
+    .trim()
+    .slice(0, 80);
+
+export function PageBar({ shown, branch, list, pieces, opened, onOpen, state, isSaved }: PageBarProps) {
+  const { t } = useTranslation(['entry', 'site']);
+  const { organization, project } = usePlace();
+  const start = useCommand(StartDeployment);
+  const drafts = useDraftPreviews();
+  const { environment, page, absence, refresh, reload } = shown;
+  const latest = environment?.latest_deployment;
+  const isBuilding = latest != null && latest.status !== 'completed';
+  const isWaiting = isSaved && environment?.auto_deploy === false;
+  const words = () => {
+    if (absence !== null) return t(`page_${absence}`);
+    if (state !== 'here') return t(`page_${state}`);
+    if (page && !page.annotations.is_editable) return t('page_not_editable');
+    if (isBuilding) return t('page_building');
+    return isWaiting ? t('page_saved') : '';
+  };
+  const deploy = async () => {
+    if (!environment) return;
+    await start.run({ organization, project, input: { environment_id: environment.id } });
+    refresh();
+  };
+  return (
+    <>
+      <div className={classes.bar}>
+        {absence === null && (
+          <Select
+            ref={list}
+            size="xs"
+            searchable
+            className={classes.list ?? ''}
+            aria-label={t('page_pieces')}
+            placeholder={t('page_pieces')}
+            data={pieces.map(({ id, kind, text }) => ({
+              value: String(id),
+              label: `${t(`piece_${kind}` as 'piece_field')}: ${plain(text) || '–'}`,
+            }))}
+            value={opened === null ? null : String(opened)}
+            onChange={(id) => onOpen(id === null ? null : Number(id))}
+            disabled={pieces.length === 0}
+            comboboxProps={{ position: 'bottom-start', width: 420 }}
+          />
+        )}
+        <Text size="sm" role="status" className={classes.said ?? ''}>
+          {words()}
+        </Text>
+        {state === 'elsewhere' && (
+          <Button size="compact-sm" variant="default" onClick={reload}>
+            {t('page_back')}
+          </Button>
+        )}
+        {absence === 'no_environment' && drafts.canPreview(branch) && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            loading={drafts.isRunning}
+            onClick={() => void drafts.preview(branch).then(refresh)}
+          >
+            {t('site:preview_draft')}
+          </Button>
+        )}
+        {environment && !isBuilding && (absence === 'not_deployed' || isWaiting) && (
+          <Button size="compact-sm" variant="default" loading={start.isRunning} onClick={() => void deploy()}>
+            {t('site:deploy')}
+          </Button>
+        )}
+      </div>
+      {start.fault && (
+        <Text size="sm" c="red" role="alert" px="sm">
+          {start.fault.message}
+        </Text>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,274 @@
+/** An entry edited on its own page, as Hugo has built it: what is saved is what was edited there, and the next build shows it. */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { FrameLocator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { workOnDeployments } from '../../src/domain/studio/deployments/run/work.ts';
+import { seed, studio } from '../support/app.ts';
+import { builtDashboard } from '../support/build.ts';
+import { expectGoodPage, withDashboard } from '../support/dashboard.ts';
+import { save, saveElsewhere, saveState, stored, titleField } from '../support/entry-editor.ts';
+import { startPreview, type TestPreview } from '../support/preview.ts';
+
+const builds = mkdtempSync(path.join(tmpdir(), 'portico-page-'));
+// Builds may run as another user, who has to reach them.
+chmodSync(builds, 0o711);
+const dashboard = withDashboard({ PORTICO_BUILD_DIR: path.join(builds, 'own') });
+
+const raw = `---
+title: Late frost
+summary: A cold night in May.
+---
+
+The frost came in the night and took the [pear](https://portico.example/pear) blossom.
+
+## What to do
+
+* Every evening, *cover* the trees
+* Every morning, uncover them
+
+| Tree | Loss |
+|:-----|-----:|
+| Pear | all  |
+| Plum | none |
+
+![A pear](/pear.svg)
+
+Last words of the post.
+`;
+const layout = `<!doctype html>
+<html><head><title>{{ .Title }}</title><style>p { font: 18px/28px serif; color: rgb(10, 60, 20) }</style></head>
+<body><nav><a href="/posts/bees/">Bees</a> <a href="/">Home</a></nav>
+<main><h1>{{ .Title }}</h1><p class="lead">{{ .Params.summary }}</p>{{ .Content }}</main></body></html>
+`;
+/** Speaks for the person and for the script of the page, a thousand times, and looks for what it may not see. */
+const hostile = `
+const reach = (act) => { try { return String(act()); } catch { return 'refused'; } };
+window.seen = [reach(() => parent.document.title), reach(() => parent.localStorage.length), reach(() => parent.frames[0].document.title === document.title ? 'own' : 'other')];
+addEventListener('message', (event) => window.seen.push(['heard', event.data, event.ports.length]));
+addEventListener('load', async () => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = ({ data }) => window.seen.push(['told', data]);
+  parent.postMessage({ portico: 'page', path: location.pathname }, '*', [port2]);
+  const forged = [
+    { type: 'found', ids: [0, 1, 2, 3] },
+    { type: 'clicked', id: 1, left: 10, top: 10 },
+    { type: 'show', id: 1, nodes: [{ tag: 'p', children: ['forged'] }] },
+    { type: 'placed', id: 1, box: { left: 0, top: 0, width: 9e9, height: 1 }, look: { background: 'url(/x)' } },
+    { type: 'clicked', id: -1, left: 'x' }, null, 'text', 7, [], { type: 'found', ids: Array(1e5).fill(1) },
+  ];
+  for (let time = 0; time < 1000; time += 1) {
+    port1.postMessage(forged[time % forged.length]);
+    parent.postMessage(forged[time % forged.length], '*');
+    document.querySelector('main p')?.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+    if (time % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  document.documentElement.dataset.done = 'yes';
+});
+`;
+const files: Record<string, string> = {
+  'hugo.toml': "baseURL = 'https://portico.example/'\ndisableKinds = ['taxonomy', 'term', 'RSS', 'sitemap']\n",
+  'layouts/_default/single.html': layout,
+  'layouts/_default/list.html': '<!doctype html><title>List</title><h1>List</h1>',
+  // First in the page, before any rule of its own.
+  'layouts/_default/strict.html': layout.replace(
+    '<head>',
+    `<head><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
+  ),
+  'layouts/_default/hostile.html': layout.replace('<head>', `<head><script>${hostile}</script>`),
+  'static/pear.svg':
+    '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><rect width="40" height="40"/></svg>\n',
+  'content/posts/bees.md': '---\ntitle: Bees\n---\n\nThe bees have swarmed on the first warm day.\n',
+  'content/posts/frost.md': raw,
+};
+
+let preview: TestPreview;
+const work = async () => {
+  while ((await workOnDeployments(dashboard.app.services)) !== null);
+};
+beforeAll(async () => {
+  const { app } = dashboard;
+  app.services.settings.public_url = app.url;
+  preview = await startPreview(app, 'http://*.localhost', await builtDashboard());
+  await seed(app, files);
+  expect((await app.ask('POST', `${studio}/route-patterns/detect`, { body: { save: true } })).status).toBe(200);
+  const draft = { name: 'Live', branch: 'main', provider: 'build', build_command: 'hugo', output_directory: 'public' };
+  const { status, body } = await app.ask('POST', `${studio}/environments`, { body: { ...draft, auto_deploy: true } });
+  expect(status, JSON.stringify(body)).toBe(201);
+  await work();
+});
+afterAll(async () => {
+  await preview?.stop();
+  rmSync(builds, { recursive: true, force: true });
+});
+
+/** An entry of its own for a test, built. */
+async function freshPage(slug: string, text = raw): Promise<string> {
+  const { app } = dashboard;
+  const { status, body } = await app.ask('POST', `${studio}/collections/posts`, { body: { slug, raw: text } });
+  expect(status, JSON.stringify(body)).toBe(201);
+  await app.services.studio.moves.settled();
+  await work();
+  return `/p/acme/site/content/posts/${slug}`;
+}
+
+const frameOf = (page: Page): FrameLocator => page.frameLocator('iframe[title="The page on its site"]');
+const pieces = (page: Page) => page.getByRole('combobox', { name: 'Pieces of this page' });
+const textBox = (page: Page) => page.getByRole('textbox', { name: 'Text', exact: true });
+
+const patience = { timeout: 20_000 };
+/** The page is there, and what can be edited of it is known. */
+const pageReady = (page: Page) => expect.poll(() => pieces(page).isEnabled(), patience).toBe(true);
+const expectFocus = (page: Page, name: string) =>
+  expect.poll(() => page.evaluate(`document.activeElement?.getAttribute('aria-label')`), patience).toBe(name);
+
+async function openOnPage(slug: string, text = raw): Promise<Page> {
+  const page = await dashboard.open(await freshPage(slug, text));
+  await titleField(page).waitFor();
+  await page.getByText('Page', { exact: true }).click();
+  await pageReady(page);
+  return page;
+}
+
+/** Clicks a piece of the page, and waits until its text can be typed into. */
+async function edit(page: Page, text: string): Promise<void> {
+  await frameOf(page).getByText(text).first().click();
+  await textBox(page).waitFor();
+  await expectFocus(page, 'Text');
+}
+
+describe('pieces of a page', () => {
+  test('are edited where they stand, and nothing else changes', async () => {
+    const { app } = dashboard;
+    const page = await openOnPage('edited');
+    const frame = frameOf(page);
+    await edit(page, 'The frost came');
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type(' Now.');
+    await frame.getByText('blossom. Now.').waitFor();
+    await edit(page, 'What to do');
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type(' then');
+    await frame.getByRole('heading', { name: 'What to do then' }).waitFor();
+    await edit(page, 'Every morning');
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type(' again');
+    await frame.getByText('uncover them again').waitFor();
+    await frame.getByRole('cell', { name: 'Plum' }).click();
+    await page.getByRole('button', { name: 'Row 3, column 1: Plum' }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.type(' tree');
+    await page.keyboard.press('Escape');
+    await frame.getByRole('cell', { name: 'Plum tree' }).waitFor();
+    await page.keyboard.press('Escape');
+    await textBox(page).waitFor({ state: 'hidden' });
+    await frame.getByRole('img', { name: 'A pear' }).click();
+    await page.getByRole('img', { name: 'A pear' }).click();
+    await page.getByRole('textbox', { name: 'Alternative text' }).fill('Two pears');
+    await page.getByRole('textbox', { name: 'Alternative text' }).press('Enter');
+    await frame.getByRole('img', { name: 'Two pears' }).waitFor();
+    await frame.getByRole('heading', { name: 'Late frost' }).click();
+    await page.getByRole('textbox', { name: 'Field', exact: true }).fill('Later frost');
+    await frame.getByRole('heading', { name: 'Later frost' }).waitFor();
+    await expectGoodPage(page);
+    await save(page);
+    expect(await stored(app, 'edited')).toBe(
+      raw
+        .replace('Late frost', 'Later frost')
+        .replace('blossom.', 'blossom. Now.')
+        .replace('What to do', 'What to do then')
+        .replace('uncover them', 'uncover them again')
+        .replace('| Plum |', '| Plum tree |')
+        .replace('A pear', 'Two pears'),
+    );
+    await work();
+    // Its id is what the build makes of its text.
+    await frame.locator('#what-to-do-then').waitFor();
+    await pageReady(page);
+    await frame.getByText('uncover them again').waitFor();
+    // Where the picture lies in the repository is tried out.
+    dashboard.forgive(/404/);
+  });
+
+  test('are found, edited, split and undone by keyboard alone', async () => {
+    const { app } = dashboard;
+    const page = await openOnPage('keys');
+    await pieces(page).focus();
+    await page.keyboard.type('Last words');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await textBox(page).waitFor();
+    await expectFocus(page, 'Text');
+    await page.keyboard.type(' More.');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('A new paragraph.');
+    await frameOf(page).getByText('A new paragraph.').waitFor();
+    // Nothing before the piece is reached from it.
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.press('Escape');
+    await textBox(page).waitFor({ state: 'hidden' });
+    await page.keyboard.press('Control+s');
+    await saveState(page, 'Nothing to save');
+    expect(await stored(app, 'keys')).toBe(raw.replace('of the post.', 'of the post. More.\n\nA new paragraph.'));
+  });
+});
+
+test('what two people change on one page is merged', async () => {
+  const { app } = dashboard;
+  const page = await openOnPage('both');
+  await edit(page, 'Last words');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(' Mine.');
+  await saveElsewhere(app, 'both', { body: raw.split('---\n\n')[1]?.replace('## What to do', '## Theirs') });
+  await frameOf(page).getByRole('heading', { name: 'Theirs' }).waitFor();
+  await page.keyboard.type(' Still.');
+  await save(page);
+  expect(await stored(app, 'both')).toBe(
+    raw.replace('## What to do', '## Theirs').replace('of the post.', 'of the post. Mine. Still.'),
+  );
+});
+
+test('a link of the page leads to the entry of another', async () => {
+  const page = await openOnPage('leaves');
+  await frameOf(page).getByRole('link', { name: 'Bees' }).click();
+  await page.waitForURL(/\/content\/posts\/bees/);
+  await frameOf(page).getByText('The bees have swarmed').waitFor();
+});
+
+test('a page with a strict policy of its own is edited all the same', async () => {
+  const page = await openOnPage('strict', raw.replace('summary:', 'layout: strict\nsummary:'));
+  await edit(page, 'Last words');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(' Kept.');
+  await frameOf(page).getByText('of the post. Kept.').waitFor();
+  // The picture is refused by the policy.
+  dashboard.forgive(/csp|Content Security Policy/);
+});
+
+test('a hostile page opens nothing, changes nothing, and sees nothing of the dashboard', async () => {
+  const { app } = dashboard;
+  const text = raw.replace('summary:', 'layout: hostile\nsummary:');
+  const page = await dashboard.open(await freshPage('hostile', text));
+  await titleField(page).waitFor();
+  await page.getByText('Page', { exact: true }).click();
+  const frame = frameOf(page);
+  await frame.locator('html[data-done]').waitFor();
+  await textBox(page).waitFor({ state: 'hidden' });
+  await saveState(page, 'Nothing to save');
+  const seen = (await frame.locator('html').evaluate('window.seen')) as unknown[];
+  expect(seen.slice(0, 3)).toEqual(['refused', 'refused', 'own']);
+  // What it was told are pieces of its own page.
+  for (const [what, data] of seen.slice(3) as [string, { type: string }][]) {
+    expect(what).toBe('told');
+    expect(['pieces', 'open']).toContain(data.type);
+  }
+  await page.getByText('Source', { exact: true }).click();
+  await textBox(page).click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('Mine.');
+  await save(page);
+  expect(await stored(app, 'hostile')).toBe(`${text}Mine.`);
+});

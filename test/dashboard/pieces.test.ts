@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { type FoundPiece, partsOf, shownNodes } from '../../src/dashboard/pages/entry/page/pieces.ts';
+import fc from '../support/properties.ts';
+
+const piece = (kind: string, start_line: number, end_line = start_line): FoundPiece => ({
+  kind,
+  start_line,
+  end_line,
+  field: null,
+  is_changed: false,
+});
+
+/** The texts of the parts that pieces stand for; the body begins with line 4 of its file. */
+const textsOf = (body: string, ...pieces: FoundPiece[]) =>
+  partsOf(body, pieces, 4).map(({ from, to }) => body.slice(from, to));
+
+describe('partsOf', () => {
+  it('gives the block of each piece, of an item its text without the mark, of a cell its table', () => {
+    const body = `Words and
+more words.
+
+# Title
+
+Other title
+-----
+
+- one
+  - two
+- [ ] three
+
+> quoted
+> twice
+
+| a | b |
+|---|---|
+| c | d |
+
+\`\`\`js
+code
+\`\`\`
+`;
+    expect(
+      textsOf(
+        body,
+        piece('paragraph', 4, 5),
+        piece('heading', 7),
+        piece('heading', 9, 10),
+        piece('list_item', 12),
+        piece('list_item', 13),
+        piece('list_item', 14),
+        piece('paragraph', 16, 17),
+        piece('table_cell', 21),
+        piece('code', 23, 25),
+      ),
+    ).toEqual([
+      'Words and\nmore words.',
+      '# Title',
+      'Other title\n-----',
+      'one',
+      'two',
+      '[ ] three',
+      'quoted\n> twice',
+      '| a | b |\n|---|---|\n| c | d |',
+      '```js\ncode\n```',
+    ]);
+  });
+
+  it('leaves out fields, what was changed since it was built, and lines that are not of the body', () => {
+    const body = 'Words.\n';
+    expect(
+      textsOf(
+        body,
+        { ...piece('field', 1), field: '/title' },
+        { ...piece('paragraph', 4), is_changed: true },
+        { ...piece('paragraph', 4), start_line: null },
+        piece('paragraph', 3),
+        piece('paragraph', 90),
+      ),
+    ).toEqual([]);
+  });
+
+  it('gives parts of the body, whatever the lines are', () => {
+    const lines = fc.array(fc.constantFrom('- a', '> b', '', '| c | d |', '|---|---|', 'text', '  - e', '# f', '```'));
+    fc.assert(
+      fc.property(
+        lines,
+        fc.nat(12),
+        fc.nat(12),
+        fc.constantFrom('paragraph', 'list_item', 'table_cell', 'html'),
+        (all, start, end, kind) => {
+          const body = all.join('\n');
+          for (const { from, to } of partsOf(body, [piece(kind, start, end)], 1)) {
+            expect(from).toBeGreaterThanOrEqual(0);
+            expect(to).toBeGreaterThanOrEqual(from);
+            expect(to).toBeLessThanOrEqual(body.length);
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe('shownNodes', () => {
+  const shown = (text: string, part = text) => {
+    const from = text.indexOf(part);
+    return shownNodes(text, { from, to: from + part.length });
+  };
+
+  it('makes elements of Markdown, and text of HTML', () => {
+    expect(shown('A *b* **c** `d` [e](/f) <b>g</b>')).toEqual([
+      {
+        tag: 'p',
+        children: [
+          'A ',
+          { tag: 'em', children: ['b'] },
+          ' ',
+          { tag: 'strong', children: ['c'] },
+          ' ',
+          { tag: 'code', children: ['d'] },
+          ' ',
+          { tag: 'a', url: '/f', children: ['e'] },
+          ' ',
+          '<b>',
+          'g',
+          '</b>',
+        ],
+      },
+    ]);
+  });
+
+  it('follows no address that would run something', () => {
+    expect(shown('[a](javascript:alert(1)) ![b](javascript:1)')).toEqual([
+      { tag: 'p', children: ['a', ' ', { tag: 'img', alt: 'b', children: [] }] },
+    ]);
+  });
+
+  it('finds addresses by reference, wherever they are defined', () => {
+    expect(shown('See [a][b].\n\n[b]: https://portico.example/b\n', 'See [a][b].')).toEqual([
+      { tag: 'p', children: ['See ', { tag: 'a', url: 'https://portico.example/b', children: ['a'] }, '.'] },
+    ]);
+  });
+
+  it('takes the marks of quotes and the indentation of items from further lines', () => {
+    expect(shown('> one\n> two\n', 'one\n> two')).toEqual([{ tag: 'p', children: ['one\ntwo'] }]);
+    expect(shown('- one\n  two\n', 'one\n  two')).toEqual([{ tag: 'p', children: ['one\ntwo'] }]);
+  });
+
+  it('shows what a piece was split into, block by block', () => {
+    expect(shown('One.\n\n## Two\n\n- three\n').map(({ tag }) => tag)).toEqual(['p', 'h2', 'ul']);
+    expect(shown('One.', '')).toEqual([]);
+  });
+});

@@ -208,6 +208,8 @@ describe('pieces of a page', () => {
     await page.keyboard.press('Control+a');
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('Backspace');
+    await page.keyboard.press('Control+z');
+    await page.keyboard.press('Control+y');
     await page.keyboard.press('Escape');
     await textBox(page).waitFor({ state: 'hidden' });
     await page.keyboard.press('Control+s');

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type FoundPiece, partsOf, shownNodes } from '../../src/dashboard/pages/entry/page/pieces.ts';
+import { type FoundPiece, offered, partsOf, shownNodes } from '../../src/dashboard/pages/entry/page/pieces.ts';
 import fc from '../support/properties.ts';
 
 const piece = (kind: string, start_line: number, end_line = start_line): FoundPiece => ({
   kind,
+  selector: 'body > p',
+  text: '',
   start_line,
   end_line,
   field: null,
@@ -97,6 +99,27 @@ code
         },
       ),
     );
+  });
+});
+
+describe('offered', () => {
+  it('leaves out what was changed since it was built, days, pictures of fields, and what is no text', () => {
+    const values: Record<string, unknown> = { '/title': 'Frost', '/date': '2026-05-01', '/cover': '/a.png', '/n': 3 };
+    const field = (name: string, selector = 'body > p') => ({ ...piece('field', 1), field: name, selector });
+    const pieces = [
+      piece('paragraph', 4),
+      { ...piece('paragraph', 5), is_changed: true },
+      { ...piece('image', 6), selector: 'body > p > img:nth-child(1)' },
+      field('/title'),
+      field('/date'),
+      field('/cover', 'body > img:nth-child(2)'),
+      field('/n'),
+    ];
+    expect(offered(pieces, (pointer) => values[pointer]).map(({ id, isImage }) => [id, isImage])).toEqual([
+      [0, false],
+      [2, true],
+      [3, false],
+    ]);
   });
 });
 

@@ -16,7 +16,6 @@ import { usePageQuery } from '../../../lib/page-query.ts';
 type Annotations = NonNullable<
   NonNullable<NonNullable<NonNullable<PagePiecesQuery['project']>['studio']>['deployment']>['annotations']
 >;
-export type Block = Annotations['blocks'][number];
 
 export interface SitePage {
   deployment: number;

@@ -56,30 +56,33 @@ function hidden(state: EditorState, part: Part | null): DecorationSet {
   return Decoration.set(ranges);
 }
 
-const isHistory = (transaction: Transaction) => transaction.isUserEvent('undo') || transaction.isUserEvent('redo');
-
-/** Typing and deleting do not leave the part; what is undone or comes from elsewhere may be anywhere. */
+/** Typing and deleting do not leave the part, nor does the cursor; what comes from elsewhere may be anywhere. */
 const keepInside = EditorState.transactionFilter.of((transaction) => {
   const part = openedPart(transaction.startState);
   if (!part || transaction.effects.some((effect) => effect.is(openPart))) return transaction;
-  const isTyped = transaction.annotation(Transaction.userEvent) !== undefined && !isHistory(transaction);
   let isOutside = false;
-  let touched: number | null = null;
   transaction.changes.iterChanges((from, to) => {
-    if (from >= part.from && to <= part.to) return;
-    isOutside = true;
-    touched = partsIn(transaction.startState).find((one) => from >= one.from && to <= one.to)?.id ?? touched;
+    isOutside ||= from < part.from || to > part.to;
   });
-  if (isOutside && isTyped) return [];
-  // What is undone is shown.
-  if (isOutside && isHistory(transaction) && touched !== null)
-    return [transaction, { effects: openPart.of(touched), sequential: true }];
+  if (isOutside && transaction.annotation(Transaction.userEvent) !== undefined) return [];
   const { changes, newSelection } = transaction;
   const [from, to] = [changes.mapPos(part.from, -1), changes.mapPos(part.to, 1)];
   const { anchor, head } = newSelection.main;
   const clamp = (at: number) => Math.min(Math.max(at, from), to);
   if (clamp(anchor) === anchor && clamp(head) === head) return transaction;
   return [transaction, { selection: { anchor: clamp(anchor), head: clamp(head) }, sequential: true }];
+});
+
+/** What is undone is shown. The history passes no filter. */
+const showUndone = EditorState.transactionExtender.of((transaction) => {
+  const part = openedPart(transaction.startState);
+  if (!part || !(transaction.isUserEvent('undo') || transaction.isUserEvent('redo'))) return null;
+  let touched: number | null = null;
+  transaction.changes.iterChanges((from, to) => {
+    if (from >= part.from && to <= part.to) return;
+    touched = partsIn(transaction.startState).find((one) => from >= one.from && to <= one.to)?.id ?? touched;
+  });
+  return touched === null ? null : { effects: openPart.of(touched) };
 });
 
 /** It lies over a page, and looks as that does. */
@@ -112,6 +115,7 @@ export const oneBlock = (onChange: (state: EditorState, isText: boolean) => void
   parts,
   Prec.highest([EditorView.decorations.compute([parts, 'doc'], (state) => hidden(state, openedPart(state))), look]),
   keepInside,
+  showUndone,
   EditorView.updateListener.of(({ state, startState, docChanged }) => {
     if (docChanged || openedPart(state)?.id !== openedPart(startState)?.id) onChange(state, docChanged);
   }),

@@ -1,6 +1,6 @@
 /** Above the page of an entry: a list of its pieces, for the keyboard, and how the page stands, in words. */
 import { Button, Select, Text } from '@mantine/core';
-import type { Ref } from 'react';
+import { memo, type Ref } from 'react';
 import { useTranslation } from 'react-i18next';
 import { StartDeployment } from '../../../documents.ts';
 import { useCommand } from '../../../lib/command.ts';
@@ -9,15 +9,18 @@ import { useDraftPreviews } from '../../site/preview-draft.tsx';
 import type { EntryPage } from './entry-page.ts';
 import classes from './page.module.css';
 
-interface PageBarProps {
-  shown: EntryPage;
-  /** Branch whose version is shown. */
-  branch: string;
+interface PieceListProps {
   list: Ref<HTMLInputElement>;
   /** Pieces that can be opened. */
   pieces: readonly { id: number; kind: string; text: string }[];
   opened: number | null;
   onOpen: (id: number | null) => void;
+}
+
+interface PageBarProps extends PieceListProps {
+  shown: EntryPage;
+  /** Branch whose version is shown. */
+  branch: string;
   /** What the frame shows: this page, another one, or one that says nothing. */
   state: 'here' | 'elsewhere' | 'silent';
   /** The entry was saved since the page was opened. */
@@ -31,7 +34,30 @@ const plain = (text: string) =>
     .trim()
     .slice(0, 80);
 
-export function PageBar({ shown, branch, list, pieces, opened, onOpen, state, isSaved }: PageBarProps) {
+/** Of many pieces, it is not rendered with each place that the page sends. */
+const PieceList = memo(function PieceList({ list, pieces, opened, onOpen }: PieceListProps) {
+  const { t } = useTranslation('entry');
+  return (
+    <Select
+      ref={list}
+      size="xs"
+      searchable
+      className={classes.list ?? ''}
+      aria-label={t('page_pieces')}
+      placeholder={t('page_pieces')}
+      data={pieces.map(({ id, kind, text }) => ({
+        value: String(id),
+        label: `${t(`piece_${kind}` as 'piece_field')}: ${plain(text) || '–'}`,
+      }))}
+      value={opened === null ? null : String(opened)}
+      onChange={(id) => onOpen(id === null ? null : Number(id))}
+      disabled={pieces.length === 0}
+      comboboxProps={{ position: 'bottom-start', width: 420 }}
+    />
+  );
+});
+
+export function PageBar({ shown, branch, state, isSaved, ...pieces }: PageBarProps) {
   const { t } = useTranslation(['entry', 'site']);
   const { organization, project } = usePlace();
   const start = useCommand(StartDeployment);
@@ -55,24 +81,7 @@ export function PageBar({ shown, branch, list, pieces, opened, onOpen, state, is
   return (
     <>
       <div className={classes.bar}>
-        {absence === null && (
-          <Select
-            ref={list}
-            size="xs"
-            searchable
-            className={classes.list ?? ''}
-            aria-label={t('page_pieces')}
-            placeholder={t('page_pieces')}
-            data={pieces.map(({ id, kind, text }) => ({
-              value: String(id),
-              label: `${t(`piece_${kind}` as 'piece_field')}: ${plain(text) || '–'}`,
-            }))}
-            value={opened === null ? null : String(opened)}
-            onChange={(id) => onOpen(id === null ? null : Number(id))}
-            disabled={pieces.length === 0}
-            comboboxProps={{ position: 'bottom-start', width: 420 }}
-          />
-        )}
+        {absence === null && <PieceList {...pieces} />}
         <Text size="sm" role="status" className={classes.said ?? ''}>
           {words()}
         </Text>

@@ -8,9 +8,11 @@ import { useNavigate } from '@tanstack/react-router';
 import {
   type CSSProperties,
   type RefObject,
+  useCallback,
   useEffect,
   useEffectEvent,
   useImperativeHandle,
+  useMemo,
   useRef,
   useState,
   useSyncExternalStore,
@@ -23,13 +25,13 @@ import type { FormPlace } from '../../../fields/form.tsx';
 import type { FromPage, Placed } from '../../../in-page/messages.ts';
 import type { Editor } from '../editor.ts';
 import { loadDiffer } from '../save.ts';
-import { type Block, readPage, useEntryPage } from './entry-page.ts';
+import { readPage, useEntryPage } from './entry-page.ts';
 import { FieldOver, overStyle } from './field-over.tsx';
 import { openedPart, openPart, partsIn, setParts } from './one-block.ts';
 import classes from './page.module.css';
 import { PageBar } from './page-bar.tsx';
 import { listenToFrame, type PagePort } from './page-port.ts';
-import { partsOf, shownNodes } from './pieces.ts';
+import { isFieldText, offered, partsOf, shownNodes } from './pieces.ts';
 
 /** What is around the frame does with it. */
 export interface PageHandle {
@@ -57,17 +59,12 @@ const silence = 5_000;
 /** An address as its page is known by: servers add and drop what ends it. */
 const pageName = (path: string) => decodedUri(path).replace(/(?:\/index)?\.html$|\/$/g, '') || '/';
 
-const isImage = ({ kind, selector }: Block) => kind === 'image' || /(?:^| )img(?::[\w()-]+)?$/.test(selector);
-
-/** Fields that are edited on the page are text; days and pictures have their inputs among the fields. */
-const isFieldText = (value: unknown): value is string => typeof value === 'string' && !/^\d{4}-\d\d-\d\d/.test(value);
-
 export function PageFrame({ editor, place, slug, url, view, handle, onOver }: PageFrameProps) {
   const { t } = useTranslation('entry');
   const navigate = useNavigate();
   const { organization, project, collection } = place;
   const entryPage = useEntryPage(place, editor.key.branch, url);
-  const { page, absence } = entryPage;
+  const { page } = entryPage;
   const sha = useSyncExternalStore(editor.subscribe, () => editor.sha);
   const [state, setState] = useState<'here' | 'elsewhere' | 'silent'>('here');
   const [found, setFound] = useState<ReadonlySet<number>>(new Set());
@@ -202,12 +199,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     }
     setState('here');
     if (!page.annotations.is_editable) return;
-    const pieces = blocks.flatMap((block, id) => {
-      const value = block.field === null ? '' : editor.value(block.field);
-      const isOffered = !block.is_changed && isFieldText(value) && !(block.field !== null && isImage(block));
-      return isOffered ? [{ id, selector: block.selector, text: block.text, isImage: isImage(block) }] : [];
-    });
-    next.send({ type: 'pieces', pieces });
+    next.send({ type: 'pieces', pieces: offered(blocks, (field) => editor.value(field)) });
   });
   useEffect(() => {
     if (!frame.current || address === undefined) return;
@@ -256,20 +248,29 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   });
   useEffect(() => lay(), [placed, opened]);
 
-  const pieces = blocks.flatMap(({ kind, field, text }, id) => {
-    const part = view && partsIn(view.state).find((one) => one.id === id);
-    const own = field === null ? part && view?.state.sliceDoc(part.from, part.to) : String(editor.value(field));
-    return found.has(id) ? [{ id, kind, text: own ?? text }] : [];
-  });
+  /** Read again when another one is opened, and not with each key. */
+  const pieces = useMemo(() => {
+    if (!isConnected || !view) return [];
+    const parts = new Map(partsIn(view.state).map((part) => [part.id, part]));
+    return (page?.annotations.blocks ?? []).flatMap(({ kind, field }, id) => {
+      const part = parts.get(id);
+      if (!found.has(id) || (field === null && !part)) return [];
+      const text = field === null ? view.state.sliceDoc(part?.from, part?.to) : String(editor.value(field));
+      return [{ id, kind, text }];
+    });
+  }, [isConnected, page, found, view, editor, opened]);
+  const choose = useRef<(id: number | null) => void>(() => {});
+  choose.current = (id) => (id === null ? close() : open(id, 'end'));
+  const onOpen = useCallback((id: number | null) => choose.current(id), []);
   return (
     <>
       <PageBar
         shown={entryPage}
         branch={editor.key.branch}
         list={list}
-        pieces={absence === null && isConnected ? pieces : []}
+        pieces={pieces}
         opened={opened}
-        onOpen={(id) => (id === null ? close() : open(id, 'end'))}
+        onOpen={onOpen}
         state={state}
         isSaved={sha !== begunWith.current}
       />

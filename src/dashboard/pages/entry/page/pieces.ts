@@ -1,17 +1,34 @@
 /** Which part of an entry's text each piece of its page is, and how a part of the text is to be shown there. */
 import { markdownLanguage } from '@codemirror/lang-markdown';
 import type { Nodes } from 'mdast';
-import type { PageElement, PageNode } from '../../../in-page/messages.ts';
+import type { PageElement, PageNode, PagePiece } from '../../../in-page/messages.ts';
 import { parseMarkdown, safeAddress } from '../../../lib/markdown.ts';
 import type { SyntaxNode } from '../visual/shown.ts';
 
 /** A piece as the server found it. */
 export interface FoundPiece {
   kind: string;
+  selector: string;
+  text: string;
   start_line: number | null;
   end_line: number | null;
   field: string | null;
   is_changed: boolean;
+}
+
+const isImage = ({ kind, selector }: FoundPiece) => kind === 'image' || /(?:^| )img(?::[\w()-]+)?$/.test(selector);
+
+/** Fields that are edited on the page are text; days and pictures have their inputs among the fields. */
+export const isFieldText = (value: unknown): value is string =>
+  typeof value === 'string' && !/^\d{4}-\d\d-\d\d/.test(value);
+
+/** The pieces that can be edited on the page, by their places in the list: those that show what the branch has. */
+export function offered(pieces: readonly FoundPiece[], read: (field: string) => unknown): PagePiece[] {
+  return pieces.flatMap((piece, id) => {
+    const { field, selector, text, is_changed } = piece;
+    const isText = field === null || (isFieldText(read(field)) && !isImage(piece));
+    return isText && !is_changed ? [{ id, selector, text, isImage: isImage(piece) }] : [];
+  });
 }
 
 /** Offsets in a body. */

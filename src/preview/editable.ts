@@ -42,7 +42,7 @@ export class PageScript {
     this.#file = path.join(directory, 'in-page/in-page.js');
   }
 
-  /** The element for a page, which names the only origin the script speaks with. Read again when it was built anew. */
+  /** The element for a page, which names the only origin that gets the script's messages. Read again when it was built anew. */
   async tag({ public_url }: Pick<Settings, 'public_url'>): Promise<string> {
     const { mtimeMs } = await stat(this.#file);
     if (this.#known?.at !== mtimeMs) this.#known = { at: mtimeMs, text: await readFile(this.#file, 'utf8') };

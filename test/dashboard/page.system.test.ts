@@ -42,14 +42,14 @@ const layout = `<!doctype html>
 <body><nav><a href="/posts/bees/">Bees</a> <a href="/">Home</a></nav>
 <main><h1>{{ .Title }}</h1><p class="lead">{{ .Params.summary }}</p>{{ .Content }}</main></body></html>
 `;
-/** Speaks for the person and for the script of the page, a thousand times, and looks for what it may not see. */
+/** Forges messages of the script and clicks of a person, a thousand of each, and reaches for what is not its own. */
 const hostile = `
 const reach = (act) => { try { return String(act()); } catch { return 'refused'; } };
 window.seen = [reach(() => parent.document.title), reach(() => parent.localStorage.length), reach(() => parent.frames[0].document.title === document.title ? 'own' : 'other')];
-addEventListener('message', (event) => window.seen.push(['heard', event.data, event.ports.length]));
+addEventListener('message', (event) => window.seen.push(['window', event.data, event.ports.length]));
 addEventListener('load', async () => {
   const { port1, port2 } = new MessageChannel();
-  port1.onmessage = ({ data }) => window.seen.push(['told', data]);
+  port1.onmessage = ({ data }) => window.seen.push(['port', data]);
   parent.postMessage({ portico: 'page', path: location.pathname }, '*', [port2]);
   const forged = [
     { type: 'found', ids: [0, 1, 2, 3] },
@@ -262,9 +262,9 @@ test('a hostile page opens nothing, changes nothing, and sees nothing of the das
   await saveState(page, 'Nothing to save');
   const seen = (await frame.locator('html').evaluate('window.seen')) as unknown[];
   expect(seen.slice(0, 3)).toEqual(['refused', 'refused', 'own']);
-  // What it was told are pieces of its own page.
-  for (const [what, data] of seen.slice(3) as [string, { type: string }][]) {
-    expect(what).toBe('told');
+  // All that it gets are pieces of its own page.
+  for (const [from, data] of seen.slice(3) as [string, { type: string }][]) {
+    expect(from).toBe('port');
     expect(['pieces', 'open']).toContain(data.type);
   }
   await page.getByText('Source', { exact: true }).click();

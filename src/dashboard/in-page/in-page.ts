@@ -1,6 +1,6 @@
 /**
- * Runs in a page of a site while it is edited in a frame of the dashboard, before anything of the page. It shows what can be edited, says what was
- * clicked and where it is, and shows what is typed; it knows of the entry what the page shows, and can change nothing but the page.
+ * Runs in a page of a site while it is edited in a frame of the dashboard, before anything of the page. It marks what can be edited, sends what was
+ * clicked and where that is, and shows what is typed; of the entry it has what the page shows, and it can change nothing but the page.
  */
 import { comparableText } from '../../lib/text.ts';
 import type { FromPage, PageElement, PageNode, PagePiece, ToPage } from './messages.ts';

@@ -1,6 +1,6 @@
 /**
- * What the dashboard and the script in an edited page say to each other, over a port that the script gives out before any script of the site runs.
- * The page is not trusted: what it says is judged by these schemas, and none of it is text of an entry.
+ * Messages between the dashboard and the script in an edited page, over a port that the script hands over before any script of the site runs. The page is
+ * not trusted: its messages are judged by these schemas, and none of them is text of an entry.
  */
 import { z } from 'zod/mini';
 

@@ -111,12 +111,12 @@ const look = EditorView.theme({
 });
 
 /** @param onChange after each change of the text or of the part that is shown */
-export const oneBlock = (onChange: (state: EditorState, isText: boolean) => void): Extension => [
+export const oneBlock = (onChange: (state: EditorState) => void): Extension => [
   parts,
   Prec.highest([EditorView.decorations.compute([parts, 'doc'], (state) => hidden(state, openedPart(state))), look]),
   keepInside,
   showUndone,
   EditorView.updateListener.of(({ state, startState, docChanged }) => {
-    if (docChanged || openedPart(state)?.id !== openedPart(startState)?.id) onChange(state, docChanged);
+    if (docChanged || openedPart(state)?.id !== openedPart(startState)?.id) onChange(state);
   }),
 ];

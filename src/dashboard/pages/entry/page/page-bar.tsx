@@ -6,8 +6,8 @@ import { StartDeployment } from '../../../documents.ts';
 import { useCommand } from '../../../lib/command.ts';
 import { usePlace } from '../../../lib/place.ts';
 import { useDraftPreviews } from '../../site/preview-draft.tsx';
-import type { EntryPage } from './entry-page.ts';
 import classes from './page.module.css';
+import type { ShownPage } from './site-page.ts';
 
 interface PieceListProps {
   list: Ref<HTMLInputElement>;
@@ -18,10 +18,10 @@ interface PieceListProps {
 }
 
 interface PageBarProps extends PieceListProps {
-  shown: EntryPage;
+  shown: ShownPage;
   /** Branch whose version is shown. */
   branch: string;
-  /** What the frame shows: this page, another one, or one that says nothing. */
+  /** What the frame shows: this page, another one, or one that sends nothing. */
   state: 'here' | 'elsewhere' | 'silent';
   /** The entry was saved since the page was opened. */
   isSaved: boolean;
@@ -34,7 +34,7 @@ const plain = (text: string) =>
     .trim()
     .slice(0, 80);
 
-/** Of many pieces, it is not rendered with each place that the page sends. */
+/** Apart, so that it is not rendered with each place that the page sends. */
 const PieceList = memo(function PieceList({ list, pieces, opened, onOpen }: PieceListProps) {
   const { t } = useTranslation('entry');
   return (
@@ -82,7 +82,7 @@ export function PageBar({ shown, branch, state, isSaved, ...pieces }: PageBarPro
     <>
       <div className={classes.bar}>
         {absence === null && <PieceList {...pieces} />}
-        <Text size="sm" role="status" className={classes.said ?? ''}>
+        <Text size="sm" role="status" className={classes.words ?? ''}>
           {words()}
         </Text>
         {state === 'elsewhere' && (

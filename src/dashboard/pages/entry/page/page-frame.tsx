@@ -1,6 +1,6 @@
 /**
  * The page of an entry, in a frame, and edited where it stands: a click opens the text of a piece over it, in the one editor there is, and what is typed is
- * shown at once. The frame says what was clicked and where it is; no text comes from it.
+ * shown at once. The frame sends what was clicked and where it is; no text comes from it.
  */
 import { ChangeSet, type EditorState } from '@codemirror/state';
 import type { EditorView } from '@codemirror/view';
@@ -25,13 +25,13 @@ import type { FormPlace } from '../../../fields/form.tsx';
 import type { FromPage, Placed } from '../../../in-page/messages.ts';
 import type { Editor } from '../editor.ts';
 import { loadDiffer } from '../save.ts';
-import { readPage, useEntryPage } from './entry-page.ts';
-import { FieldOver, overStyle } from './field-over.tsx';
 import { openedPart, openPart, partsIn, setParts } from './one-block.ts';
+import { FieldOver, overStyle } from './over.tsx';
 import classes from './page.module.css';
 import { PageBar } from './page-bar.tsx';
 import { listenToFrame, type PagePort } from './page-port.ts';
 import { isFieldText, offered, partsOf, shownNodes } from './pieces.ts';
+import { readPage, useShownPage } from './site-page.ts';
 
 /** What is around the frame does with it. */
 export interface PageHandle {
@@ -53,7 +53,7 @@ interface PageFrameProps {
   onOver: (style: CSSProperties | null) => void;
 }
 
-/** Milliseconds that a page may need from its end to the first word of its script. */
+/** Milliseconds that a page may need from its end to the first message of its script. */
 const silence = 5_000;
 
 /** An address as its page is known by: servers add and drop what ends it. */
@@ -63,8 +63,8 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   const { t } = useTranslation('entry');
   const navigate = useNavigate();
   const { organization, project, collection } = place;
-  const entryPage = useEntryPage(place, editor.key.branch, url);
-  const { page } = entryPage;
+  const shownPage = useShownPage(place, editor.key.branch, url);
+  const { page } = shownPage;
   const sha = useSyncExternalStore(editor.subscribe, () => editor.sha);
   const [state, setState] = useState<'here' | 'elsewhere' | 'silent'>('here');
   const [found, setFound] = useState<ReadonlySet<number>>(new Set());
@@ -175,7 +175,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
       return;
     }
     if (message.type === 'placed') return message.id === opened ? setPlaced(message) : undefined;
-    // A script of the page may say that it was clicked: only a person moves the focus into the frame.
+    // A script of the page can send this too: only a person moves the focus into the frame.
     const box = frame.current?.getBoundingClientRect();
     if (!box || document.activeElement !== frame.current || !navigator.userActivation.isActive) return;
     if (message.id === null) close();
@@ -265,7 +265,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   return (
     <>
       <PageBar
-        shown={entryPage}
+        shown={shownPage}
         branch={editor.key.branch}
         list={list}
         pieces={pieces}

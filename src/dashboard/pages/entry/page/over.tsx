@@ -1,4 +1,4 @@
-/** A field of an entry, edited where its page shows it, in the page's own look. */
+/** What lies over a piece of a page, in the page's own look: the editor of the text, or a field of the entry. */
 import { Textarea } from '@mantine/core';
 import { type CSSProperties, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,7 +6,7 @@ import type { Placed } from '../../../in-page/messages.ts';
 import type { Editor } from '../editor.ts';
 import classes from './page.module.css';
 
-/** The look of a piece of a page, for what lies over it. */
+/** Where a piece of the page is in a frame, and how it looks. */
 export function overStyle(frame: HTMLElement, { box, look }: Placed): CSSProperties {
   return {
     insetInlineStart: frame.offsetLeft + box.left,
@@ -33,6 +33,7 @@ interface FieldOverProps {
   onClose: () => void;
 }
 
+/** A field, edited where its page shows it. */
 export function FieldOver({ editor, pointer, style, onScroll, onClose }: FieldOverProps) {
   const { t } = useTranslation('entry');
   const value = useSyncExternalStore(editor.subscribe, () => editor.value(pointer));

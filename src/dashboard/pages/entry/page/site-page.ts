@@ -50,7 +50,7 @@ async function openPage(place: FormPlace, deployment: number, url: string): Prom
   return link.embeddable ? { deployment, annotations, url: link.url } : 'not_embeddable';
 }
 
-export interface EntryPage {
+export interface ShownPage {
   /** That shows the branch; undefined: none does, or it is not known yet. */
   environment: PageEnvironmentFragment | undefined;
   page: SitePage | null;
@@ -66,7 +66,7 @@ export interface EntryPage {
  * The page of an entry on the environment of a branch; a newer deployment takes its place.
  * @param url address of the entry on its site; null: it has none
  */
-export function useEntryPage(place: FormPlace, branch: string, url: string | null): EntryPage {
+export function useShownPage(place: FormPlace, branch: string, url: string | null): ShownPage {
   const { organization, project } = place;
   const { data, refresh } = usePageQuery({ query: PageEnvironments, variables: { organization, project } });
   useLive(['deployment'], refresh);

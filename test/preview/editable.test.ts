@@ -104,7 +104,7 @@ describe('a page of a deployment', () => {
     );
   });
 
-  it('is opened for editing by who may edit, and stays so while they may', async () => {
+  it('opens for editing with edit_studio alone, and only while its holder has it and may see the page', async () => {
     const reader = await app.makeToken(['browse_studio']);
     const at = `${studio}/deployments/${deployment}/editor`;
     expectRefusal(await app.ask('GET', at, { token: reader }), 403, 'forbidden', /edit_studio/);
@@ -114,7 +114,11 @@ describe('a page of a deployment', () => {
     const headers = await open(getDeploymentEditor, editor);
     expect((await preview.ask(label, '/', { headers })).text).toContain(script);
     const em = app.services.orm.em.fork();
-    await em.execute(`update token set permissions = '["browse_studio"]' where id = (select max(id) from token)`);
+    const keep = (...permissions: string[]) =>
+      em.execute('update token set permissions = ? where id = (select max(id) from token)', [JSON.stringify(permissions)]);
+    await keep('browse_studio');
     expect((await preview.ask(label, '/', { headers })).text).toBe('<!doctype html><title>Start</title>');
+    await keep('edit_studio');
+    expect((await preview.ask(label, '/', { headers })).status).toBe(403);
   });
 });

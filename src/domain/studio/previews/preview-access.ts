@@ -159,12 +159,13 @@ export class PreviewAccess {
     return this.#sign('link', { label, holder, nonce: randomBytes(16).toString('base64url'), use });
   }
 
-  /** What the cookie of a request opens a target for; null when it does not. Who may not edit any more still sees it. */
+  /** What the cookie of a request opens a target for; null when it does not. A holder who may no longer edit still sees it. */
   async useOf(text: string, target: Guarded): Promise<PassUse | null> {
     const pass = openPass(await this.#key.get(), 'cookie', text, target.label);
     if (pass === null || pass.expires <= this.#now().getTime()) return null;
-    if (pass.use === 'edit' && (await this.#may(pass, target, 'edit_studio'))) return 'edit';
-    return (await this.#may(pass, target, target.permission)) ? 'view' : null;
+    const permissions = await this.#permissionsOf(pass, target);
+    if (!permissions?.has(target.permission)) return null;
+    return pass.use === 'edit' && permissions.has('edit_studio') ? 'edit' : 'view';
   }
 
   /**
@@ -177,7 +178,8 @@ export class PreviewAccess {
     if (pass === null) return null;
     const now = this.#now();
     const em = this.#services().orm.em.fork();
-    const isAlive = pass.expires > now.getTime() && (await this.#may(pass, target, target.permission));
+    const permissions = pass.expires > now.getTime() ? await this.#permissionsOf(pass, target) : null;
+    const isAlive = permissions?.has(target.permission) ?? false;
     const made = isAlive
       ? await em.execute(
           `insert into spent_preview_link (nonce, spent_at) values (?, ?) on conflict (nonce) do nothing returning nonce`,
@@ -206,10 +208,10 @@ export class PreviewAccess {
     return signPass(await this.#key.get(), kind, { ...pass, expires });
   }
 
-  /** Whether the actor a pass was made for still has a permission where its label leads to. */
-  async #may({ holder }: PreviewPass, target: Guarded, permission: Permission): Promise<boolean> {
+  /** What the actor a pass was made for may still do where its label leads to; null: nothing. */
+  async #permissionsOf({ holder }: PreviewPass, target: Guarded): Promise<ReadonlySet<Permission> | null> {
     const grant = (await authenticateHolder(this.#services(), holder))?.grantFor(target.organization_id);
-    if (!grant?.permissions.has(permission)) return false;
-    return grant.projects === null || grant.projects.has(target.project_id);
+    const isInside = grant && (grant.projects === null || grant.projects.has(target.project_id));
+    return isInside ? grant.permissions : null;
   }
 }

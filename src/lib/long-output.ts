@@ -1,6 +1,6 @@
 /**
  * Outputs with long lists, such as the tree of a repository with 200,000 files, are shaped and written in steps between which the process serves
- * others. Lists are shaped so at the top and in the members of the top object, where operations have them.
+ * others. Lists are shaped like this at the top and in the members of the top object, where operations have them.
  */
 import { z } from 'zod';
 import { mapYielding, Pace } from './concurrency.ts';
@@ -40,7 +40,7 @@ function* stringPieces(text: string): Generator<string> {
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = Math.min(from + part, text.length);
     // The halves of a surrogate pair would each be written as an escape.
-    if (/[\ud800-\udbff]/.test(text.charAt(to - 1))) to += 1;
+    if ((text.codePointAt(to - 1) ?? 0) > 0xffff) to += 1;
     yield JSON.stringify(text.slice(from, to)).slice(1, -1);
   }
   yield '"';

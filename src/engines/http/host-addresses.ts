@@ -1,7 +1,7 @@
 /**
  * Addresses of hosts that outgoing requests go to: from the file of hosts, as other programs read it, and from the system's name servers. The
  * system's own function (getaddrinfo(3)) holds one of two threads until a name server answers, ten seconds and more, and cannot be interrupted:
- * two names whose servers are silent would keep all other requests waiting. So names are looked up by queries of our own, each with its time.
+ * two names whose servers are silent would keep all other requests waiting. So names are looked up by queries of our own, each with a time limit.
  */
 import { Resolver } from 'node:dns/promises';
 import { readFile, stat } from 'node:fs/promises';
@@ -106,14 +106,21 @@ export function createHostResolver({
     const resolver = new Resolver({ timeout: firstTry, tries });
     if (servers !== undefined) resolver.setServers(servers);
     const late = setTimeout(() => resolver.cancel(), time);
+    let failure: unknown;
     try {
       for (const candidate of candidatesOf(name, await searchList())) {
-        const addresses = await query(resolver, candidate);
+        const addresses = await query(resolver, candidate).catch((error: unknown) => {
+          // One domain of the search list that fails does not hide the name in another, as with the system's function.
+          if (codeOf(error) !== 'ESERVFAIL') throw error;
+          failure ??= error;
+          return [];
+        });
         if (addresses.length > 0) return addresses;
       }
     } finally {
       clearTimeout(late);
     }
+    if (failure !== undefined) throw failure;
     throw Object.assign(new Error(`${name} has no address`), { code: 'ENOTFOUND' });
   };
 }

@@ -33,7 +33,7 @@ describe('the addresses of a host', () => {
     expect(await resolve('a.example.')).toEqual(['127.0.0.1']);
   });
 
-  it('are those of the file of hosts, which is read again when it has changed, and no name server is asked', async () => {
+  it('are those of the file of hosts, without a query, and the file is read again when it has changed', async () => {
     const { resolve, hostsFile } = await resolver({ hosts: '10.0.0.7 Inner.example inner # b.example\n::7 inner\n' });
     dns.addresses.set('inner.example', ['192.0.2.1']);
     expect(await resolve('inner.example')).toEqual(['10.0.0.7']);
@@ -43,7 +43,7 @@ describe('the addresses of a host', () => {
     expect(await resolve('inner.example')).toEqual(['192.0.2.1']);
   });
 
-  it('of localhost are those of this machine, whatever a name server says', async () => {
+  it('of localhost are those of this machine, whatever a name server answers', async () => {
     const { resolve } = await resolver();
     dns.addresses.set('localhost', ['192.0.2.1']).set('a.localhost', ['192.0.2.1']);
     expect(await resolve('localhost')).toEqual(['127.0.0.1', '::1']);
@@ -70,7 +70,15 @@ describe('the addresses of a host', () => {
     await expect(resolve('git.')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('that there are none is an error of the code ENOTFOUND, a server that fails one of its own', async () => {
+  it('are searched on where one domain of the search list fails', async () => {
+    const { resolve } = await resolver({ settings: 'search broken.example two.example\n' });
+    dns.addresses.set('git.broken.example', 'servfail').set('git.two.example', ['192.0.2.2']);
+    expect(await resolve('git')).toEqual(['192.0.2.2']);
+    dns.addresses.delete('git.two.example');
+    await expect(resolve('git')).rejects.toMatchObject({ code: 'ESERVFAIL' });
+  });
+
+  it('fail with ENOTFOUND where a name has none, and with the error of a name server that fails', async () => {
     const { resolve } = await resolver();
     dns.addresses.set('none.example', []).set('broken.example', 'servfail');
     await expect(resolve('none.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });

@@ -6,13 +6,13 @@ import type { Settings } from '../kernel/services.ts';
 import type { Contents } from './contents.ts';
 import { end, type Sending } from './send-file.ts';
 
-/** A larger page is not edited where it stands, bytes; `studio.annotatePage` reads none either. */
+/** Bytes of a page that can be edited; `studio.annotatePage` reads no larger one either. */
 const largest = 4 * 1024 * 1024;
 
 /**
- * Where a script has to stand to be the first of a page (HTML, 13.2.6.4): behind the doctype, without which browsers lay a page out otherwise. What
- * stands before `<head>` a browser puts into it, so no policy or script of the page comes before.
- * @returns offset in bytes; null for what is no text in a superset of ASCII
+ * Where a script has to stand to be the first of a page (HTML, 13.2.6.4): behind the doctype, since anything else before it puts browsers into quirks
+ * mode. Browsers put what stands before `<head>` into it, so no policy or script of the page comes earlier.
+ * @returns offset in bytes; null for UTF-16
  */
 export function scriptPlace(html: Buffer): number | null {
   if ((html[0] === 0xfe && html[1] === 0xff) || (html[0] === 0xff && html[1] === 0xfe)) return null;
@@ -42,7 +42,7 @@ export class PageScript {
     this.#file = path.join(directory, 'in-page/in-page.js');
   }
 
-  /** The element for a page, which names the only origin that gets the script's messages. Read again when it was built anew. */
+  /** The element for a page, which names the only origin that gets the script's messages. Its file is read again once it has changed. */
   async tag({ public_url }: Pick<Settings, 'public_url'>): Promise<string> {
     const { mtimeMs } = await stat(this.#file);
     if (this.#known?.at !== mtimeMs) this.#known = { at: mtimeMs, text: await readFile(this.#file, 'utf8') };
@@ -51,13 +51,13 @@ export class PageScript {
   }
 }
 
-/** Sends a page with the script in it. @returns false, and nothing is sent, for what is no page or a large one */
+/** Sends a page with the script in it. @returns false, and sends nothing, for a file that is no page, is too large, or is in UTF-16 */
 export async function sendEditable(
   contents: Contents,
   { method }: IncomingMessage,
   response: ServerResponse,
   { sha256, type, status, common }: Sending,
-  tag: string,
+  tag: () => Promise<string>,
 ): Promise<boolean> {
   if (!type.startsWith('text/html') || (await contents.sizes(sha256)).identity > largest) return false;
   const chunks: Buffer[] = [];
@@ -65,7 +65,7 @@ export async function sendEditable(
   const html = Buffer.concat(chunks);
   const at = scriptPlace(html);
   if (at === null) return false;
-  const page = Buffer.concat([html.subarray(0, at), Buffer.from(tag), html.subarray(at)]);
+  const page = Buffer.concat([html.subarray(0, at), Buffer.from(await tag()), html.subarray(at)]);
   const headers = { ...common, 'Cache-Control': 'no-store', 'Content-Type': type, 'Content-Length': page.length };
   end(response, status, headers, method === 'HEAD' ? undefined : page);
   return true;

@@ -173,18 +173,15 @@ export function createPreview(services: AllServices, script = new PageScript()):
       return sendEntry({ services, contents, rewritten }, request, response, { site: target.site, common });
     const output = target.manifest_sha256 && (await outputs.get(target.manifest_sha256).catch(ifGone(null)));
     if (!output) return pages.sendPage(response, pages.unpublished);
-    // A worker would answer in place of this listener, with pages that cannot be edited.
+    // A service worker would answer in place of this listener, with pages that cannot be edited.
     if (use === 'edit' && request.headers['service-worker'] === 'script')
       return pages.sendPage(response, pages.notFound);
     const found = lookUp(output, request.url ?? '', await replacedOutput(services, target));
     if (found.kind === 'nothing') return pages.sendPage(response, pages.notFound);
     if (found.kind === 'file') {
       const file = { ...fileOf(found), common };
-      if (
-        use === 'edit' &&
-        (await sendEditable(contents, request, response, file, await script.tag(services.settings)))
-      )
-        return;
+      const tag = () => script.tag(services.settings);
+      if (use === 'edit' && (await sendEditable(contents, request, response, file, tag))) return;
       return sendFile(contents, request, response, file);
     }
     response.writeHead(found.status, { ...common, Location: found.location, 'Content-Length': 0 }).end();

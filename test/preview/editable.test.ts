@@ -115,7 +115,9 @@ describe('a page of a deployment', () => {
     expect((await preview.ask(label, '/', { headers })).text).toContain(script);
     const em = app.services.orm.em.fork();
     const keep = (...permissions: string[]) =>
-      em.execute('update token set permissions = ? where id = (select max(id) from token)', [JSON.stringify(permissions)]);
+      em.execute('update token set permissions = ? where id = (select max(id) from token)', [
+        JSON.stringify(permissions),
+      ]);
     await keep('browse_studio');
     expect((await preview.ask(label, '/', { headers })).text).toBe('<!doctype html><title>Start</title>');
     await keep('edit_studio');

@@ -1,6 +1,6 @@
 /**
- * Runs in a page of a site while it is edited in a frame of the dashboard, before anything of the page. It marks what can be edited, sends what was
- * clicked and where that is, and shows what is typed; of the entry it has what the page shows, and it can change nothing but the page.
+ * Runs in a page of a site while it is edited in a frame of the dashboard, before any script of the page. It marks what can be edited, sends what was
+ * clicked and where that is, and shows what is typed. Of the entry it has only what the page shows, and it can change nothing but the page.
  */
 import { comparableText } from '../../lib/text.ts';
 import type { FromPage, PageElement, PageNode, PagePiece, ToPage } from './messages.ts';
@@ -10,8 +10,8 @@ const pace = { placed: 60, scrolled: 500 };
 
 interface Piece extends PagePiece {
   element: Element;
-  /** What was built; null while that is what is shown. */
-  built: { nodes: ChildNode[]; alt: string | null } | null;
+  /** Its child nodes as they were built; null: nothing was shown in their place yet. */
+  built: readonly ChildNode[] | null;
   /** Elements that were added behind it. */
   added: Element[];
 }
@@ -253,31 +253,23 @@ class EditedPage {
     });
   }
 
-  #show(piece: Piece, nodes: readonly PageElement[] | null): void {
+  #show(piece: Piece, nodes: readonly PageElement[]): void {
     const { element } = piece;
-    const [first, ...rest] = nodes ?? [];
+    const [first, ...rest] = nodes;
     if (element instanceof HTMLTableCellElement) {
       const table = element.closest('table');
       if (table && first?.tag === 'table') showTable(table, first);
       return;
     }
-    const isImage = element instanceof HTMLImageElement;
-    piece.built ??= { nodes: [...element.childNodes], alt: isImage ? element.alt : null };
-    const { built } = piece;
     for (const one of piece.added.splice(0)) one.remove();
-    if (element instanceof HTMLElement) element.style.display = nodes?.length === 0 ? 'none' : '';
-    if (isImage) {
-      const image = first?.children.find((node) => typeof node !== 'string' && node.tag === 'img') as
-        | PageElement
-        | undefined;
-      element.alt = nodes === null ? (built.alt ?? '') : (image?.alt ?? '');
+    if (element instanceof HTMLElement) element.style.display = first ? '' : 'none';
+    if (element instanceof HTMLImageElement) {
+      const image = first?.children.find((node) => typeof node !== 'string' && node.tag === 'img');
+      element.alt = (typeof image === 'object' && image.alt) || '';
       return;
     }
-    element.replaceChildren(...built.nodes);
-    if (nodes === null) {
-      piece.built = null;
-      return;
-    }
+    piece.built ??= [...element.childNodes];
+    element.replaceChildren(...piece.built);
     if (!first) return;
     this.#showText(element, first);
     let behind: Element = element;

@@ -1,6 +1,6 @@
 /**
  * Messages between the dashboard and the script in an edited page, over a port that the script hands over before any script of the site runs. The page is
- * not trusted: its messages are judged by these schemas, and none of them is text of an entry.
+ * not trusted: its messages are checked by these schemas, and none of them is text of an entry.
  */
 import { z } from 'zod/mini';
 
@@ -14,11 +14,8 @@ export interface PageElement {
   alt?: string;
   children: PageNode[];
 }
-export const pageTags = [
-  ...['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'hr', 'table', 'tr', 'th', 'td'],
-  ...['em', 'strong', 'del', 'code', 'a', 'img', 'br', 'sup'],
-] as const;
-export type PageTag = (typeof pageTags)[number];
+type BlockTag = 'p' | `h${1 | 2 | 3 | 4 | 5 | 6}` | 'ul' | 'ol' | 'li' | 'blockquote' | 'pre' | 'hr';
+type PageTag = BlockTag | 'table' | 'tr' | 'td' | 'em' | 'strong' | 'del' | 'code' | 'a' | 'img' | 'br' | 'sup';
 
 /** A piece of the page that can be edited. */
 export interface PagePiece {
@@ -31,15 +28,15 @@ export interface PagePiece {
 
 export type ToPage =
   | { type: 'pieces'; pieces: readonly PagePiece[] }
-  /** Notes where a piece is from now on, and scrolls to it; null: none is open. */
+  /** Sends the place of a piece from now on, and scrolls to it; null: none is open. */
   | { type: 'open'; id: number | null }
-  /** Shows these in place of a piece; null: what was built. */
-  | { type: 'show'; id: number; nodes: readonly PageElement[] | null }
+  /** Shows these in place of what was built. */
+  | { type: 'show'; id: number; nodes: readonly PageElement[] }
   | { type: 'scroll'; by: number }
   | { type: 'restore'; top: number };
 
 /** What the script sends to the dashboard's window, with the port. */
-export const hello = z.object({ portico: z.literal('page'), path: z.string().check(z.maxLength(8_192)) });
+const hello = z.object({ portico: z.literal('page'), path: z.string().check(z.maxLength(8_192)) });
 
 const pixels = z.number().check(z.gte(-1e6), z.lte(1e6));
 const id = z.int().check(z.gte(0), z.lte(100_000));
@@ -63,7 +60,7 @@ const look = z.object({
   background: colour,
 });
 
-export const fromPage = z.discriminatedUnion('type', [
+const fromPage = z.discriminatedUnion('type', [
   /** Which pieces there are. */
   z.object({ type: z.literal('found'), ids: z.array(id).check(z.maxLength(20_000)) }),
   /** A person has clicked a piece, or what is none; where, in the window of the page. */
@@ -74,3 +71,46 @@ export const fromPage = z.discriminatedUnion('type', [
 ]);
 export type FromPage = z.output<typeof fromPage>;
 export type Placed = Extract<FromPage, { type: 'placed' }>;
+
+/** Messages of a page that are taken in a second, and at once after silence. */
+const perSecond = 20;
+
+/** What the dashboard takes of a page: too many messages are dropped, and of the pieces it has found only those count that were offered to it. */
+export class MessageGate {
+  #allowed = perSecond;
+  #since = performance.now();
+  /** Pieces that it may still answer for: each answer has the text of the entry read anew. */
+  #offered: ReadonlySet<number> | null = null;
+
+  /** @returns the path of a page that begins */
+  begin(data: unknown): string | null {
+    const begun = hello.safeParse(data);
+    if (!begun.success || !this.#isAllowed()) return null;
+    this.#offered = null;
+    return begun.data.path;
+  }
+
+  offer(pieces: readonly PagePiece[]): void {
+    this.#offered = new Set(pieces.map(({ id }) => id));
+  }
+
+  take(data: unknown): FromPage | null {
+    if (!this.#isAllowed()) return null;
+    const taken = fromPage.safeParse(data);
+    if (!taken.success) return null;
+    const message = taken.data;
+    if (message.type !== 'found') return message;
+    const offered = this.#offered;
+    this.#offered = null;
+    return offered && { ...message, ids: message.ids.filter((id) => offered.has(id)) };
+  }
+
+  #isAllowed(): boolean {
+    const now = performance.now();
+    this.#allowed = Math.min(perSecond, this.#allowed + ((now - this.#since) / 1000) * perSecond);
+    this.#since = now;
+    if (this.#allowed < 1) return false;
+    this.#allowed -= 1;
+    return true;
+  }
+}

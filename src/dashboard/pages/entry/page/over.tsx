@@ -47,10 +47,14 @@ export function FieldOver({ editor, pointer, style, onScroll, onClose }: FieldOv
       autosize
       autoFocus
       value={typeof value === 'string' ? value : ''}
-      // What a page shows in one piece has one line.
-      onChange={(event) => editor.set(pointer, event.currentTarget.value.replaceAll('\n', ' '))}
+      onChange={(event) => {
+        const typed = event.currentTarget.value;
+        // A value of one line keeps to it.
+        editor.set(pointer, String(value).includes('\n') ? typed : typed.replaceAll('\n', ' '));
+      }}
       onWheel={(event) => onScroll(event.deltaY)}
       onKeyDown={(event) => {
+        if (event.nativeEvent.isComposing) return;
         if (event.key === 'Escape' || event.key === 'Enter') onClose();
       }}
     />

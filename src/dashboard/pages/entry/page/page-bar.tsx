@@ -58,7 +58,7 @@ const PieceList = memo(function PieceList({ list, pieces, opened, onOpen }: Piec
 });
 
 export function PageBar({ shown, branch, state, isSaved, ...pieces }: PageBarProps) {
-  const { t } = useTranslation(['entry', 'site']);
+  const { t } = useTranslation(['entry', 'site', 'common']);
   const { organization, project } = usePlace();
   const start = useCommand(StartDeployment);
   const drafts = useDraftPreviews();
@@ -85,9 +85,9 @@ export function PageBar({ shown, branch, state, isSaved, ...pieces }: PageBarPro
         <Text size="sm" role="status" className={classes.words ?? ''}>
           {words()}
         </Text>
-        {state === 'elsewhere' && (
+        {(state === 'elsewhere' || absence === 'not_read') && (
           <Button size="compact-sm" variant="default" onClick={reload}>
-            {t('page_back')}
+            {t(absence === 'not_read' ? 'common:retry' : 'page_back')}
           </Button>
         )}
         {absence === 'no_environment' && drafts.canPreview(branch) && (

@@ -82,19 +82,34 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   /** How far the page is scrolled, and what was open on it: a newer page begins there. */
   const last = useRef<{ top: number; from: number | null }>({ top: 0, from: null });
   const begunWith = useRef(sha);
+  /** A page has begun in the frame since the one before was loaded. */
+  const hasBegun = useRef(false);
+  /** Of the wait for a page to begin after it was loaded. */
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const blocks = page?.annotations.blocks ?? [];
 
-  const replace = useEffectEvent(() => {
-    last.current.from = view ? (openedPart(view.state)?.from ?? null) : null;
-    port.current = null;
+  /** Nothing is known any more of what the frame shows. */
+  const forget = () => {
     close();
     setFound(new Set());
     setConnected(false);
     shown.current.clear();
+  };
+  const replace = useEffectEvent(() => {
+    last.current.from = view ? (openedPart(view.state)?.from ?? null) : null;
+    port.current = null;
+    hasBegun.current = false;
+    clearTimeout(timer.current);
+    forget();
     setState('here');
   });
   const address = page?.url;
-  useEffect(() => replace(), [address]);
+  useEffect(() => {
+    replace();
+    return () => {
+      port.current = null;
+    };
+  }, [address]);
 
   /** Shows on the page what has changed in the text since it was shown there. */
   const show = (state: EditorState) => {
@@ -121,7 +136,9 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     const { entry } = page.annotations;
     if (entry?.sha !== editor.sha || entry?.body_line == null) return;
     const base = editor.base.body;
+    const connected = port.current;
     const diff = await loadDiffer();
+    if (port.current !== connected) return;
     const text = view.state.doc.toString();
     const changes = ChangeSet.of(
       diff(base, text).map(({ fromA, toA, fromB, toB }) => ({ from: fromA, to: toA, insert: text.slice(fromB, toB) })),
@@ -144,6 +161,9 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     if (top > 0) port.current?.send({ type: 'restore', top });
     const again = parts.find((part) => part.from === from);
     if (again) open(again.id, 'end');
+    // The page was loaded again, and does not know what is open.
+    else if (opened !== null && shown.current.has(opened)) port.current?.send({ type: 'open', id: opened });
+    else if (opened !== null) close();
     last.current.from = null;
   });
   useEffect(() => void connect(), [view, found, sha]);
@@ -169,13 +189,16 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   };
 
   const receive = useEffectEvent((message: FromPage) => {
-    if (message.type === 'found') return setFound(new Set(message.ids));
+    if (message.type === 'found') {
+      if (message.ids.length === 0) setState('silent');
+      return setFound(new Set(message.ids));
+    }
     if (message.type === 'scrolled') {
       last.current.top = message.top;
       return;
     }
     if (message.type === 'placed') return message.id === opened ? setPlaced(message) : undefined;
-    // A script of the page can send this too: only a person moves the focus into the frame.
+    // A script of the page can send this too, and take the focus, but only while a person is active does it open anything.
     const box = frame.current?.getBoundingClientRect();
     if (!box || document.activeElement !== frame.current || !navigator.userActivation.isActive) return;
     if (message.id === null) close();
@@ -183,11 +206,15 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   });
   const begin = useEffectEvent(async (next: PagePort, path: string) => {
     port.current = next;
+    hasBegun.current = true;
     if (!page) return;
     if (pageName(path) !== pageName(page.annotations.url)) {
       setState('elsewhere');
-      close();
+      forget();
+      last.current = { top: 0, from: null };
       const there = await readPage(place, page.deployment, path);
+      // Another page has begun since, or the frame is gone.
+      if (port.current !== next) return;
       const entry = typeof there === 'string' ? null : there.entry;
       if (entry && (entry.slug !== slug || entry.collection !== collection))
         void navigate({
@@ -205,11 +232,18 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     if (!frame.current || address === undefined) return;
     return listenToFrame(frame.current, new URL(address).origin, { onBegin: begin, onMessage: receive });
   }, [address]);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const loaded = () => {
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => port.current === null && setState('silent'), silence);
+    timer.current = hasBegun.current ? undefined : setTimeout(missed, silence);
+    hasBegun.current = false;
+  };
+  /** What was loaded has no script: the page itself, or what a link of it has led to. */
+  const missed = () => {
+    if (hasBegun.current) return;
+    setState(port.current === null ? 'silent' : 'elsewhere');
+    port.current = null;
+    forget();
   };
 
   useImperativeHandle(handle, () => ({

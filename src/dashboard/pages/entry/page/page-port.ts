@@ -1,8 +1,5 @@
-/** The dashboard's side of the port to a page that is edited in a frame. The page is not trusted: each message is judged, and too many are dropped. */
-import { type FromPage, fromPage, hello, type ToPage } from '../../../in-page/messages.ts';
-
-/** Messages of a page that are taken in a second, and at once after silence. */
-const perSecond = 20;
+/** The dashboard's side of the port to a page that is edited in a frame. */
+import { type FromPage, MessageGate, type ToPage } from '../../../in-page/messages.ts';
 
 export interface PagePort {
   send: (message: ToPage) => void;
@@ -16,30 +13,23 @@ interface Listener {
 
 /** Takes the port of each page that begins in a frame. @returns what ends that */
 export function listenToFrame(frame: HTMLIFrameElement, origin: string, { onBegin, onMessage }: Listener): () => void {
+  const gate = new MessageGate();
   let port: MessagePort | null = null;
-  let allowed = perSecond;
-  let since = performance.now();
-  const isAllowed = () => {
-    const now = performance.now();
-    allowed = Math.min(perSecond, allowed + ((now - since) / 1000) * perSecond);
-    since = now;
-    if (allowed < 1) return false;
-    allowed -= 1;
-    return true;
-  };
-  const begin = ({ source, origin: from, data, ports }: MessageEvent) => {
-    if (source !== frame.contentWindow || from !== origin) return;
-    const begun = hello.safeParse(data);
-    const [given] = ports;
-    if (!begun.success || !given || !isAllowed()) return;
+  const begin = ({ source, origin: from, data, ports: [given] }: MessageEvent) => {
+    if (source !== frame.contentWindow || from !== origin || !given) return;
+    const path = gate.begin(data);
+    if (path === null) return;
     port?.close();
     port = given;
-    given.onmessage = ({ data: message }) => {
-      if (!isAllowed()) return;
-      const judged = fromPage.safeParse(message);
-      if (judged.success) onMessage(judged.data);
+    given.onmessage = (event) => {
+      const message = gate.take(event.data);
+      if (message) onMessage(message);
     };
-    onBegin({ send: (message) => given.postMessage(message) }, begun.data.path);
+    const send = (message: ToPage) => {
+      if (message.type === 'pieces') gate.offer(message.pieces);
+      given.postMessage(message);
+    };
+    onBegin({ send }, path);
   };
   window.addEventListener('message', begin);
   return () => {

@@ -1,5 +1,5 @@
 /** Which page of which deployment shows an entry, with its pieces, and a link that opens it for editing. */
-import { useEffect, useEffectEvent, useState } from 'react';
+import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import {
   PageEditor,
   type PageEnvironmentFragment,
@@ -58,7 +58,7 @@ export interface ShownPage {
   absence: Absence | null;
   /** Looks again for what was deployed. */
   refresh: () => void;
-  /** Opens the page anew. */
+  /** Opens the page again. */
   reload: () => void;
 }
 
@@ -68,27 +68,31 @@ export interface ShownPage {
  */
 export function useShownPage(place: FormPlace, branch: string, url: string | null): ShownPage {
   const { organization, project } = place;
-  const { data, refresh } = usePageQuery({ query: PageEnvironments, variables: { organization, project } });
+  const { data, fault, refresh } = usePageQuery({ query: PageEnvironments, variables: { organization, project } });
   useLive(['deployment'], refresh);
   const environment = data?.project?.studio?.environments?.nodes.find((one) => one.branch?.name === branch);
   const published = environment?.published?.id ?? null;
   const [found, setFound] = useState<SitePage | Absence | null>(null);
-  const load = useEffectEvent(async (isOver: () => boolean) => {
+  /** Counts the attempts: only the last one is shown. */
+  const attempt = useRef(0);
+  const load = useEffectEvent(async () => {
+    attempt.current += 1;
+    const mine = attempt.current;
     if (published === null || url === null) return;
     const next = await openPage(place, published, url);
-    if (!isOver()) setFound(next);
+    if (attempt.current === mine) setFound(next);
   });
   useEffect(() => {
-    let isOver = false;
-    void load(() => isOver);
+    void load();
     return () => {
-      isOver = true;
+      attempt.current += 1;
     };
   }, [published, url]);
   const absence = (): Absence | null => {
     if (url === null) return 'no_address';
-    if (data && !environment) return 'no_environment';
-    if (environment && published === null) return 'not_deployed';
+    if (!data) return fault && 'not_read';
+    if (!environment) return 'no_environment';
+    if (published === null) return 'not_deployed';
     return typeof found === 'string' ? found : null;
   };
   return {
@@ -96,6 +100,6 @@ export function useShownPage(place: FormPlace, branch: string, url: string | nul
     page: typeof found === 'string' ? null : found,
     absence: absence(),
     refresh,
-    reload: () => void load(() => false),
+    reload: () => (data ? void load() : refresh()),
   };
 }

@@ -104,7 +104,7 @@ describe('a page of a deployment', () => {
     );
   });
 
-  it('opens for editing with edit_studio alone, and only while its holder has it and may see the page', async () => {
+  it('is opened for editing only with edit_studio, and only while its holder may see it', async () => {
     const reader = await app.makeToken(['browse_studio']);
     const at = `${studio}/deployments/${deployment}/editor`;
     expectRefusal(await app.ask('GET', at, { token: reader }), 403, 'forbidden', /edit_studio/);

@@ -40,22 +40,22 @@ export default {
   page_frame: 'Die Seite auf ihrer Website',
   page_pieces: 'Teile dieser Seite',
   page_no_address:
-    'Dieser Eintrag hat keine Adresse auf seiner Website, daher lässt sich seine Seite nicht zeigen. In den Einstellungen werden die Adressen der Seiten gefunden.',
+    'Dieser Eintrag hat keine Adresse auf seiner Website, daher lässt sich seine Seite nicht zeigen. Die Adressen von Seiten lassen sich in den Einstellungen ermitteln.',
   page_no_environment:
-    'Keine Umgebung zeigt diesen Entwurf. Legen Sie unter „Website“ eine an, oder bearbeiten Sie den Text in einer anderen Ansicht.',
-  page_not_deployed: 'Es wurde noch nichts veröffentlicht, also gibt es keine Seite.',
-  page_no_page: 'Die Website, wie sie zuletzt veröffentlicht wurde, hat diese Seite noch nicht.',
+    'Noch zeigt keine Umgebung diese Fassung der Website. Legen Sie unter „Website“ eine an, oder bearbeiten Sie den Text in einer anderen Ansicht.',
+  page_not_deployed: 'Noch wurde nichts bereitgestellt, daher gibt es keine Seite.',
+  page_no_page: 'In der letzten Bereitstellung der Website gibt es diese Seite noch nicht.',
   page_not_embeddable:
-    'Vorschauen dieses Servers lassen sich nur in einem eigenen Tab zeigen: Dafür ist https nötig oder ein Name unter localhost.',
+    'Vorschauen dieses Servers lassen sich nur in einem eigenen Tab öffnen. Um Seiten hier zu bearbeiten, braucht er https oder einen Namen unter localhost.',
   page_not_read:
     'Die Seite lässt sich gerade nicht zeigen. Versuchen Sie es noch einmal, oder bearbeiten Sie den Text in einer anderen Ansicht.',
-  page_elsewhere: 'Diese Seite entsteht nicht aus diesem Eintrag.',
+  page_elsewhere: 'Diese Seite gehört nicht zu diesem Eintrag.',
   page_back: 'Zurück zum Eintrag',
-  page_silent: 'Diese Seite lässt sich nicht bearbeiten. Bearbeiten Sie den Text in einer anderen Ansicht.',
+  page_silent: 'Diese Seite lässt sich hier nicht bearbeiten. Bearbeiten Sie den Text in einer anderen Ansicht.',
   page_not_editable:
-    'Auf dieser Seite wurde zu wenig vom Text gefunden, um ihn dort zu bearbeiten. Bearbeiten Sie ihn in einer anderen Ansicht.',
-  page_building: 'Eine neuere Seite wird gebaut; sie tritt an die Stelle dieser.',
-  page_saved: 'Gespeichert. Die Website zeigt es, sobald es veröffentlicht ist.',
+    'Auf dieser Seite wurde zu wenig vom Text gefunden, um ihn hier zu bearbeiten. Bearbeiten Sie ihn in einer anderen Ansicht.',
+  page_building: 'Eine neuere Fassung dieser Seite wird gebaut und ersetzt sie dann.',
+  page_saved: 'Gespeichert. Die Website zeigt Ihre Änderungen nach der nächsten Bereitstellung.',
   piece_heading: 'Überschrift',
   piece_paragraph: 'Absatz',
   piece_list_item: 'Listenpunkt',

@@ -1,7 +1,7 @@
 export default {
   read_only: 'Sie sehen diese Einstellungen; ändern darf sie, wer Inhalte verwaltet.',
   draft_preview:
-    'Die Vorschau eines Entwurfs: Ihre Einstellungen sind die der Umgebung, von der sie eine Kopie ist, und ändern sich mit ihr. Sie endet mit dem Entwurf, oder nach 14 Tagen ohne Gebrauch.',
+    'Dies ist die Vorschau eines Entwurfs: Ihre Einstellungen folgen denen der Umgebung, deren Kopie sie ist. Sie wird mit dem Entwurf gelöscht oder nach 14 Tagen, in denen sie nicht benutzt wurde.',
   no_deployments: 'Noch wurde nichts bereitgestellt.',
   name_example: 'Produktion',
   create: 'Anlegen',
@@ -76,7 +76,7 @@ export default {
   variable_install: 'Auch für den Befehl zum Installieren',
   variable_drafts: 'Auch für Vorschauen von Entwürfen',
   variable_drafts_warning:
-    'Dann können alle sie lesen, die bearbeiten dürfen: Was ein Bau ausführt, bestimmt der Entwurf. Nie für Geheimnisse der Produktion.',
+    'Dann können alle sie lesen, die bearbeiten dürfen, denn der Entwurf bestimmt, was sein Bau ausführt. Nie für Geheimnisse der Produktion verwenden.',
 
   removal: 'Offline nehmen, löschen',
   protected: 'Vor dem Löschen schützen',

@@ -63,7 +63,7 @@ export default {
   publish_checks_block: 'Verhindern das Veröffentlichen',
   draft_preview: 'Vorschauen von Entwürfen',
   draft_preview_hint:
-    'Die Umgebung, von der sie Kopien sind; Geheimnisse nur, wo sie freigegeben sind. „Keine“ löscht bestehende Vorschauen.',
+    'Die Umgebung, die sie kopieren. Ihre Geheimnisse werden nur kopiert, wo sie dafür freigegeben sind. „Keine“ löscht alle bestehenden Vorschauen.',
   draft_preview_none: 'Keine',
   draft_preview_clear: 'Keine Vorschauen von Entwürfen',
   content_root: 'Verzeichnis der Website',

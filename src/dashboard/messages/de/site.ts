@@ -33,9 +33,9 @@ export default {
   preview_ready: '{{name}} ist fertig',
   draft_not_shown: 'Dieser Entwurf wird noch nirgends gezeigt',
   draft_not_shown_lead:
-    'Eine Vorschau baut ihn und zeigt ihn den Mitgliedern des Projekts, jede Änderung von selbst. Sie endet mit dem Entwurf, oder nach 14 Tagen ohne Gebrauch.',
+    'Eine Vorschau baut den Entwurf, zeigt ihn den Mitgliedern des Projekts und folgt jeder Änderung. Sie wird mit dem Entwurf gelöscht oder nach 14 Tagen, in denen sie nicht benutzt wurde.',
   draft_no_previews:
-    'Entwürfe haben eine Vorschau, sobald die Einstellungen eine Umgebung nennen, von der Vorschauen Kopien sind.',
+    'Vorschauen von Entwürfen gibt es, sobald in den Einstellungen eine Umgebung gewählt ist, die sie kopieren.',
   draft_settings: 'Einstellungen öffnen',
   latest: 'Zuletzt',
   deployment: 'Bereitstellung {{number}}',

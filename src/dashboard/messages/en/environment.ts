@@ -1,7 +1,7 @@
 export default {
   read_only: 'You can see these settings; changing them takes the permission to manage content.',
   draft_preview:
-    'A preview of a draft: its settings are those of the environment that it is a copy of, and change with it. It goes with the draft, or after 14 days without use.',
+    'This is a draft preview: its settings follow those of the environment that it is a copy of. It is deleted with the draft, or after 14 days without use.',
   no_deployments: 'Nothing has been deployed yet.',
   name_example: 'Production',
   create: 'Create',
@@ -75,7 +75,7 @@ export default {
   variable_install: 'Also for the install command',
   variable_drafts: 'Also for previews of drafts',
   variable_drafts_warning:
-    'All who may edit can read it then: a draft decides what its build runs. Never for secrets of production.',
+    'Everyone who may edit can then read it, because a draft decides what its build runs. Never use this for production secrets.',
 
   removal: 'Take down, delete',
   protected: 'Protect from deletion',

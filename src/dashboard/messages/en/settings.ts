@@ -61,7 +61,7 @@ export default {
   publish_checks_block: 'Keep it from being published',
   draft_preview: 'Previews of drafts',
   draft_preview_hint:
-    'The environment they are copies of; secrets come along only where they are marked. None deletes the previews there are.',
+    'The environment that they copy. Its secrets are copied only where they are marked for that. None deletes all existing previews.',
   draft_preview_none: 'None',
   draft_preview_clear: 'No previews of drafts',
   content_root: 'Directory of the site',

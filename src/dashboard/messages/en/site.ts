@@ -32,8 +32,8 @@ export default {
   preview_ready: '{{name}} is ready',
   draft_not_shown: 'This draft is not shown anywhere yet',
   draft_not_shown_lead:
-    'A preview builds it and shows it to members of the project, each change by itself. It goes with the draft, or after 14 days without use.',
-  draft_no_previews: 'Drafts can be previewed once the settings name an environment that previews are copies of.',
+    'A preview builds the draft, shows it to members of the project and follows each change. It is deleted with the draft, or after 14 days without use.',
+  draft_no_previews: 'Drafts can be previewed once an environment for previews to copy is chosen in the settings.',
   draft_settings: 'Open settings',
   latest: 'Latest',
   deployment: 'Deployment {{number}}',

@@ -264,11 +264,11 @@ async function parseLarge(body: Collected): Promise<unknown> {
   return value;
 }
 
-/** The end of the line of large texts. */
+/** Settled once all large texts so far have been read. */
 let last: Promise<void> = Promise.resolve();
 
-/** Reads a large text once those before it have been read: what is done next with the value of one comes before another is begun. */
-export async function readInTurn<T>(read: () => Promise<T>): Promise<T> {
+/** Reads a large text once those before it have been read and what follows has begun to use their values. */
+export async function readSerially<T>(read: () => Promise<T>): Promise<T> {
   const before = last;
   const { promise, resolve } = Promise.withResolvers<void>();
   last = promise;
@@ -320,7 +320,7 @@ export async function readJsonBody(request: BodySource, limit: number, sender: S
     checkUtf8(bytes);
     return parsed(textOf(bytes));
   }
-  return readInTurn(() => parseLarge(body)).finally(() => memory.giveBack(sender, body.held));
+  return readSerially(() => parseLarge(body)).finally(() => memory.giveBack(sender, body.held));
 }
 
 /** A container that is still to be looked through. */

@@ -139,7 +139,7 @@ async function edit(page: Page, text: string): Promise<void> {
 }
 
 describe('pieces of a page', () => {
-  test('are edited where they stand, and nothing else changes', async () => {
+  test('are edited in place, and nothing else changes', async () => {
     const { app } = dashboard;
     const page = await openOnPage('edited');
     const frame = frameOf(page);

@@ -24,7 +24,7 @@ async function atBoth(servers: readonly { url: string }[], times: number, mutati
   return (await Promise.all(browsers.map((browser) => outcome(browser, mutation, input)))).sort();
 }
 
-test('of guesses at two servers at once ten are compared, and links open once, whichever server they come to', async () => {
+test('ten guesses in all are compared, and links open once, whichever of two servers they reach', async () => {
   const { url, one, other } = await twoServers();
   const servers = [one, other];
   const first = { email, name: 'Ada', password: goodPassword, organization_name: 'Acme', keep_demo: true };

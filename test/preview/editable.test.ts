@@ -76,7 +76,7 @@ describe('a page of a deployment', () => {
   }
   const script = '<script data-origin="http://portico.test">begin()</script>';
 
-  it('takes part in editing when it was opened for that, and is as it was built otherwise', async () => {
+  it('has the script when it was opened for editing, and is as it was built otherwise', async () => {
     const headers = await open(getDeploymentEditor);
     const page = await preview.ask(label, '/', { headers });
     expect(page.text).toBe(`<!doctype html>${script}<title>Start</title>`);
@@ -90,7 +90,7 @@ describe('a page of a deployment', () => {
     expect(seen.text).toBe('<!doctype html><title>Start</title>');
   });
 
-  it('takes part up to 4 MiB', async () => {
+  it('has the script up to 4 MiB', async () => {
     const headers = await open(getDeploymentEditor);
     expect((await preview.ask(label, '/fits', { headers })).text).toContain(script);
     expect((await preview.ask(label, '/large', { headers })).text).toBe(large);

@@ -97,7 +97,7 @@ describe('the environment that draft previews are copies of', () => {
 });
 
 describe('POST', () => {
-  it('returns 409 that says what to do while no environment is named', async () => {
+  it('returns 409 with what to do while no environment is named', async () => {
     await set({ draft_preview: null });
     expectRefusal(await preview('main'), 409, 'conflict', /setting draft_preview .* manage_studio/);
   });
@@ -150,7 +150,7 @@ describe('POST', () => {
     expect(await deployments(id)).toHaveLength(1);
   });
 
-  it('names two environments of branches that begin alike apart', async () => {
+  it('gives the environments of branches that begin alike different names', async () => {
     const names = ['a', 'b'].map((end) => `long/${'x'.repeat(100)}-${end}`);
     const titles = [];
     for (const name of names) {
@@ -217,7 +217,7 @@ describe('POST', () => {
 });
 
 describe('a draft preview', () => {
-  it('follows the environment it is a copy of: secrets that lose their mark go', async () => {
+  it('follows the environment it is a copy of: secrets that lose their mark are removed', async () => {
     const { id } = await made();
     const names = async () => (await read(id)).body.variables.map(({ name }: { name: string }) => name);
     expect(await names()).toEqual(['PLAIN', 'SHARED']);
@@ -250,7 +250,7 @@ describe('a draft preview', () => {
     expect((await app.ask('DELETE', `${studio}/environments/${id}?force=true`)).status).toBe(204);
   });
 
-  it('goes with its branch, and with the setting', async () => {
+  it('is deleted with its branch, and with the setting', async () => {
     const [first, second] = [await made(), await made()];
     await app.ask('DELETE', `${studio}/branches/${first.branch}`, { token: editor });
     await app.services.studio.moves.settled();
@@ -260,7 +260,7 @@ describe('a draft preview', () => {
     expect((await read(live.id)).status).toBe(200);
   });
 
-  it('goes after 14 days in which it was neither deployed to nor requested', async () => {
+  it('is deleted after 14 days in which it was neither deployed to nor requested', async () => {
     const day = 24 * 3600_000;
     const begun = Date.now();
     const [unused, deployed, requested] = [await made(), await made(), await made()];
@@ -284,7 +284,7 @@ describe('a draft preview', () => {
     }
   });
 
-  it('goes at night when its branch went without notice', async () => {
+  it('is deleted at night when its branch was deleted without notice', async () => {
     const [gone, left] = [await made(), await made()];
     // As a process leaves it that dies between the deletion and what follows it.
     await app.services.orm.em.fork().execute(`update environment set branch = 'gone' where id = ?`, [gone.id]);

@@ -17,7 +17,7 @@ interface OpenButtonProps {
 async function open(find: OpenButtonProps['find']): Promise<void> {
   // Opened at the click, since a window that comes later is blocked; the address is known after that.
   const tab = window.open('', '_blank');
-  // The site is its authors' own: where pages are served without TLS nothing else keeps it from the tab it was opened from.
+  // Scripts of the site are its authors': without TLS nothing else keeps them from the tab that has opened it.
   if (tab) tab.opener = null;
   const url = await find();
   if (tab && url) tab.location.href = url;

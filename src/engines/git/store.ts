@@ -58,7 +58,7 @@ class FileGitStore implements GitStore {
   readonly #packing = new Lane(packSlots);
   readonly #unpacking = new Lane(packSlots);
   readonly #imports = new Slots(2);
-  /** Commands that speak with other hosts. A host may let each wait for minutes, and all git processes together are few. */
+  /** Commands that connect to other hosts. A host may keep each waiting for minutes, and there are few git processes in all. */
   readonly #outgoing = new Slots(64, { each: 16 });
   readonly #upkeep = new Slots(1);
   readonly #closing = new AbortController();
@@ -132,12 +132,12 @@ class FileGitStore implements GitStore {
 
   async lsRemote(upstream: Upstream, signal = never()): Promise<UpstreamRefs> {
     await mkdir(this.#pool.home, { recursive: true });
-    return this.#speaking(upstream, signal, () => lsRemote(this.#upstreamContext(signal), upstream));
+    return this.#connecting(upstream, signal, () => lsRemote(this.#upstreamContext(signal), upstream));
   }
 
   fetchUpstream(id: string, upstream: Upstream, signal = never()): Promise<Ref[]> {
     const repository = this.#pool.get(id);
-    return this.#speaking(
+    return this.#connecting(
       upstream,
       signal,
       () => fetchUpstream(this.#upstreamContext(signal), repository, upstream),
@@ -147,7 +147,7 @@ class FileGitStore implements GitStore {
 
   pushUpstream(id: string, upstream: Upstream, push: PushMove, signal = never()): Promise<UpstreamPush> {
     const repository = this.#pool.get(id);
-    return this.#speaking(
+    return this.#connecting(
       upstream,
       signal,
       () => pushUpstream(this.#upstreamContext(signal), repository, upstream, push),
@@ -192,15 +192,15 @@ class FileGitStore implements GitStore {
     await this.#hooks.close();
   }
 
-  /** Runs what speaks with an upstream, one at a time for a repository, when its host may have another. */
-  #speaking<T>(
+  /** Runs a command that connects to an upstream, one at a time for a repository, once its host may have another. */
+  #connecting<T>(
     { url }: Upstream,
     signal: AbortSignal,
     work: () => Promise<T>,
     repository?: ReturnType<RepositoryPool['get']>,
   ): Promise<T> {
-    const speak = () => this.#outgoing.run(work, signal, URL.parse(url)?.host);
-    return repository ? repository.upstream.run(speak, signal) : speak();
+    const connect = () => this.#outgoing.run(work, signal, URL.parse(url)?.host);
+    return repository ? repository.upstream.run(connect, signal) : connect();
   }
 
   #upstreamContext(signal: AbortSignal): UpstreamContext {

@@ -17,11 +17,11 @@ interface HostResolverOptions {
   hostsFile?: string;
   /** Where the system names the domains that short names are searched in (resolv.conf(5)). */
   settingsFile?: string;
-  /** Milliseconds for a name in all. */
+  /** Milliseconds for a name, with all its tries. */
   time?: number;
 }
 
-/** What is made of a file, again when that has changed; of one that cannot be read what an empty one has. */
+/** Keeps what is made of a file until the file changes; one that cannot be read counts as empty. */
 function madeOf<T>(path: string, make: (text: string) => T): () => Promise<T> {
   let known: { version: string; made: T } | undefined;
   return async () => {
@@ -41,7 +41,7 @@ function readHosts(text: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const line of text.split('\n')) {
     const [address = '', ...names] = wordsOf(line);
-    // An address with a zone (RFC 4007) is good on one interface alone.
+    // An address with a zone (RFC 4007) is valid on one interface only.
     if (isIP(address) === 0 || address.includes('%')) continue;
     for (const name of names.map((one) => one.toLowerCase())) found.set(name, [...(found.get(name) ?? []), address]);
   }
@@ -50,7 +50,7 @@ function readHosts(text: string): Map<string, string[]> {
 
 interface SearchList {
   domains: string[];
-  /** A name with fewer dots is searched first, one with as many is taken as it is first. */
+  /** A name with fewer dots is first looked up in the domains, one with as many as it is. */
   dots: number;
 }
 

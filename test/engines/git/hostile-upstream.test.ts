@@ -42,7 +42,7 @@ const noise = randomBytes(65_535);
 /** A block of a deflate stream that is stored as it is, and not the last (RFC 1951 3.2.4). */
 const stored = Buffer.concat([Buffer.from([0, 0xff, 0xff, 0, 0]), noise]);
 
-/** A git host that answers as a test says, and a store that fetches from it. */
+/** A git host that answers as a test sets, and a store that fetches from it. */
 async function hostileHost(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   options: Parameters<typeof testStore>[0] = {},
@@ -68,7 +68,7 @@ async function hostileHost(
 const isList = ({ method }: IncomingMessage) => method === 'GET';
 
 describe('a git host that sends a pack without end', () => {
-  it('is left at the bound of one fetch, with the reason, and nothing of it stays', async () => {
+  it('is cut off at the limit of one fetch, with the reason, and nothing of the pack is kept', async () => {
     let sent = { bytes: 0 };
     const { store, url, packs } = await hostileHost(
       (request, response) => {
@@ -92,7 +92,7 @@ describe('a git host that sends a pack without end', () => {
 });
 
 describe('a git host that lists branches without end', () => {
-  it('is left at the bound of a list, or of memory', async () => {
+  it('is cut off at the limit of a list, or of memory', async () => {
     let made = 0;
     let sent = { bytes: 0 };
     const line = () => Buffer.from(packet(`${oid} refs/heads/b${(made++).toString().padStart(900, '0')}\n`));
@@ -114,7 +114,7 @@ describe('a git host that lists branches without end', () => {
 });
 
 describe('a git host that redirects', () => {
-  it.each([301, 302, 307, 308])('with %i is not followed, and no other host gets the sign-in', async (status) => {
+  it.each([301, 302, 307, 308])('with %i is not followed, and no other host gets the credentials', async (status) => {
     const other = await hostileHost((_request, response) => void advertise(response).end(advertisement));
     const { store, url, requests } = await hostileHost((request, response) => {
       response.writeHead(status, { location: `http://127.0.0.1:${other.port}${request.url}` }).end();

@@ -31,7 +31,7 @@ interface Claims {
   exp: number;
 }
 
-/** A provider on loopback that answers what a test says, what it was asked for, and a client of it. */
+/** A provider on loopback that answers as a test sets, the requests it got, and a client of it. */
 async function hostile(
   token: (claims: Claims) => string = (claims) => jwt({ alg: 'RS256', kid: 'a' }, claims, rs256(key.privateKey)),
 ) {
@@ -74,7 +74,7 @@ async function hostile(
     await http.close();
   });
   const openid = createOpenId({ http, issuer, clientId, clientSecret });
-  /** Goes there and comes back with a code. */
+  /** Comes back from the provider with a code. */
   const signIn = async () => {
     const { checks } = await openid.begin(callback);
     nonce = checks.nonce;
@@ -178,7 +178,7 @@ describe('a hostile provider', () => {
     },
   );
 
-  it('is asked again after it has failed', async () => {
+  it('is requested again after it has failed', async () => {
     const { answers, signIn } = await hostile();
     answers['/.well-known/openid-configuration'] = (_request, response) => response.writeHead(500).end();
     await expect(signIn()).rejects.toMatchObject({ code: 'unavailable' });

@@ -43,7 +43,7 @@ interface RowProps {
   /** Files it changes; undefined: not known yet. */
   count: number | undefined;
   onPublish: () => void;
-  /** Null: it is shown somewhere already, or must not be. */
+  /** Null: it is shown somewhere already, or may not be previewed. */
   onPreview: (() => void) | null;
   onDelete: () => void;
 }

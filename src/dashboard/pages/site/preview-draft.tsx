@@ -1,4 +1,4 @@
-/** Has a draft built and shown that no environment shows yet: the deployment goes on in the tray, and is offered when it is done. */
+/** Previews a draft that no environment shows yet: its deployment is followed in the tray, and the preview is offered at the end. */
 import { Alert, Button, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconEye } from '@tabler/icons-react';
@@ -26,7 +26,7 @@ function offer(place: Place, environment: PreviewedDraftFragment, deployment: nu
 }
 
 interface DraftPreviews {
-  /** Whether this person can have a draft (its branch) built that is not shown anywhere yet. */
+  /** Whether this person can preview a draft (its branch) that no environment shows yet. */
   canPreview: (branch: string) => boolean;
   preview: (branch: string) => Promise<void>;
   isRunning: boolean;
@@ -63,7 +63,7 @@ export function useDraftPreviews(): DraftPreviews {
   return { canPreview: (branch) => isOffered && !shown.has(branch), preview, isRunning };
 }
 
-/** On the page of the site: the draft one works in is not shown anywhere, and what can be done about that. */
+/** On the page Site, for a draft that no environment shows: what can be done about that. */
 export function PreviewDraft({ draft, onBegun }: { draft: string; onBegun: () => void }) {
   const { t } = useTranslation('site');
   const place = usePlace();

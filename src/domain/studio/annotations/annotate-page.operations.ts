@@ -38,7 +38,7 @@ const pageBlock = z
     text: z
       .string()
       .describe(
-        `The first ${shownText} letters, digits and spaces of what it shows, in lower case: a page whose script has moved it shows another`,
+        `The first ${shownText} letters, digits and spaces of what it shows, in lower case; the selector finds another text where a script has changed the page`,
       ),
     start_line: line.describe('First line in the file as the branch has it now; null: the file is gone'),
     end_line: line,
@@ -145,7 +145,7 @@ function bodyLine(text: string, path: string): number {
   return (bom + open + source + close + gap).split('\n').length;
 }
 
-/** The source of a page, and the blob of it at the head of the branch; null where it is gone. */
+/** The source of a page, with its blob at the head of the branch; null where that is gone. */
 type HeadSource = PageSource & { sha: string | null };
 type Read = (
   entry: EntryPlace | null,

@@ -4,9 +4,9 @@
  * variables that are marked `available_in_drafts`, sealed as its own, nothing of an external provider, and no part in the package caches of other
  * environments. It is shown to members only.
  *
- * Copies follow: they are written anew when the named environment changes or another one is named, and go when none is, so that a secret that loses its
- * mark is in no later build. A copy cannot be changed by itself. It goes with its branch, and after 14 days in which it was neither deployed to
- * nor requested with `previewBranch`; being looked at does not count.
+ * Copies follow: they are written anew when the named environment changes or another one is named, and deleted when none is, so that a secret that loses
+ * its mark is in no later build. A copy cannot be changed by itself. It is deleted with its branch, and after 14 days in which it was neither deployed
+ * to nor requested with `previewBranch`; visits do not count.
  */
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { fieldError } from '../../../kernel/errors.ts';
@@ -23,14 +23,14 @@ const idleDays = 14;
 type Context = Pick<StudioContext, 'em' | 'services' | 'project'>;
 
 export const isDraftPreview = ({ previewed_at }: Pick<Environment, 'previewed_at'>): boolean => previewed_at != null;
-const areDraftPreviews = { previewed_at: { $ne: null } } as const;
+export const areDraftPreviews = { previewed_at: { $ne: null } } as const;
 
 /** The environment that draft previews are copies of; null: none is named. */
 export const draftSourceOf = ({ em, project }: Pick<Context, 'em' | 'project'>): Promise<Environment | null> =>
   em.findOne(Environment, { project_id: project.id, draft_source: true }, { refresh: true });
 
 /**
- * Holds an environment against what draft previews can be copies of.
+ * Checks that draft previews can be copies of an environment.
  * @param field of the input that would make it one
  * @throws DomainError `validation_failed`
  */
@@ -66,7 +66,7 @@ export async function copyOf(
   };
 }
 
-/** Writes the draft previews of a project anew. @param source what they are copies of from now on; null deletes them */
+/** Copies an environment to all draft previews of its project. @param source null deletes them */
 export async function followDraftSource(context: Context, source: Environment | null): Promise<void> {
   const { em, services, project } = context;
   const all = { project_id: project.id, ...areDraftPreviews };
@@ -95,7 +95,7 @@ export async function nameDraftSource(context: Context, id: number | null): Prom
   if (id !== null && source === null) throw fieldError('not_found', 'draft_preview', `environment ${id} not found`);
   if (source) checkDraftSource('draft_preview', source);
   if (before) before.draft_source = false;
-  // A project has one at any moment.
+  // A unique index allows one at any moment.
   await em.flush();
   if (source) source.draft_source = true;
   await em.flush();

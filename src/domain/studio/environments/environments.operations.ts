@@ -162,7 +162,7 @@ const usual = {
   protected: false,
 } as const;
 
-/** What tells a project's environments apart. Holds the project's row until the transaction ends, so that names are taken one after another. */
+/** What distinguishes a project's environments. Locks the project's row until the transaction ends, so that names are taken one after another. */
 export async function holdNames({ em, project }: Pick<StudioContext, 'em' | 'project'>) {
   await holdProject(em, project.id);
   const fields = ['name', 'slug', 'branch', 'previewed_at'] as const;

@@ -9,7 +9,7 @@ import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
-import { copyOf, draftSourceOf, isDraftPreview } from './draft-previews.ts';
+import { areDraftPreviews, copyOf, draftSourceOf, isDraftPreview } from './draft-previews.ts';
 import { Environment } from './environment.entity.ts';
 import { environmentRecord } from './environment-record.ts';
 import { holdNames, slugBeside } from './environments.operations.ts';
@@ -80,7 +80,7 @@ export const previewBranch = studioOperation({
   async execute(context, { branch }) {
     const { em, git, services, project } = context;
     checkRefName('branch', branch);
-    // Held before the head is read, so that none older than what follows the branch has deployed is queued.
+    // Locked before the head is read, so that no commit older than one that auto_deploy has queued is deployed.
     await holdProject(em, project.id);
     const head = await headOf(context, 'branch', branch);
     const source = await draftSourceOf(context);
@@ -89,7 +89,7 @@ export const previewBranch = studioOperation({
         'conflict',
         'Drafts cannot be previewed in this project: the setting draft_preview names no environment yet (PATCH …/studio/repository, manage_studio)',
       );
-    const previews = { project_id: project.id, branch, previewed_at: { $ne: null } };
+    const previews = { project_id: project.id, branch, ...areDraftPreviews };
     const row =
       (await em.findOne(Environment, previews, { refresh: true })) ?? (await makePreview(context, source, branch));
     row.previewed_at = services.clock.now();

@@ -58,7 +58,7 @@ export const getDeploymentEditor = studioOperation({
   permission: 'edit_studio',
   singleUse: true,
   summary:
-    'Get an address that opens the output of a deployment for editing: its pages take part when they stand in a frame of the dashboard',
+    'Get an address that opens the output of a deployment so that its pages can be edited in a frame of the dashboard',
   input: z.object({ ...deploymentNumber, path }),
   output: previewLink.nullable(),
   async execute(context, { deployment, path }) {

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type Excess, type JsonLimits, JsonMeter, readInTurn, smallSize } from '../../../kernel/json-input.ts';
+import { type Excess, type JsonLimits, JsonMeter, readSerially, smallSize } from '../../../kernel/json-input.ts';
 import { forEachYielding, Pace, yieldLoop } from '../../../lib/concurrency.ts';
 import { codingOf, inflate } from '../webhook/body.ts';
 import type { WorkflowServices } from '../workflows.ts';
@@ -19,7 +19,7 @@ interface JsonFault {
   position: number;
 }
 
-/** Bytes between two looks at the clock. */
+/** Bytes between two checks of the clock. */
 const piece = 256 * 1024;
 
 /** Where a text has too many levels or values, judged before a parser makes objects of it; null: nowhere. */
@@ -120,7 +120,7 @@ export function jsonFaultAt(text: string): number | null {
   }
 }
 
-/** Gives way to what waits, between the steps in which a large text is read; a small one is read at once. */
+/** Yields to the event loop between the steps in which a large text is read; a small one is read at once. */
 const between = async (bytes: Buffer): Promise<void> => void (bytes.length > smallSize && (await yieldLoop()));
 
 /** Parses JSON nested at most 200 deep, of at most 200,000 values. */
@@ -272,7 +272,7 @@ export async function bodyValueOf(given: Buffer, contentType: string | undefined
     if (isForm) return ofForm(bytes);
     return isText ? { body: bytes.toString('utf8') } : ofJson(bytes);
   };
-  return given.length > smallSize ? readInTurn(read) : read();
+  return given.length > smallSize ? readSerially(read) : read();
 }
 
 /** Bodies up to so many bytes are given as text beside their value. */

@@ -130,12 +130,12 @@ async function removeScratch(gitDir: string, log: Log): Promise<void> {
   }
 }
 
-/** What git writes a pack and its index to, while it receives them (index-pack.c). */
+/** Files that git writes a pack and its index to while it receives them (index-pack.c). */
 const unfinished = /^tmp_(?:pack|idx|rev)_/;
 
 /**
- * Runs what receives a pack: git leaves what it has received of one when that fails. A repack that runs at that very moment may lose its own file,
- * fails, and is repeated.
+ * Receives a pack, and removes the part of it that git leaves when that fails. A repack that runs at that very moment may lose its own file: it fails,
+ * and is repeated.
  *
  * @param most bytes that git may write to a file
  * @throws DomainError `too_large` when it has written as many; otherwise what the work throws

@@ -67,7 +67,7 @@ describe('what a body means', () => {
     expect((await of(nested(100_000), json)).body_error?.message).toBe('is nested more than 200 levels deep');
   });
 
-  it('of __proto__ keys leaves them out, says so, and touches no prototype', async () => {
+  it('of __proto__ keys leaves them out with a note, and touches no prototype', async () => {
     const value = await of('{"a":[{"__proto__":{"polluted":1},"b":2}]}', json);
     expect(value).toEqual({ body: { a: [{ b: 2 }] }, body_note: '__proto__ keys dropped' });
     expect(await of('__proto__=1&a=2', form)).toEqual({ body: { a: '2' }, body_note: '__proto__ keys dropped' });

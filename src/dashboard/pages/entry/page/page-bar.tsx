@@ -1,4 +1,4 @@
-/** Above the page of an entry: a list of its pieces, for the keyboard, and how the page stands, in words. */
+/** Above the page of an entry: a list of its pieces, for the keyboard, and the state of the page in words. */
 import { Button, Select, Text } from '@mantine/core';
 import { memo, type Ref } from 'react';
 import { useTranslation } from 'react-i18next';

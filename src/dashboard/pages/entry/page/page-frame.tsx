@@ -33,7 +33,7 @@ import { listenToFrame, type PagePort } from './page-port.ts';
 import { isFieldText, offered, partsOf, shownNodes } from './pieces.ts';
 import { readPage, useShownPage } from './site-page.ts';
 
-/** What is around the frame does with it. */
+/** What the editor around the frame calls. */
 export interface PageHandle {
   /** The text, or the part of it that is shown, has changed. */
   changed: (state: EditorState) => void;

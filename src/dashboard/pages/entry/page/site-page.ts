@@ -51,7 +51,7 @@ async function openPage(place: FormPlace, deployment: number, url: string): Prom
 }
 
 export interface ShownPage {
-  /** That shows the branch; undefined: none does, or it is not known yet. */
+  /** The one that shows the branch; undefined: none does, or it is not known yet. */
   environment: PageEnvironmentFragment | undefined;
   page: SitePage | null;
   /** Null while it is not known, too. */
@@ -70,7 +70,8 @@ export function useShownPage(place: FormPlace, branch: string, url: string | nul
   const { organization, project } = place;
   const { data, fault, refresh } = usePageQuery({ query: PageEnvironments, variables: { organization, project } });
   useLive(['deployment'], refresh);
-  const environment = data?.project?.studio?.environments?.nodes.find((one) => one.branch?.name === branch);
+  const following = data?.project?.studio?.environments?.nodes.filter((one) => one.branch?.name === branch);
+  const environment = following?.find((one) => one.published) ?? following?.[0];
   const published = environment?.published?.id ?? null;
   const [found, setFound] = useState<SitePage | Absence | null>(null);
   /** Counts the attempts: only the last one is shown. */

@@ -314,7 +314,7 @@ async function settle(
   await conclude(em, row, { conclusion: 'failure', reason: explain(error).reason, at });
 }
 
-/** How a build may run: that of a draft preview never as the server's user, who can reach the secrets of all environments. */
+/** How a build may be isolated: one of a draft preview never runs as the server's user, who can reach the secrets of all environments. */
 async function isolationFor({ deployer }: Pick<Services, 'deployer'>, { isDraftPreview }: Run['environment']) {
   const found = await deployer.isolation();
   if ('refused' in found || found.level !== 'process' || !isDraftPreview) return found;

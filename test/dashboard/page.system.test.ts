@@ -84,7 +84,9 @@ const files: Record<string, string> = {
 };
 
 let preview: TestPreview;
+/** Builds what the last commit has queued. */
 const work = async () => {
+  await dashboard.app.services.studio.moves.settled();
   while ((await workOnDeployments(dashboard.app.services)) !== null);
 };
 beforeAll(async () => {
@@ -108,7 +110,6 @@ async function freshPage(slug: string, text = raw): Promise<string> {
   const { app } = dashboard;
   const { status, body } = await app.ask('POST', `${studio}/collections/posts`, { body: { slug, raw: text } });
   expect(status, JSON.stringify(body)).toBe(201);
-  await app.services.studio.moves.settled();
   await work();
   return `/p/acme/site/content/posts/${slug}`;
 }

@@ -43,7 +43,7 @@ interface BodyProps {
   /** The whole file is edited, not what stands below the frontmatter. */
   isRaw: boolean;
   language: 'markdown' | 'yaml';
-  /** The entry as a page of its site; null: it is none yet. */
+  /** The entry as a page of its site; null: it is none yet, or may not be edited there. */
   page: { slug: string; url: string | null } | null;
   onSave: () => void;
 }

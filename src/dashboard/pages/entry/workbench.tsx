@@ -11,6 +11,7 @@ import { opensDraft } from '../../lib/changes.ts';
 import type { Fault } from '../../lib/faults.ts';
 import type { Place } from '../../lib/place.ts';
 import { uploadFile } from '../../lib/upload.ts';
+import { useCan } from '../../lib/viewer.tsx';
 import { Waiting } from '../../shell/states.tsx';
 import { Banners } from './banners.tsx';
 import { Body } from './body.tsx';
@@ -55,6 +56,7 @@ export function Workbench(props: WorkbenchProps) {
   const { editor } = opened;
   const { t } = useTranslation(['entry', 'common']);
   const navigate = useNavigate();
+  const can = useCan(place.organization, place.project);
   const isNarrow = useMediaQuery('(max-width: 1100px)');
   const [tab, setTab] = useState<string | null>('fields');
   const [fault, setFault] = useState<Fault | null>(null);
@@ -179,7 +181,7 @@ export function Workbench(props: WorkbenchProps) {
         place={formPlace}
         isRaw={isRaw}
         language="markdown"
-        page={slug === null ? null : { slug, url: stored?.url ?? null }}
+        page={slug === null || !can('edit_studio') ? null : { slug, url: stored?.url ?? null }}
         onSave={() => void save()}
       />
     </section>

@@ -37,6 +37,7 @@ interface FieldOverProps {
 export function FieldOver({ editor, pointer, style, onScroll, onClose }: FieldOverProps) {
   const { t } = useTranslation('entry');
   const value = useSyncExternalStore(editor.subscribe, () => editor.value(pointer));
+  const isLocked = useSyncExternalStore(editor.subscribe, () => editor.state().isLocked);
   const { insetInlineStart, insetBlockStart, inlineSize, ...look } = style;
   return (
     <Textarea
@@ -46,6 +47,7 @@ export function FieldOver({ editor, pointer, style, onScroll, onClose }: FieldOv
       aria-label={t('piece_field')}
       autosize
       autoFocus
+      readOnly={isLocked}
       value={typeof value === 'string' ? value : ''}
       onChange={(event) => {
         const typed = event.currentTarget.value;

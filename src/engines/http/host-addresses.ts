@@ -54,12 +54,16 @@ interface SearchList {
   dots: number;
 }
 
+/** Domains that a name is searched in, as many as Kubernetes writes; the C library has had no limit since glibc 2.26. */
+const mostDomains = 32;
+
 /** Of `search` and `domain` the last one counts (resolv.conf(5)). */
 function readSearchList(text: string): SearchList {
   const list: SearchList = { domains: [], dots: 1 };
   for (const line of text.split('\n')) {
     const [word, ...rest] = wordsOf(line);
-    if (word === 'search' || word === 'domain') list.domains = rest.filter((domain) => domain !== '.').slice(0, 6);
+    if (word === 'search' || word === 'domain')
+      list.domains = rest.filter((domain) => domain !== '.').slice(0, mostDomains);
     const dots = word === 'options' ? rest.map((one) => /^ndots:(\d{1,2})$/.exec(one)?.[1]).find(Boolean) : undefined;
     if (dots !== undefined) list.dots = Math.min(Number(dots), 15);
   }

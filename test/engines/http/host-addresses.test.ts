@@ -78,6 +78,14 @@ describe('the addresses of a host', () => {
     await expect(resolve('git')).rejects.toMatchObject({ code: 'ESERVFAIL' });
   });
 
+  it('are searched in 32 domains', async () => {
+    const domains = Array.from({ length: 33 }, (_, at) => `d${at + 1}.example`);
+    const { resolve } = await resolver({ settings: `search ${domains.join(' ')}\n` });
+    dns.addresses.set('git.d32.example', ['192.0.2.32']).set('wiki.d33.example', ['192.0.2.33']);
+    expect(await resolve('git')).toEqual(['192.0.2.32']);
+    await expect(resolve('wiki')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  });
+
   it('fail with ENOTFOUND where a name has none, and with the error of a name server that fails', async () => {
     const { resolve } = await resolver();
     dns.addresses.set('none.example', []).set('broken.example', 'servfail');

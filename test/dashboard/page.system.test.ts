@@ -65,6 +65,12 @@ addEventListener('load', async () => {
     if (time % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 20));
   }
   document.documentElement.dataset.done = 'yes';
+  for (let time = 0; time < 50; time += 1) {
+    window.focus();
+    document.querySelector('a')?.focus();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  document.documentElement.dataset.done = 'focused';
 });
 `;
 const files: Record<string, string> = {
@@ -261,6 +267,12 @@ test('a hostile page opens nothing, changes nothing, and sees nothing of the das
   await frame.locator('html[data-done]').waitFor();
   await textBox(page).waitFor({ state: 'hidden' });
   await saveState(page, 'Nothing to save');
+  await titleField(page).click();
+  await page.keyboard.press('End');
+  // The page takes the focus again and again, and it comes back each time.
+  await frame.locator('html[data-done="focused"]').waitFor();
+  await page.keyboard.type(', typed');
+  expect(await titleField(page).inputValue()).toBe('Late frost, typed');
   const seen = (await frame.locator('html').evaluate('window.seen')) as unknown[];
   expect(seen.slice(0, 3)).toEqual(['refused', 'refused', 'own']);
   // All that it gets are pieces of its own page.
@@ -273,5 +285,5 @@ test('a hostile page opens nothing, changes nothing, and sees nothing of the das
   await page.keyboard.press('Control+End');
   await page.keyboard.type('Mine.');
   await save(page);
-  expect(await stored(app, 'hostile')).toBe(`${text}Mine.`);
+  expect(await stored(app, 'hostile')).toBe(`${text.replace('Late frost', 'Late frost, typed')}Mine.`);
 });

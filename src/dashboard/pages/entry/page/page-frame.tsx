@@ -25,6 +25,7 @@ import type { FormPlace } from '../../../fields/form.tsx';
 import type { FromPage, Placed } from '../../../in-page/messages.ts';
 import type { Editor } from '../editor.ts';
 import { loadDiffer } from '../save.ts';
+import { useFrameFocus } from './frame-focus.ts';
 import { openedPart, openPart, partsIn, setParts } from './one-block.ts';
 import { FieldOver, overStyle } from './over.tsx';
 import classes from './page.module.css';
@@ -73,6 +74,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   const [opened, setOpened] = useState<number | null>(null);
   const [placed, setPlaced] = useState<Placed | null>(null);
   const frame = useRef<HTMLIFrameElement>(null);
+  const isPerson = useFrameFocus(frame);
   const list = useRef<HTMLInputElement>(null);
   const port = useRef<PagePort | null>(null);
   /** The text of each piece that the page shows. */
@@ -198,9 +200,9 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
       return;
     }
     if (message.type === 'placed') return message.id === opened ? setPlaced(message) : undefined;
-    // A script of the page can send this too, and take the focus, but only while a person is active does it open anything.
+    // A script of the page can send this, too.
     const box = frame.current?.getBoundingClientRect();
-    if (!box || document.activeElement !== frame.current || !navigator.userActivation.isActive) return;
+    if (!box || !isPerson()) return;
     if (message.id === null) close();
     else open(message.id, { x: box.left + message.left, y: box.top + message.top });
   });
@@ -212,6 +214,8 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
       setState('elsewhere');
       forget();
       last.current = { top: 0, from: null };
+      // Nor does a script of it lead a person to other entries.
+      if (!isPerson()) return;
       const there = await readPage(place, page.deployment, path);
       // Another page has begun since, or the frame is gone.
       if (port.current !== next) return;

@@ -275,10 +275,10 @@ test('a hostile page opens nothing, changes nothing, and sees nothing of the das
   expect(await titleField(page).inputValue()).toBe('Late frost, typed');
   const seen = (await frame.locator('html').evaluate('window.seen')) as unknown[];
   expect(seen.slice(0, 3)).toEqual(['refused', 'refused', 'own']);
-  // All that it gets are pieces of its own page.
+  // All that it gets are pieces of its own page, and what is typed into them.
   for (const [from, data] of seen.slice(3) as [string, { type: string }][]) {
     expect(from).toBe('port');
-    expect(['pieces', 'open']).toContain(data.type);
+    expect(['pieces', 'open', 'show']).toContain(data.type);
   }
   await page.getByText('Source', { exact: true }).click();
   await textBox(page).click();

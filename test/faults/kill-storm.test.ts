@@ -59,10 +59,11 @@ test('every 202 completes after 25 kills of the busiest worker in a minute, none
   for (let killed = 0; killed < kills; killed += 1) {
     accepted.push(...(await begin(begunBetween)));
     await setTimeout(Math.max(0, began + (killed + 1) * betweenKills - performance.now()));
+    // On a slow machine all that is left may be held back by a counted loss, for two minutes at most.
     const victim = await until(
       () => busiest(processes, workers),
       (worker) => worker !== undefined,
-      90,
+      180,
     );
     if (victim) {
       workers.delete(victim);

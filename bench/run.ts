@@ -23,7 +23,6 @@ import { live } from './live.ts';
 import { memory } from './memory.ts';
 import { merge } from './merge.ts';
 import { organization } from './organization.ts';
-import { page } from './page.ts';
 import { pages } from './pages.ts';
 import { preview } from './preview.ts';
 import { routes } from './routes.ts';
@@ -55,7 +54,6 @@ const benchmarks: readonly Benchmark[] = [
   organization,
   graphql,
   dashboard,
-  page,
   ...studio,
   sites,
   annotate,

@@ -69,7 +69,7 @@ test('a secret is marked for previews of drafts with a warning, and a preview ha
   const page = await dashboard.open(`/p/acme/site/site/environments/${live.id}`);
   const variables = region(page, 'Variables');
   await variables.getByRole('checkbox', { name: 'Also for previews of drafts' }).check();
-  await variables.getByText('Never for secrets of production.').waitFor();
+  await variables.getByText('Never use this for production secrets.').waitFor();
   await expectGoodPage(page);
   await variables.getByRole('button', { name: 'Save' }).click();
   await expect
@@ -79,7 +79,7 @@ test('a secret is marked for previews of drafts with a warning, and a preview ha
   const { body } = await dashboard.app.ask('POST', `${studio}/draft-previews`, { body: { branch: 'spring' } });
   expect(body.variables).toMatchObject([{ name: 'API_KEY', value: null }]);
   await page.goto(`${dashboard.app.url}/p/acme/site/site/environments/${body.id}`);
-  await page.getByText('A preview of a draft: its settings are those of the environment').waitFor();
+  await page.getByText('This is a draft preview: its settings follow those of the environment').waitFor();
   expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0);
   await page.getByRole('button', { name: 'Delete environment' }).waitFor();
   await expectGoodPage(page);

@@ -233,10 +233,11 @@ function collect(request: BodySource, { limit, sender, look }: Collecting): Prom
   });
 }
 
-const textOf = (bytes: Buffer) => {
-  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  return bytes.toString('utf8', hasMark ? 3 : 0);
-};
+/** Bytes of UTF-8 without a mark of their order in front. */
+export const withoutMark = (bytes: Buffer): Buffer =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+
+const textOf = (bytes: Buffer) => withoutMark(bytes).toString('utf8');
 
 function parsed(text: string): unknown {
   try {

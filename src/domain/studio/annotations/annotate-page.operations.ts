@@ -15,7 +15,7 @@ import { findDeployment } from '../deployments/deployment-record.ts';
 import { deploymentNumber } from '../deployments/deployments.schema.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
 import { environmentNumber } from '../environments/environments.schema.ts';
-import { splitFile } from '../frontmatter/split.ts';
+import { bodyPlace, splitFile } from '../frontmatter/split.ts';
 import { lookUp } from '../previews/outputs.ts';
 import { patternsOf } from '../routes/detect-patterns.ts';
 import { type EntryPlace, entryAtUrl } from '../routes/entries-by-url.ts';
@@ -131,18 +131,13 @@ async function annotate(context: StudioContext, deployment: BuiltOutput, url: st
     entry: found.entry && {
       ...found.entry,
       sha: found.source?.sha ?? null,
-      body_line: found.source?.current == null ? null : bodyLine(found.source.current, found.entry.path),
+      body_line:
+        found.source?.current == null ? null : bodyPlace(splitFile(found.source.current, found.entry.path)).line,
     },
     aligned,
     is_editable: found.entry !== null && aligned >= leastAligned,
     blocks,
   };
-}
-
-/** Line with which the body of a file begins, from 1. */
-function bodyLine(text: string, path: string): number {
-  const { bom, open, source, close, gap } = splitFile(text, path);
-  return (bom + open + source + close + gap).split('\n').length;
 }
 
 /** The source of a page, with its blob at the head of the branch; null where that is gone. */

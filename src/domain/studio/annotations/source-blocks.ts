@@ -8,7 +8,7 @@ import { mdxExpression } from 'micromark-extension-mdx-expression';
 import { mdxJsx } from 'micromark-extension-mdx-jsx';
 import { comparableText } from '../../../lib/text.ts';
 import type { PageBlockKind } from '../../../ports/page-annotator.ts';
-import { splitFile } from '../frontmatter/split.ts';
+import { bodyPlace, splitFile } from '../frontmatter/split.ts';
 import { leavesOf } from './page-leaves.ts';
 
 /**
@@ -139,9 +139,8 @@ function parse(text: string, isMdx: boolean): Root {
 
 /** Reads the blocks of a content file. @param text the whole file */
 export function blocksOfFile(text: string, path: string, dialect: Dialect): SourceBlock[] {
-  const { bom, open, source, close, gap, body } = splitFile(text, path);
-  const head = bom + open + source + close + gap;
-  return new BlockReader(body, dialect, { line: head.split('\n').length, offset: head.length }).read();
+  const file = splitFile(text, path);
+  return new BlockReader(file.body, dialect, bodyPlace(file)).read();
 }
 
 /** What a reader sees of inline content. */

@@ -17,6 +17,12 @@ export interface Split {
   body: string;
 }
 
+/** Where the body of a file begins: its line, from 1, and its offset. */
+export function bodyPlace({ bom, open, source, close, gap }: Split): { line: number; offset: number } {
+  const head = bom + open + source + close + gap;
+  return { line: head.split('\n').length, offset: head.length };
+}
+
 const dataFormats: Record<string, FrontmatterFormat> = {
   '.yml': 'yaml',
   '.yaml': 'yaml',

@@ -1,5 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import { type Excess, type JsonLimits, JsonMeter, readSerially, smallSize } from '../../../kernel/json-input.ts';
+import {
+  type Excess,
+  type JsonLimits,
+  JsonMeter,
+  readSerially,
+  smallSize,
+  withoutMark,
+} from '../../../kernel/json-input.ts';
 import { forEachYielding, Pace, yieldLoop } from '../../../lib/concurrency.ts';
 import { codingOf, inflate } from '../webhook/body.ts';
 import type { WorkflowServices } from '../workflows.ts';
@@ -173,9 +180,6 @@ function mediaType(header: string | undefined): { type: string; charset: string 
   const charset = parameters.map((one) => /^charset\s*=\s*(?!\s)"?([^"]*)"?$/i.exec(one)?.[1]).find(Boolean) ?? 'utf-8';
   return { type: type.toLowerCase(), charset: charset.toLowerCase() };
 }
-
-const withoutMark = (bytes: Buffer): Buffer =>
-  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 
 const failed = ({ message, position }: { message: string; position: number | null }): BodyValue => ({
   body: null,

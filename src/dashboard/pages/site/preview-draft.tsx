@@ -26,6 +26,8 @@ function offer(place: Place, environment: PreviewedDraftFragment, deployment: nu
 }
 
 interface DraftPreviews {
+  /** Id of the environment that previews are copies of; null: none is named, undefined: it is not known yet. */
+  source: number | null | undefined;
   /** Whether this person can preview a draft (its branch) that no environment shows yet. */
   canPreview: (branch: string) => boolean;
   preview: (branch: string) => Promise<void>;
@@ -40,7 +42,8 @@ export function useDraftPreviews(): DraftPreviews {
   const [isRunning, setRunning] = useState(false);
   const studio = frame.data?.project?.studio;
   const shown = new Set(studio?.environments?.nodes.map(({ branch }) => branch?.name));
-  const isOffered = can('edit_studio') && typeof studio?.repository?.settings.draft_preview === 'number';
+  const source = studio?.repository?.settings.draft_preview;
+  const isOffered = can('edit_studio') && typeof source === 'number';
   const preview = async (branch: string) => {
     setRunning(true);
     const { data, fault } = await send(PreviewDraftDocument, { organization, project, input: { branch } });
@@ -60,18 +63,16 @@ export function useDraftPreviews(): DraftPreviews {
       onSuccess: () => offer(place, environment, deployment.id),
     });
   };
-  return { canPreview: (branch) => isOffered && !shown.has(branch), preview, isRunning };
+  return { source, canPreview: (branch) => isOffered && !shown.has(branch), preview, isRunning };
 }
 
 /** On the page Site, for a draft that no environment shows: what can be done about that. */
 export function PreviewDraft({ draft, onBegun }: { draft: string; onBegun: () => void }) {
   const { t } = useTranslation('site');
-  const place = usePlace();
-  const { organization, project } = place;
+  const { organization, project } = usePlace();
   const can = useCan(organization, project);
-  const { canPreview, preview, isRunning } = useDraftPreviews();
-  const settings = usePageQuery(projectQuery(place)).data?.project?.studio.repository?.settings;
-  if (can('manage_studio') && settings?.draft_preview === null)
+  const { source, canPreview, preview, isRunning } = useDraftPreviews();
+  if (can('manage_studio') && source === null)
     return (
       <Alert mb="lg" maw={960} title={t('draft_not_shown')}>
         {t('draft_no_previews')}{' '}

@@ -13,14 +13,9 @@ export function overStyle(frame: HTMLElement, { box, look }: Placed): CSSPropert
     insetBlockStart: frame.offsetTop + box.top,
     inlineSize: Math.max(box.width, 120),
     minBlockSize: box.height,
-    fontFamily: look.fontFamily,
-    fontSize: look.fontSize,
+    ...look,
     lineHeight: look.lineHeight === null ? 'normal' : `${look.lineHeight}px`,
-    fontWeight: look.fontWeight,
-    fontStyle: look.fontStyle,
     textAlign: look.textAlign as CSSProperties['textAlign'],
-    color: look.color,
-    background: look.background,
   };
 }
 

@@ -95,7 +95,7 @@ export function PageBar({ shown, branch, state, isSaved, ...pieces }: PageBarPro
             size="compact-sm"
             variant="default"
             loading={drafts.isRunning}
-            onClick={() => void drafts.preview(branch).then(refresh)}
+            onClick={() => void drafts.preview(branch)}
           >
             {t('site:preview_draft')}
           </Button>

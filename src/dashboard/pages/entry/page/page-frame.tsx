@@ -25,12 +25,11 @@ import type { FormPlace } from '../../../fields/form.tsx';
 import type { FromPage, Placed } from '../../../in-page/messages.ts';
 import type { Editor } from '../editor.ts';
 import { loadDiffer } from '../save.ts';
-import { useFrameFocus } from './frame-focus.ts';
 import { openedPart, openPart, partsIn, setParts } from './one-block.ts';
 import { FieldOver, overStyle } from './over.tsx';
 import classes from './page.module.css';
 import { PageBar } from './page-bar.tsx';
-import { listenToFrame, type PagePort } from './page-port.ts';
+import { listenToFrame, type PagePort, useFrameFocus } from './page-port.ts';
 import { isFieldText, offered, partsOf, shownNodes } from './pieces.ts';
 import { readPage, useShownPage } from './site-page.ts';
 

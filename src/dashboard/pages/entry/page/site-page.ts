@@ -1,17 +1,12 @@
 /** Which page of which deployment shows an entry, with its pieces, and a link that opens it for editing. */
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
-import {
-  PageEditor,
-  type PageEnvironmentFragment,
-  PageEnvironments,
-  PagePieces,
-  type PagePiecesQuery,
-} from '../../../documents.ts';
+import { type FollowingEnvironmentFragment, PageEditor, PagePieces, type PagePiecesQuery } from '../../../documents.ts';
 import type { FormPlace } from '../../../fields/form.tsx';
 import { client } from '../../../lib/client.ts';
 import { faultOf } from '../../../lib/faults.ts';
-import { useLive } from '../../../lib/live.ts';
 import { usePageQuery } from '../../../lib/page-query.ts';
+import { usePlace } from '../../../lib/place.ts';
+import { projectQuery } from '../../../shell/project-query.ts';
 
 type Annotations = NonNullable<
   NonNullable<NonNullable<NonNullable<PagePiecesQuery['project']>['studio']>['deployment']>['annotations']
@@ -52,7 +47,7 @@ async function openPage(place: FormPlace, deployment: number, url: string): Prom
 
 export interface ShownPage {
   /** The one that shows the branch; undefined: none does, or it is not known yet. */
-  environment: PageEnvironmentFragment | undefined;
+  environment: FollowingEnvironmentFragment | undefined;
   page: SitePage | null;
   /** Null while it is not known, too. */
   absence: Absence | null;
@@ -67,12 +62,11 @@ export interface ShownPage {
  * @param url address of the entry on its site; null: it has none
  */
 export function useShownPage(place: FormPlace, branch: string, url: string | null): ShownPage {
-  const { organization, project } = place;
-  const { data, fault, refresh } = usePageQuery({ query: PageEnvironments, variables: { organization, project } });
-  useLive(['deployment'], refresh);
+  // The frame of the project follows what is deployed.
+  const { data, fault, refresh } = usePageQuery(projectQuery(usePlace()));
   const following = data?.project?.studio?.environments?.nodes.filter((one) => one.branch?.name === branch);
-  const environment = following?.find((one) => one.published) ?? following?.[0];
-  const published = environment?.published?.id ?? null;
+  const environment = following?.find((one) => one.published_deployment_id !== null) ?? following?.[0];
+  const published = environment?.published_deployment_id ?? null;
   const [found, setFound] = useState<SitePage | Absence | null>(null);
   /** Counts the attempts: only the last one is shown. */
   const attempt = useRef(0);

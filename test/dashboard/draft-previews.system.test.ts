@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
-import { workOnDeployments } from '../../src/domain/studio/deployments/run/work.ts';
 import { seed, studio } from '../support/app.ts';
 import { expectGoodPage, expectTexts, withDashboard } from '../support/dashboard.ts';
-import type { Environment } from '../support/deployments.ts';
+import { type Environment, workOff } from '../support/deployments.ts';
 
 const dashboard = withDashboard();
 const editor = { email: 'eve@example.org', role: 'editor' } as const;
@@ -45,7 +44,7 @@ test('a draft is previewed by a person who edits, once a manager has named the e
   await page.getByRole('button', { name: 'Preview this draft' }).press('Enter');
   await page.getByRole('heading', { name: 'Preview of spring', exact: true }).waitFor();
   await expect.poll(() => page.getByRole('button', { name: 'Preview this draft' }).count(), patience).toBe(0);
-  while ((await workOnDeployments(dashboard.app.services)) !== null);
+  await workOff(dashboard.app);
   const toast = page.getByRole('alert').filter({ hasText: 'Preview of spring is ready' });
   await toast.getByRole('button', { name: 'Open Preview of spring' }).waitFor();
   await expectGoodPage(page);

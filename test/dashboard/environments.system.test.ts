@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { workOnDeployments } from '../../src/domain/studio/deployments/run/work.ts';
 import { studio } from '../support/app.ts';
 import { expectGoodPage, expectTexts, narrow, withDashboard } from '../support/dashboard.ts';
-import type { Environment } from '../support/deployments.ts';
+import { type Environment, workOff } from '../support/deployments.ts';
 
 const dashboard = withDashboard();
 
@@ -21,9 +20,7 @@ async function save(text: string): Promise<void> {
   await dashboard.app.services.studio.moves.settled();
 }
 
-async function work(): Promise<void> {
-  while ((await workOnDeployments(dashboard.app.services)) !== null);
-}
+const work = () => workOff(dashboard.app);
 
 const environments = `${studio}/environments`;
 /** For what is read at the server after a click. */

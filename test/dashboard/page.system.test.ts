@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { FrameLocator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { workOnDeployments } from '../../src/domain/studio/deployments/run/work.ts';
 import { seed, studio } from '../support/app.ts';
 import { builtDashboard } from '../support/build.ts';
 import { expectGoodPage, withDashboard } from '../support/dashboard.ts';
+import { workOff } from '../support/deployments.ts';
 import { save, saveElsewhere, saveState, stored, titleField } from '../support/entry-editor.ts';
 import { startPreview, type TestPreview } from '../support/preview.ts';
 
@@ -93,7 +93,7 @@ let preview: TestPreview;
 /** Builds what the last commit has queued. */
 const work = async () => {
   await dashboard.app.services.studio.moves.settled();
-  while ((await workOnDeployments(dashboard.app.services)) !== null);
+  await workOff(dashboard.app);
 };
 beforeAll(async () => {
   const { app } = dashboard;

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { workOnDeployments } from '../../src/domain/studio/deployments/run/work.ts';
 import { acme } from '../support/app.ts';
 import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';
-import { builtSite } from '../support/deployments.ts';
+import { builtSite, workOff } from '../support/deployments.ts';
 
 const builds = mkdtempSync(path.join(tmpdir(), 'portico-builds-'));
 chmodSync(builds, 0o711);
@@ -23,9 +22,7 @@ mkdirSync('dist', { recursive: true });
 writeFileSync('dist/index.html', '<h1>Built</h1>');
 `;
 
-async function work(): Promise<void> {
-  while ((await workOnDeployments(dashboard.app.services)) !== null);
-}
+const work = () => workOff(dashboard.app);
 
 beforeAll(async () => {
   const git = await dashboard.app.repository();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { workOnDeployments } from '../../src/domain/studio/deployments/run/work.ts';
+import { workOff } from '../support/deployments.ts';
 import { save } from '../support/git-store.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
 
@@ -55,7 +55,7 @@ it('names the environment that drafts are copies of, and previews a draft by one
     latest_deployment: { status: 'queued' },
     published: null,
   });
-  while ((await workOnDeployments(app.services)) !== null);
+  await workOff(app);
   const again = (await ask(request)).previewBranch;
   const { id } = previewBranch.latest_deployment;
   expect(again).toMatchObject({

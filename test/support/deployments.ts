@@ -23,15 +23,18 @@ export type Environment = any;
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 export type Deployment = any;
 
+/** Does what waits, one after another, as a worker with one slot. */
+export async function workOff({ services }: Pick<TestApp, 'services'>): Promise<void> {
+  while ((await workOnDeployments(services)) !== null);
+}
+
 /** An application whose builds run in a directory of their own that other users can reach. */
 export async function startDeployingApp(environment: Record<string, string> = {}): Promise<DeployingApp> {
   const buildDir = await mkdtemp(path.join(tmpdir(), 'portico-builds-'));
   // Builds may run as another user, who has to reach them.
   await chmod(buildDir, 0o711);
   const app = await startTestApp({ PORTICO_BUILD_DIR: path.join(buildDir, 'own'), ...environment });
-  const work = async () => {
-    while ((await workOnDeployments(app.services)) !== null);
-  };
+  const work = () => workOff(app);
   return {
     app,
     buildDir,

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../kernel/errors.ts';
 import { upTo } from '../lib/version-cache.ts';
@@ -37,14 +38,8 @@ export class Contents {
     this.#bytes = new LRUCache({
       maxSize: memory,
       sizeCalculation: (content) => content.length + 1,
-      fetchMethod: (_key, _old, { context }) => this.#read(context),
+      fetchMethod: (_key, _old, { context }) => buffer(this.stream(context.sha256, context.encoding)),
     });
-  }
-
-  async #read({ sha256, encoding }: Part): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of this.stream(sha256, encoding)) chunks.push(chunk);
-    return Buffer.concat(chunks);
   }
 
   /** @throws DomainError `not_found` */

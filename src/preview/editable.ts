@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import type { Settings } from '../kernel/services.ts';
 import type { Contents } from './contents.ts';
 import { end, type Sending } from './send-file.ts';
@@ -60,9 +61,7 @@ export async function sendEditable(
   tag: () => Promise<string>,
 ): Promise<boolean> {
   if (!type.startsWith('text/html') || (await contents.sizes(sha256)).identity > largest) return false;
-  const chunks: Buffer[] = [];
-  for await (const chunk of contents.stream(sha256, null)) chunks.push(chunk);
-  const html = Buffer.concat(chunks);
+  const html = await buffer(contents.stream(sha256, null));
   const at = scriptPlace(html);
   if (at === null) return false;
   const page = Buffer.concat([html.subarray(0, at), Buffer.from(await tag()), html.subarray(at)]);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
@@ -64,9 +65,7 @@ export class RewrittenContents {
 
   async #rewrite(of: Of, addresses: SiteAddresses): Promise<RewrittenContent> {
     const { content, becomes } = this.stream(of, addresses);
-    const chunks: Buffer[] = [];
-    for await (const chunk of content) chunks.push(chunk);
-    return { bytes: Buffer.concat(chunks), becomes };
+    return { bytes: await buffer(content), becomes };
   }
 
   async #encode(of: Of, addresses: SiteAddresses, encoding: BlobEncoding): Promise<RewrittenContent> {

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
 import { type Manifest, type ManifestEntry, readManifest } from '../deployments/manifest.ts';
@@ -117,9 +118,7 @@ export async function readRedirects(blobs: BlobStore, manifest: Manifest): Promi
   if (!file) return { rules: [], faults: [] };
   const [, sha256, size] = file;
   if (size > longest) return { rules: [], faults: [{ line: null, problem: 'it is larger than 1 MiB' }] };
-  const chunks: Buffer[] = [];
-  for await (const chunk of blobs.read(sha256)) chunks.push(chunk);
-  return parseRedirects(Buffer.concat(chunks).toString('utf8'));
+  return parseRedirects((await buffer(blobs.read(sha256))).toString('utf8'));
 }
 
 /** A published output, ready for look-ups. */

@@ -1,9 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Settings } from '../kernel/services.ts';
+import { madeOfFile } from '../lib/made-of-file.ts';
 import type { Contents } from './contents.ts';
 import { end, type Sending } from './send-file.ts';
 
@@ -35,20 +35,18 @@ export function scriptPlace(html: Buffer): number | null {
 
 /** The script that pages run while they are edited: a program of the dashboard's build (`src/dashboard/in-page`). */
 export class PageScript {
-  readonly #file: string;
-  #known: { at: number; text: string } | null = null;
+  readonly #text: () => Promise<string>;
 
   /** @param directory what `scripts/dashboard.ts` wrote */
   constructor(directory = path.join(path.dirname(findPackageJSON(import.meta.url) ?? ''), 'dist/dashboard')) {
-    this.#file = path.join(directory, 'in-page/in-page.js');
+    this.#text = madeOfFile(path.join(directory, 'in-page/in-page.js'), (text) =>
+      text.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--'),
+    );
   }
 
-  /** The element for a page, which names the only origin that gets the script's messages. Its file is read again once it has changed. */
+  /** The element for a page, which names the only origin that gets the script's messages. */
   async tag({ public_url }: Pick<Settings, 'public_url'>): Promise<string> {
-    const { mtimeMs } = await stat(this.#file);
-    if (this.#known?.at !== mtimeMs) this.#known = { at: mtimeMs, text: await readFile(this.#file, 'utf8') };
-    const text = this.#known.text.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
-    return `<script data-origin="${new URL(public_url).origin}">${text}</script>`;
+    return `<script data-origin="${new URL(public_url).origin}">${await this.#text()}</script>`;
   }
 }
 

@@ -5,12 +5,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
 import type { Settings } from '../kernel/services.ts';
+import { madeOfFile } from '../lib/made-of-file.ts';
 import { onlyGet } from './errors.ts';
 import { openapiDocument } from './openapi/openapi.ts';
 import type { Document } from './openapi/openapi-types.ts';
@@ -199,13 +200,8 @@ function sendPage(
   status: 200 | 404 = 200,
 ) {
   const manifest = path.join(directory, program.directory, '.vite/manifest.json');
-  let known: { at: number; files: Files } | null = null;
   /** Read again when it was built anew under a running server. */
-  const built = async (): Promise<Files> => {
-    const { mtimeMs } = await stat(manifest);
-    if (known?.at !== mtimeMs) known = { at: mtimeMs, files: filesOf(JSON.parse(await readFile(manifest, 'utf8'))) };
-    return known.files;
-  };
+  const built = madeOfFile(manifest, (text) => filesOf(JSON.parse(text)));
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
     const place = placeOf(request, settings.public_url);
     if (place === 'unknown')

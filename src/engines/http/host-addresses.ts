@@ -4,8 +4,8 @@
  * two names whose servers are silent would keep all other requests waiting. So names are looked up by queries of our own, each with a time limit.
  */
 import { Resolver } from 'node:dns/promises';
-import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import { madeOfFile } from '../../lib/made-of-file.ts';
 
 /** Milliseconds for the first try of a name server. */
 const firstTry = 2_500;
@@ -21,17 +21,10 @@ interface HostResolverOptions {
   time?: number;
 }
 
-/** Keeps what is made of a file until the file changes; one that cannot be read counts as empty. */
+/** What is made of a file, which counts as empty while it cannot be read. */
 function madeOf<T>(path: string, make: (text: string) => T): () => Promise<T> {
-  let known: { version: string; made: T } | undefined;
-  return async () => {
-    const version = await stat(path).then(
-      ({ mtimeMs, size, ino }) => `${mtimeMs} ${size} ${ino}`,
-      () => '',
-    );
-    if (known?.version !== version) known = { version, made: make(await readFile(path, 'utf8').catch(() => '')) };
-    return known.made;
-  };
+  const made = madeOfFile(path, make);
+  return () => made().catch(() => make(''));
 }
 
 const wordsOf = (line: string) => (line.split(/[#;]/, 1)[0] ?? '').split(/[ \t\r]+/).filter((word) => word !== '');

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { isForSteps } from '../../domain/workflows/step-operations.ts';
 import type { Permission, Requirement } from '../../kernel/actor.ts';
+import type { JsonSchema } from '../../kernel/json-schema.ts';
 import { jsonValue, machineName } from '../../kernel/shapes.ts';
 import { withIgnored } from '../ignored-fields.ts';
 import { unwrap } from '../query.ts';
 import { pathParameters, type Row } from '../table.ts';
 import { maxFiles } from '../upload.ts';
 import { headersOfRead, refusalsOf } from './openapi-errors.ts';
-import type { JsonSchema, SchemaWriter } from './openapi-schemas.ts';
+import type { SchemaWriter } from './openapi-schemas.ts';
 import { type OperationObject, type Parameter, type Reference, type ResponseObject, tagOf } from './openapi-types.ts';
 
 const standings: Record<Exclude<Requirement, Permission>, string> = {

@@ -1,4 +1,4 @@
-import type { JsonSchema } from './openapi-schemas.ts';
+import type { JsonSchema } from '../../kernel/json-schema.ts';
 import type { Document, OperationObject, Parameter, Reference, ResponseObject } from './openapi-types.ts';
 
 // The addresses that are served beside the table: the webhook of workflows, git's smart HTTP, GraphQL, health and metrics. Some answer refusals in

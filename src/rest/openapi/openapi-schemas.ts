@@ -1,35 +1,5 @@
 import { z } from 'zod';
-
-/** JSON Schema draft 2020-12, the dialect of OpenAPI 3.1. */
-export type JsonSchema = z.core.JSONSchema.BaseSchema;
-
-const int32 = 2 ** 31;
-
-/** RFC 3339, of which `timestamp` takes only UTC and the years PostgreSQL can hold. */
-const instant = { type: 'string', format: 'date-time', pattern: '^(?!0000).*Z$' } as const;
-
-/** Leaves out what a reader does not need: the bounds of the number type, and patterns that a `format` already names. */
-function plain(zodSchema: z.core.$ZodType, schema: JsonSchema): void {
-  const { type, format } = zodSchema._zod.def as { type: string; format?: string };
-  if (type === 'string' && format === 'datetime') {
-    delete schema.allOf;
-    Object.assign(schema, instant);
-  }
-  // Readers of one branch of `allOf` alone would take it for any value.
-  if (type === 'string') for (const each of schema.allOf ?? []) if (typeof each === 'object') each.type = 'string';
-  // The value an absent one stands for, in full; zod gives what it would be made from.
-  if (type === 'prefault') schema.default = z.safeParse(zodSchema, undefined).data as never;
-  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
-  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  if (schema.minimum === -int32) delete schema.minimum;
-  if (schema.maximum === int32 - 1) {
-    schema.format = 'int32';
-    delete schema.maximum;
-  }
-  if (schema.format === 'uuid') delete schema.pattern;
-  // Every name in JSON is a string.
-  if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
-}
+import { type JsonSchema, jsonSchemaOf } from '../../kernel/json-schema.ts';
 
 const component = (name: string) => `#/components/schemas/${name}`;
 
@@ -99,11 +69,8 @@ export function createSchemaWriter(): SchemaWriter {
   return {
     components,
     write(schema) {
-      // The wire holds the input side of a codec, in answers too. The wrapper makes a schema with an id of its own a reference.
-      const { properties, $defs = {} } = z.toJSONSchema(z.object({ it: schema }), {
-        io: 'input',
-        override: ({ zodSchema, jsonSchema }) => plain(zodSchema, jsonSchema),
-      });
+      // The wrapper makes a schema with an id of its own a reference.
+      const { properties, $defs = {} } = jsonSchemaOf(z.object({ it: schema }));
       for (const [name, definition] of Object.entries($defs)) {
         if (name in anything) continue;
         // The name of a recursive schema without an id would be a number, another one with each change of the rest.

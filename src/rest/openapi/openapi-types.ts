@@ -1,5 +1,5 @@
+import type { JsonSchema } from '../../kernel/json-schema.ts';
 import type { Row } from '../table.ts';
-import type { JsonSchema } from './openapi-schemas.ts';
 
 /** The parts of the interface in the words of its readers; a part not named here is called by its own name. */
 const parts: Record<string, { name: string; description: string }> = {

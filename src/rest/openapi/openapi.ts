@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { permissions } from '../../kernel/actor.ts';
+import type { JsonSchema } from '../../kernel/json-schema.ts';
 import type { Row } from '../table.ts';
 import { errorResponses, errorShape } from './openapi-errors.ts';
 import { emptyResponses, operationObject } from './openapi-operation.ts';
 import { protocolParts } from './openapi-protocols.ts';
-import { createSchemaWriter, type JsonSchema, type SchemaWriter } from './openapi-schemas.ts';
+import { createSchemaWriter, type SchemaWriter } from './openapi-schemas.ts';
 import { type Document, type OperationObject, type Parameter, type Reference, tagsOf } from './openapi-types.ts';
 
 type Shared<T> = Map<string, { name: string; value: T }>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DomainError } from '../../../kernel/errors.ts';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
@@ -166,24 +166,28 @@ export const getEntry = studioOperation({
   },
 });
 
+/** What selects entries of one collection alone, by its fields and directories. */
+const ofOneCollection = ['sort', 'filter', 'draft', 'locale', 'invalid', 'dir', 'depth'] as const;
+
 export const searchEntries = studioOperation({
   name: 'studio.searchEntries',
   kind: 'query',
   permission: 'browse_studio',
   notInSteps: true,
-  summary: 'Find entries of all collections by their words',
+  summary: 'Find entries of all collections by their words, or of one as its list does',
   input: z.object({
-    q: z
-      .string()
-      .trim()
-      .min(1, 'must not be empty')
-      .max(500, 'must be at most 500 characters')
-      .describe('Words; the last one may be unfinished. Text without letters and digits finds nothing'),
+    collection: z.string().optional().describe('Only its entries; then `q` may be absent'),
+    ...selectionInput,
     ...refInput,
     ...pageInput,
   }),
   output: pageOf(entrySummary),
-  async execute(context, { q, ...input }) {
+  async execute(context, { collection, ...input }) {
+    if (collection !== undefined) return listEntries.execute(context, { collection, ...input });
+    const { q, ...others } = input;
+    if (!q?.trim()) throw fieldError('invalid_request', 'q', 'must not be empty, unless `collection` is given');
+    const needless = ofOneCollection.find((name) => others[name] !== undefined && others[name] !== 'any');
+    if (needless) throw fieldError('invalid_request', needless, 'needs `collection`');
     const { git, studio } = context;
     const window = windowOf(input);
     const snapshot = await pageSnapshot(git, window, input);

@@ -1,0 +1,213 @@
+/**
+ * How a tool is called, by a model in a conversation or by a client of the Model Context Protocol: its arguments are checked against its row, the
+ * branch it writes to against what the caller may publish, consent is obtained where it is wanted, and its operation runs as the caller, through
+ * `run()`. What comes back is short, says what to call next, and links to the dashboard.
+ */
+import { z } from 'zod';
+import { type Permission, permissions, systemActor } from '../../kernel/actor.ts';
+import { type DomainError, type ErrorCode, fieldError } from '../../kernel/errors.ts';
+import { type JsonSchema, jsonSchemaOf } from '../../kernel/json-schema.ts';
+import type { Call } from '../../kernel/operation.ts';
+import { parseInput } from '../../kernel/parse.ts';
+import { admitByPath, run } from '../../kernel/run.ts';
+import { getBranch } from '../studio/repository/branches.operations.ts';
+import { rangeLengths, rangeOf, shortened } from './tool-result.ts';
+import type { Consent, Read, Tool, ToolInput } from './tools.ts';
+
+/** Who calls tools, and where. */
+export interface ToolCaller {
+  call: Omit<Call, 'facts' | 'conditions'>;
+  organization: string;
+  project: string;
+  /** Whether it may write to the default branch and to protected ones. */
+  publish: boolean;
+}
+
+export type ToolOutcome =
+  /** It has acted. `content` fits the tool's result schema; `link` leads to the dashboard. */
+  | { kind: 'done'; content: Record<string, unknown>; link: string | null }
+  /** It waits for consent to a phrase, and has done nothing. */
+  | { kind: 'consent'; phrase: string };
+
+const range = {
+  offset: z.int32().min(0, 'must be at least 0').optional().describe('Where the text begins, in characters; default 0'),
+  length: z
+    .int32()
+    .min(1, 'must be at least 1')
+    .max(rangeLengths.max, `must be at most ${rangeLengths.max}`)
+    .optional()
+    .describe(`Characters of text; default ${rangeLengths.default}`),
+};
+const shownRange = z.object({ offset: z.int(), length: z.int(), total: z.int() });
+const confirm = z
+  .string()
+  .max(2_000)
+  .optional()
+  .describe('The phrase that the first call answers with, to agree to what it names; leave it out at first');
+const next = z.string().optional().describe('What to call next');
+
+/** The arguments of a tool, where it takes those of consent and of ranges too. */
+export const argumentsOf = ({ inputs, consent, long }: Tool): z.ZodObject =>
+  inputs.extend({ ...(long !== undefined && range), ...(consent && { confirm }) });
+
+/** What a tool answers with. */
+export const resultOf = ({ result, long }: Tool): z.ZodObject =>
+  result.extend({ ...(long !== undefined && { range: shownRange }), next });
+
+/** What a tool does to what is stored, in the terms of the protocol's hints. */
+export const hintsOf = ({ operation, consent, fixed }: Tool) => {
+  const isRead = operation.kind === 'query' || fixed?.save === false;
+  return {
+    readOnlyHint: isRead,
+    destructiveHint: !isRead && consent !== undefined,
+    idempotentHint: isRead || /\.(update|delete)/.test(operation.name),
+    openWorldHint: false,
+  };
+};
+
+const isGrantable = (name: string): name is Permission => Object.hasOwn(permissions, name);
+
+/** The permission a tool cannot do without. */
+export function permissionOf({ operation }: Tool): Permission {
+  if (!isGrantable(operation.permission)) throw new Error(`${operation.name} has no permission that can be granted`);
+  return operation.permission;
+}
+
+/** JSON Schema of an object's members, to be shown to a model. */
+export const schemaFor = (schema: z.ZodObject): JsonSchema & { type: 'object' } => {
+  const { $schema: _, ...rest } = jsonSchemaOf(schema) as JsonSchema & { $schema?: string };
+  return { ...rest, type: 'object' };
+};
+
+/** @throws DomainError `invalid_request` naming the argument */
+function checkArguments(tool: Tool, given: ToolInput): void {
+  const schema = argumentsOf(tool);
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(schema.shape, name));
+  if (unknown !== undefined) {
+    const known = Object.keys(schema.shape).join(', ');
+    throw fieldError('invalid_request', unknown.slice(0, 100), `is no argument of ${tool.name}; it takes ${known}`);
+  }
+  parseInput(schema, given);
+}
+
+/**
+ * Reads for the service itself what a call depends on: its caller may act without being allowed to read. Nothing of it is shown but names and
+ * versions.
+ */
+const reader = ({ call, organization, project }: ToolCaller): Read => {
+  const actor = systemActor('assistant', ['browse_studio'], call.services.settings.public_host);
+  return (operation, input) =>
+    run(operation, { ...call, actor, facts: {}, conditions: {} } as never, { ...input, organization, project });
+};
+
+/**
+ * Refuses a write to a branch that is public as soon as it moves, unless the caller may publish.
+ * @throws DomainError `branch_protected`
+ */
+async function checkTarget({ publish }: ToolCaller, read: Read, branch: string): Promise<void> {
+  if (publish) return;
+  // A branch that is not there is refused by the operation.
+  const record = await read(getBranch, { name: branch }).catch(() => null);
+  if (!record?.default && !record?.protected) return;
+  const what = record.default ? 'the default branch' : 'protected';
+  throw fieldError(
+    'branch_protected',
+    'branch',
+    `${branch} is ${what}, and this credential may not publish: write to another branch (create_branch), then propose it (create_pull)`,
+  );
+}
+
+/**
+ * Looks at what a call acts on before it acts.
+ * @returns what is to be agreed to, if anything
+ * @throws DomainError for who may not act there at all, and for a branch that is not to be written to
+ */
+async function look(tool: Tool, caller: ToolCaller, input: ToolInput): Promise<Consent | undefined> {
+  if (!tool.target && !tool.consent) return undefined;
+  const { call, organization, project } = caller;
+  await admitByPath(tool.operation, { ...call, facts: {}, conditions: {} }, { organization, project });
+  const read = reader(caller);
+  const consent = await tool.consent?.(read, input);
+  const branch = consent?.into ?? (tool.target && input[tool.target]);
+  if (typeof branch === 'string') await checkTarget(caller, read, branch);
+  return consent;
+}
+
+/** What a call's answer lacks, and how to get it. */
+function nextOf(tool: Tool, value: Record<string, unknown>, isCut: boolean): string | undefined {
+  const { offset, length, total } = (value.range ?? { offset: 0, length: 0, total: 0 }) as Record<string, number>;
+  const end = (offset ?? 0) + (length ?? 0);
+  if (tool.long !== undefined && end < (total ?? 0))
+    return `The ${tool.long} goes on: call ${tool.name} again with offset: ${end}`;
+  if (isCut)
+    return 'The answer was shortened: ask for less at once, by per_page, path or depth, or for one item by its name';
+  if (value.has_next_page === true)
+    return `There is more: call ${tool.name} again with page: ${Number(value.page) + 1}`;
+  return undefined;
+}
+
+function shown(tool: Tool, output: unknown, given: ToolInput): Record<string, unknown> {
+  const text = tool.long === undefined ? undefined : (output as Record<string, unknown>)[tool.long];
+  const part =
+    tool.long !== undefined && typeof text === 'string'
+      ? rangeOf(text, Number(given.offset ?? 0), Number(given.length ?? rangeLengths.default))
+      : null;
+  const whole = part && tool.long ? { ...(output as object), [tool.long]: part.part } : output;
+  const { value, isCut } = shortened(tool.result, whole);
+  if (part) value.range = part.range;
+  const more = nextOf(tool, value, isCut);
+  return more === undefined ? value : { ...value, next: more };
+}
+
+/**
+ * Calls a tool.
+ * @param given its arguments, as a model or a client made them
+ * @param agreed the phrase that was agreed to; default: the argument `confirm`
+ * @throws DomainError for what the operation refuses, and for arguments the tool does not take
+ */
+export async function callTool(
+  tool: Tool,
+  caller: ToolCaller,
+  given: ToolInput,
+  agreed: unknown = given.confirm,
+): Promise<ToolOutcome> {
+  const { call, organization, project } = caller;
+  checkArguments(tool, given);
+  const input: ToolInput = { ...given };
+  for (const name of ['confirm', ...Object.keys(tool.long === undefined ? {} : range)]) delete input[name];
+  const consent = await look(tool, caller, input);
+  if (consent && agreed !== consent.phrase) return { kind: 'consent', phrase: consent.phrase };
+  const output = await run(
+    tool.operation,
+    { ...call, facts: {}, conditions: {} },
+    { ...input, ...tool.fixed, ...consent?.holds, organization, project },
+  );
+  const page = tool.page?.(input);
+  const link = page === undefined ? null : `${call.services.settings.public_url}/p/${organization}/${project}/${page}`;
+  return { kind: 'done', content: shown(tool, output, given), link };
+}
+
+/** What a caller can do about a refusal, where its message does not say so. */
+const advice: Partial<Record<ErrorCode, string>> = {
+  sha_mismatch: 'Read it again, and repeat the call with its sha',
+  branch_moved: 'Read it again, and repeat the call',
+  already_exists: 'Choose another name, or change what is there',
+  not_found: 'List what there is',
+  merge_conflict: 'A person has to choose between both versions in the dashboard',
+  validation_failed: 'get_schema says what the collection wants',
+  in_use: 'Change first what names it',
+  busy: 'Try again in a few seconds',
+  unavailable: 'Try again in a few seconds',
+};
+
+/** A refusal as a model reads it. */
+export function faultOf({ code, message, details }: DomainError) {
+  const { errors, current_sha } = details ?? {};
+  return {
+    error: code,
+    message: message.slice(0, 2_000),
+    ...(errors && { errors: errors.slice(0, 20) }),
+    ...(typeof current_sha === 'string' && { current_sha }),
+    ...(advice[code] && { advice: advice[code] }),
+  };
+}

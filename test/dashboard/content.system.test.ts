@@ -123,6 +123,13 @@ describe('a collection', () => {
     await page.getByRole('button', { name: 'Title' }).click();
     await page.locator('[aria-sort=descending]').waitFor();
     expect(new URL(page.url()).searchParams.get('sort')).toBe('-title');
+    // The order of last commits begins with the newest.
+    await page.getByRole('button', { name: 'Updated' }).click();
+    await page.getByRole('columnheader', { name: 'Updated' }).and(page.locator('[aria-sort=descending]')).waitFor();
+    await page.getByRole('button', { name: 'Updated' }).click();
+    await page.getByRole('columnheader', { name: 'Updated' }).and(page.locator('[aria-sort=ascending]')).waitFor();
+    expect(new URL(page.url()).searchParams.get('sort')).toBe('@updated');
+    await waitForRows(page, 8);
     await page.getByRole('combobox', { name: 'Language' }).selectOption('de');
     await waitForTitles(page, ['Alpha auf Deutsch']);
     await page.getByRole('combobox', { name: 'Language' }).selectOption('');
@@ -245,7 +252,11 @@ describe('10,000 entries', () => {
   });
 
   test('keep their place in the address', async () => {
-    const page = await dashboard.open('/p/acme/many/content/posts?sort=-title');
+    const page = await dashboard.open('/p/acme/many/content/posts?sort=-@updated');
+    await page.getByText('1–50 of 10,000').waitFor();
+    await page.getByRole('button', { name: 'Title' }).click();
+    await page.getByRole('button', { name: 'Title' }).click();
+    await page.locator('[aria-sort=descending]').waitFor();
     await page.getByRole('button', { name: 'Next page' }).click();
     await page.getByText('51–100 of 10,000').waitFor();
     const again = await page.context().newPage();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { git } from '../support/git-store.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -165,8 +166,47 @@ describe('200', () => {
   });
 });
 
+describe('a list by last commits', () => {
+  it('follows the history, which the files alone do not decide', async () => {
+    await app.ask('POST', `${studio}/branches`, { body: { name: 'updates' } });
+    const begun = Date.now();
+    const save = async (slug: string, title: string, minute: number) => {
+      app.clock.now = new Date(begun + minute * 60_000);
+      expect(
+        (await app.ask('PUT', `${posts}/${slug}?branch=updates`, { body: { frontmatter: { title } } })).status,
+      ).toBe(200);
+    };
+    await save('en/deep/gamma', 'Gamma again', 1);
+    await save('en/beta', 'Beta again', 2);
+    expect((await slugs('branch=updates&sort=-@updated')).slice(0, 2)).toEqual(['en/beta', 'en/deep/gamma']);
+    expect(await slugs('branch=updates&sort=@updated')).toEqual(['de/alpha', 'en/alpha', 'en/deep/gamma', 'en/beta']);
+    // Both files become what they were at a tree whose order is known, the older one last.
+    await save('en/beta', 'Beta', 3);
+    await save('en/deep/gamma', 'Gamma', 4);
+    await save('en/beta', 'Beta again', 5);
+    await save('en/deep/gamma', 'Gamma again', 6);
+    expect((await slugs('branch=updates&sort=-@updated')).slice(0, 2)).toEqual(['en/deep/gamma', 'en/beta']);
+    expect(await slugs('branch=updates&sort=-@updated&locale=de&per_page=1')).toEqual(['de/alpha']);
+    app.clock.now = null;
+  });
+
+  it('has up to 20,000 entries, after filters', async () => {
+    const file = (at: number) => `M 100644 :1 many/${at}.md\n`;
+    const files = (count: number) => Array.from({ length: count }, (_, at) => file(at)).join('');
+    const commit = 'commit refs/heads/many\ncommitter A <a@example.org> 1700000000 +0000\ndata 4\nMany\n';
+    const blob = 'blob\nmark :1\ndata 1\na\n';
+    const gitDir = app.directory((await app.ask('GET', studio.replace('/studio', ''))).body.uuid);
+    git(gitDir, ['fast-import', '--quiet'], `${blob}${commit}${files(20_001)}`);
+    const list = (query: string) => app.ask('GET', `${studio}/collections/many?branch=many&per_page=1&${query}`);
+    expect(await list('sort=slug')).toMatchObject({ status: 200 });
+    expectRefusal(await list('sort=@updated'), 400, 'invalid_request', /^sort: must not have @updated/);
+    const { status, headers } = await list('sort=@updated&filter[slug][ne]=7');
+    expect({ status, total: headers.get('x-total-count') }).toEqual({ status: 200, total: '20000' });
+  });
+});
+
 describe('304', () => {
-  it.each(['', 'sort=-date', 'include=updated', 'q=body', 'per_page=2&page=2'])(
+  it.each(['', 'sort=-date', 'sort=@updated', 'include=updated', 'q=body', 'per_page=2&page=2'])(
     '?%s, until something it shows changes',
     async (query) => {
       const etag = (await ask(query)).headers.get('etag') ?? '';

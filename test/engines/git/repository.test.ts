@@ -338,6 +338,13 @@ describe('history', () => {
       ['2.md', 'Change 5'],
       ['0.md', 'Change 3'],
     ]);
+    const many = Array.from({ length: 300 }, (_, at) => `${at}.md`);
+    const all = await repository.lastCommits(from, many);
+    expect([...all].map(([name, { message }]) => [name, message])).toEqual([
+      ['2.md', 'Change 5'],
+      ['1.md', 'Change 4'],
+      ['0.md', 'Change 3'],
+    ]);
     const base = (await repository.log({ from, skip: 2, limit: 1 }))[0]?.sha ?? '';
     expect(await repository.aheadBehind(from, base)).toEqual({ ahead_by: 2, behind_by: 0 });
     expect(await repository.diskSize()).toBeGreaterThan(1000);

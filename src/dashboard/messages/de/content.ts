@@ -41,6 +41,7 @@ export default {
   '@status': 'Status',
   '@updated': 'Geändert',
   '@language': 'Sprache',
+  too_many_to_sort: 'Listen mit mehr als {{most}} Einträgen lassen sich hiernach nicht sortieren. Filtern Sie zuerst.',
   invalid_only_one: '{{count}} ungültiger',
   invalid_only_other: '{{count}} ungültige',
   add_filter: 'Filter',

@@ -41,6 +41,7 @@ export default {
   '@status': 'Status',
   '@updated': 'Updated',
   '@language': 'Language',
+  too_many_to_sort: 'Lists of more than {{most}} entries cannot be sorted by this. Filter them first.',
   invalid_only_one: '{{count}} invalid',
   invalid_only_other: '{{count}} invalid',
   add_filter: 'Filter',

@@ -145,6 +145,7 @@ function CollectionEntries({ collection }: { collection: string }) {
             fields={fields}
             entries={entries.nodes}
             columns={columns}
+            total={entries.total_count}
             sort={search.sort}
             onSort={(sort) => change({ sort })}
             selection={can('edit_studio') ? selection : null}

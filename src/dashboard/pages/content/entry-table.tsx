@@ -20,6 +20,8 @@ interface EntryTableProps {
   fields: readonly CollectionFieldFragment[];
   entries: readonly CollectionEntryFragment[];
   columns: readonly string[];
+  /** Entries in all. */
+  total: number;
   sort: string | undefined;
   onSort: (sort: string | undefined) => void;
   /** Null for people who may not change entries. */
@@ -30,8 +32,11 @@ interface EntryTableProps {
 /** Languages that are shown beside an entry's own; the rest is a number. */
 const mostLanguages = 3;
 
-/** What the server sorts the built-in columns by; when a file was last committed is in no order. */
-const sortKeys: Record<BuiltIn, string | null> = { '@status': 'draft', '@updated': null, '@language': 'locale' };
+/** What the server sorts the built-in columns by. */
+const sortKeys: Record<BuiltIn, string> = { '@status': 'draft', '@updated': '@updated', '@language': 'locale' };
+
+/** The server puts no more entries in order of their last commits. */
+const mostByUpdated = 20_000;
 
 function Languages({ locale, translations }: Pick<CollectionEntryFragment, 'locale' | 'translations'>) {
   const others = (translations ?? []).flatMap((each) => each.locale ?? []);
@@ -53,11 +58,13 @@ function SortHeader({
 }: { name: string; label: string } & Pick<EntryTableProps, 'sort' | 'onSort'>) {
   const isUp = sort === name;
   const isDown = sort === `-${name}`;
+  // What was updated last is of most interest, and so comes first at first.
+  const order = name === '@updated' ? [undefined, `-${name}`, name] : [undefined, name, `-${name}`];
   return (
     <button
       type="button"
       className={classes.sort}
-      onClick={() => onSort(isUp ? `-${name}` : isDown ? undefined : name)}
+      onClick={() => onSort(order[(Math.max(0, order.indexOf(sort)) + 1) % order.length])}
     >
       {label}
       {isUp && <IconArrowUp size={14} aria-hidden />}
@@ -74,13 +81,14 @@ export function EntryTable({
   fields,
   entries,
   columns,
+  total,
   sort,
   onSort,
   selection,
   onSelect,
 }: EntryTableProps) {
   const { t } = useTranslation('content');
-  const { ago, time } = useFormats();
+  const { ago, number, time } = useFormats();
   const byName = new Map(fields.map((field) => [field.name, field]));
   const hasLanguages = entries.some(({ locale }) => locale != null);
   const shown = columns.filter((name) => (name === '@language' ? hasLanguages : isBuiltIn(name) || byName.has(name)));
@@ -95,7 +103,9 @@ export function EntryTable({
   const header = (name: string) => {
     const field = byName.get(name);
     const text = isBuiltIn(name) ? t(name) : fieldLabel(field ?? { name, label: null });
-    const key = isBuiltIn(name) ? sortKeys[name] : field && isSortable(field) ? name : null;
+    const isTooLong = name === '@updated' && total > mostByUpdated;
+    const own = field && isSortable(field) ? name : null;
+    const key = isTooLong ? null : isBuiltIn(name) ? sortKeys[name] : own;
     return (
       <th
         key={name}
@@ -104,7 +114,11 @@ export function EntryTable({
         {...ariaSort(key)}
         className={name === '@updated' ? classes.wide : classes.medium}
       >
-        {key === null ? text : <SortHeader name={key} label={text} sort={sort} onSort={onSort} />}
+        {key === null ? (
+          <span title={isTooLong ? t('too_many_to_sort', { most: number(mostByUpdated) }) : undefined}>{text}</span>
+        ) : (
+          <SortHeader name={key} label={text} sort={sort} onSort={onSort} />
+        )}
       </th>
     );
   };

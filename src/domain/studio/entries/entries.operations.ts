@@ -15,7 +15,7 @@ import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
-import { orderEntries, selectionInput, selectionOf } from './entry-selection.ts';
+import { isByHistory, orderEntries, selectionInput, selectionOf } from './entry-selection.ts';
 import { ownFiles } from './own-files.ts';
 import { entryOf, summaryOf } from './saved-entry.ts';
 import { faultsOf } from './validate.ts';
@@ -89,7 +89,8 @@ export const listEntries = studioOperation({
     const { collection, page, per_page, after, fields, include: wanted = [] } = input;
     const shape = { collection, page, per_page, after, fields, wanted };
     // What is invalid depends on other collections too.
-    const scope = selection.invalid ? snapshot.tree : tree;
+    const content = selection.invalid ? snapshot.tree : tree;
+    const scope = isByHistory(selection) ? (snapshot.commit ?? content) : content;
     const state = wanted.includes('updated') ? snapshot.commit : scope;
     if (state) tag(`"${state}.${viewOf([site.schemaKey + routes.key, selection, shape])}"`);
     const list = {

@@ -24,10 +24,15 @@ export interface SortKey {
   isTime?: boolean;
 }
 
+/** The key of lists for when an entry was last committed: no field begins with `@`. */
+export const updatedKey = '@updated';
+
 /** An entry with what its file says. */
 export interface KnownEntry {
   entry: IndexedEntry;
   facts: EntryFacts;
+  /** When it was last committed, where the list is in that order. */
+  updated?: number;
 }
 
 /** Whether a schema says that the field of this dotted name holds dates, with or without times. */
@@ -111,8 +116,9 @@ const ofEntry = new Set(['slug', 'path', 'locale', 'translation_key']);
 export const isPlaceField = (field: string) => ofEntry.has(field);
 
 /** The value a filter or sort looks at: the entry's own fields first, then frontmatter by dotted name. */
-export function fieldValue({ entry, facts }: KnownEntry, field: string): unknown {
+export function fieldValue({ entry, facts, updated }: KnownEntry, field: string): unknown {
   if (isPlaceField(field)) return entry[field as 'slug'];
+  if (field === updatedKey) return updated;
   if (field === 'title') return facts.title || titleOfSlug(entry.slug);
   if (field === 'draft') return facts.draft;
   if (field === 'size') return facts.size;

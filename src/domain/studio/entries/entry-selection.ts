@@ -23,6 +23,7 @@ import {
   readFilter,
   readSort,
   type SortKey,
+  updatedKey,
 } from './entry-query.ts';
 import { invalidEntries } from './validate.ts';
 
@@ -154,7 +155,9 @@ export const selectionInput = {
     .array(z.string().max(200))
     .max(5, 'must have at most 5 fields')
     .optional()
-    .describe('Fields, each descending with a leading -'),
+    .describe(
+      'Fields, each descending with a leading -. `@updated` is when entries were last committed, for lists of up to 20,000 entries',
+    ),
   filter: freeObject.optional().describe('filter[<field>][<operator>]=value'),
   draft: z.enum(['any', 'only', 'without']).meta({ id: 'DraftFilter' }).default('any'),
   locale: z.string().max(35).optional(),
@@ -246,6 +249,33 @@ function positionOf({ path }: IndexedEntry, entries: readonly IndexedEntry[]): n
 
 const unread = { frontmatter: null, title: '', draft: false, size: 0 };
 
+/** Lists of more entries are in no order of their last commits, which are found in the history. */
+const mostUpdated = 20_000;
+
+/** Whether the order of a selection depends on the history, not on the files alone. */
+export const isByHistory = ({ keys }: Pick<Selection, 'keys'>) => keys.some(({ field }) => field === updatedKey);
+
+/** Adds when entries were last committed. @throws DomainError `invalid_request` where they are too many */
+async function addUpdated(
+  { studio, git }: Pick<StudioContext, 'studio' | 'git'>,
+  { commit }: Snapshot,
+  entries: readonly KnownEntry[],
+): Promise<void> {
+  if (entries.length > mostUpdated)
+    throw fieldError(
+      'invalid_request',
+      'sort',
+      `must not have ${updatedKey} for a list of more than ${mostUpdated.toLocaleString('en')} entries; narrow it by filters`,
+    );
+  if (!commit) return;
+  const paths = await mapYielding(entries, ({ entry }) => entry.path);
+  const last = await studio.content.lastCommits(git, commit, paths);
+  await forEachYielding(entries, (known) => {
+    const date = last.get(known.entry.path)?.committer.date;
+    if (date !== undefined) known.updated = Date.parse(date);
+  });
+}
+
 /**
  * The entries a selection shows, in order; files are read only when the selection depends on what they say.
  * @param before the order of the same selection at an earlier tree, to go on from
@@ -262,7 +292,9 @@ export async function orderEntries(
   const { draft, q } = selection;
   const { conditions, keys } = timed(index, selection);
   const found = q === undefined ? null : await studio.content.search(git, entries, searchWords(q), inPlace);
-  const readsFiles = draft !== 'any' || [...conditions, ...keys].some(({ field }) => !isPlaceField(field));
+  const byHistory = isByHistory({ keys });
+  const readsFiles =
+    draft !== 'any' || [...conditions, ...keys].some(({ field }) => !isPlaceField(field) && field !== updatedKey);
   const facts = readsFiles ? await studio.content.collectionFacts(git, snapshot, index) : [];
   const invalid = selection.invalid ? new Set(await invalidEntries({ studio, git }, { snapshot, site }, index)) : null;
   const known = (entry: IndexedEntry, at: number): KnownEntry => ({ entry, facts: facts[at] ?? unread });
@@ -272,9 +304,9 @@ export async function orderEntries(
     (!invalid || invalid.has(one.entry)) &&
     (draft === 'any' || one.facts.draft === (draft === 'only')) &&
     matches(one, conditions);
-  // What a search finds may change without the files, and what is invalid with those of other collections.
+  // What a search finds and the history may change without the files, and what is invalid with those of other collections.
   const next =
-    before && !found && !invalid
+    before && !found && !invalid && !byHistory
       ? nextOrder(before, entries, {
           knownAt: (at) => known(entries[at] as IndexedEntry, at),
           isShown,
@@ -290,5 +322,6 @@ export async function orderEntries(
     const one = known(entry, at++);
     if (isShown(one)) shown.push(one);
   });
+  if (byHistory) await addUpdated({ studio, git }, snapshot, shown);
   return mapYielding(keys.length > 0 ? await sortEntries(shown, keys) : shown, ({ entry }) => entry);
 }

@@ -82,6 +82,9 @@ export async function aheadBehind(
   return [ahead, behind];
 }
 
+/** git compares each name of a tree with each path it is given: of more paths, the whole history is read instead. */
+const mostGivenPaths = 200;
+
 /**
  * For each path the newest commit that touched it. git is stopped as soon as all are found; a merge counts where it differs from all
  * of its parents.
@@ -104,7 +107,7 @@ export async function lastCommits(
     '--stdin',
   ];
   const child = await processes.start(args, { gitDir, timeout: wallTime.read });
-  child.streams.stdin.end(input({ from, paths: [...paths], limit: 0 }));
+  child.streams.stdin.end(input({ from, paths: paths.length > mostGivenPaths ? [] : [...paths], limit: 0 }));
   const wanted = new Set(paths);
   let commit = '';
   for await (const tokens of records(child.streams.stdout)) {

@@ -60,6 +60,14 @@ export interface Session {
   proved_at: Date;
 }
 
+/** What programs that act through tools may do with a credential. */
+export interface ToolRights {
+  /** Write to the default branch and to protected ones, and merge into them. */
+  publish: boolean;
+  /** Use all other operations beside the 24 tools. */
+  all_operations: boolean;
+}
+
 /** Who calls. Every protocol makes one, and nothing enters an operation without it. */
 export interface Actor {
   /** `user:<id>`, `token:<id>`, `workflow:<id>`, `run:<deployment>` or `system:<job>`: as written in audit rows, logs and commits. */
@@ -74,6 +82,8 @@ export interface Actor {
   grantFor(organizationId: number): Grant | null;
   /** Ids of the organisations it has any grant in; null means all (the command line only). */
   organizations: readonly number[] | null;
+  /** What its credential allows to programs that act through tools, beyond its permissions; absent: nothing. */
+  tools?: ToolRights;
   /** Reads the grant again from the database; null when the credential has ended. Absent for actors without one. */
   reload?(): Promise<Actor | null>;
 }

@@ -27,6 +27,8 @@ function plain(zodSchema: z.core.$ZodType, schema: JsonSchema): void {
     delete schema.maximum;
   }
   if (schema.format === 'uuid') delete schema.pattern;
+  // A name of zod's own for what the pattern says.
+  if (schema.format === 'starts_with') delete schema.format;
   // Every name in JSON is a string.
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
 }

@@ -133,6 +133,15 @@ function lazyGraphql(services: AllServices, config: Config): express.RequestHand
   };
 }
 
+/** The same for the Model Context Protocol, which few use. */
+function lazyMcp(services: AllServices, config: Config): express.RequestHandler {
+  let handler: Promise<express.RequestHandler> | undefined;
+  return async (request, response, next) => {
+    handler ??= import('../mcp/mcp.ts').then(({ createMcp }) => createMcp(services, config.PORTICO_CORS_ORIGINS));
+    return (await handler)(request, response, next);
+  };
+}
+
 /**
  * Keeps answers to pages of this origin: a browser also sends the session with what a page of the same site, such as a preview, loads as an image
  * or a script, and its size or its effects would tell what is there. What CORS allows is not affected.
@@ -207,11 +216,12 @@ export function createApp(core: Core, config: Config, phase: () => Phase = () =>
     rateLimit: config.PORTICO_RATE_LIMIT,
     isAccepted: (credential: string) => services.grants.isAccepted(credential),
   };
-  app.use(['/api/v2', '/graphql'], allowOrigins(config.PORTICO_CORS_ORIGINS));
-  app.use(['/api/v2', '/graphql', '/git'], refuseSeveralCredentials, limitCallers(limits));
-  app.use(['/api/v2', '/graphql'], limitBodyTime(bodyTime));
+  app.use(['/api/v2', '/graphql', '/mcp'], allowOrigins(config.PORTICO_CORS_ORIGINS));
+  app.use(['/api/v2', '/graphql', '/mcp', '/git'], refuseSeveralCredentials, limitCallers(limits));
+  app.use(['/api/v2', '/graphql', '/mcp'], limitBodyTime(bodyTime));
   app.use(createGitHttp(services));
   app.all('/graphql', lazyGraphql(services, config));
+  app.all('/mcp', lazyMcp(services, config));
   app.use(createOpenIdRoutes(services));
   app.use(createSite(services.settings, routes));
   app.use(createRouter(routes, services));

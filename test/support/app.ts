@@ -8,7 +8,7 @@ import { createToken } from '../../src/domain/identity/tokens.operations.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import type { AllServices } from '../../src/domain/services.ts';
-import { type Permission, permissionNames, systemActor } from '../../src/kernel/actor.ts';
+import { type Permission, permissionNames, systemActor, type ToolRights } from '../../src/kernel/actor.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { run } from '../../src/kernel/run.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -51,7 +51,7 @@ export interface TestApp {
   run(operation: AnyOperation, input: object): Promise<unknown>;
   makeToken(
     permissions: readonly Permission[],
-    options?: { organization?: string; projects?: string[] },
+    options?: { organization?: string; projects?: string[]; mcp?: Partial<ToolRights> },
   ): Promise<string>;
   ask(method: string, path: string, options?: Ask): Promise<Answer>;
   /** The repository of a project of `acme`. */
@@ -103,8 +103,8 @@ export async function startTestApp(environment: Record<string, string> = {}, das
   const runAs = (operation: AnyOperation, input: object) => run(operation, systemCall(services, admin), input);
   await runAs(createOrganization, { name: 'Acme', machine_name: 'acme' });
   await runAs(createProject, { organization: 'acme', name: 'Site', machine_name: 'site' });
-  const makeToken: TestApp['makeToken'] = async (permissions, { organization = 'acme', projects } = {}) => {
-    const draft = { organization, name: 'Test', permissions, ...(projects && { projects }) };
+  const makeToken: TestApp['makeToken'] = async (permissions, { organization = 'acme', projects, mcp } = {}) => {
+    const draft = { organization, name: 'Test', permissions, ...(projects && { projects }), ...(mcp && { mcp }) };
     return ((await runAs(createToken, draft)) as { token: string }).token;
   };
   const token = await makeToken(permissionNames);

@@ -5,11 +5,12 @@
  */
 import { z } from 'zod';
 import { type Permission, permissions, systemActor } from '../../kernel/actor.ts';
-import { type DomainError, type ErrorCode, fieldError } from '../../kernel/errors.ts';
+import { DomainError, type ErrorCode, fieldError } from '../../kernel/errors.ts';
 import { type JsonSchema, jsonSchemaOf } from '../../kernel/json-schema.ts';
 import type { Call } from '../../kernel/operation.ts';
 import { parseInput } from '../../kernel/parse.ts';
 import { admitByPath, run } from '../../kernel/run.ts';
+import { isRecord } from '../../lib/objects.ts';
 import { getBranch } from '../studio/repository/branches.operations.ts';
 import { rangeLengths, rangeOf, shortened } from './tool-result.ts';
 import type { Consent, Read, Tool, ToolInput } from './tools.ts';
@@ -73,11 +74,12 @@ export function permissionOf({ operation }: Tool): Permission {
   return operation.permission;
 }
 
-/** JSON Schema of an object's members, to be shown to a model. */
-export const schemaFor = (schema: z.ZodObject): JsonSchema & { type: 'object' } => {
+/** JSON Schema of an object's members for a model or its client, which may refuse a format that JSON Schema does not define. */
+export function schemaFor(schema: z.ZodObject): JsonSchema & { type: 'object' } {
   const { $schema: _, ...rest } = jsonSchemaOf(schema) as JsonSchema & { $schema?: string };
-  return { ...rest, type: 'object' };
-};
+  const plain = JSON.stringify(rest, (key, value) => (key === 'format' && value === 'unix-time' ? undefined : value));
+  return { ...JSON.parse(plain), type: 'object' };
+}
 
 /** @throws DomainError `invalid_request` naming the argument */
 function checkArguments(tool: Tool, given: ToolInput): void {
@@ -90,14 +92,19 @@ function checkArguments(tool: Tool, given: ToolInput): void {
   parseInput(schema, given);
 }
 
+/** Runs queries as the caller. */
+export const callerReads =
+  ({ call, organization, project }: ToolCaller): Read =>
+  (operation, input) =>
+    run(operation, { ...call, facts: {}, conditions: {} } as never, { ...input, organization, project });
+
 /**
  * Reads for the service itself what a call depends on: its caller may act without being allowed to read. Nothing of it is shown but names and
  * versions.
  */
-const reader = ({ call, organization, project }: ToolCaller): Read => {
-  const actor = systemActor('assistant', ['browse_studio'], call.services.settings.public_host);
-  return (operation, input) =>
-    run(operation, { ...call, actor, facts: {}, conditions: {} } as never, { ...input, organization, project });
+const reader = (caller: ToolCaller): Read => {
+  const actor = systemActor('assistant', ['browse_studio'], caller.call.services.settings.public_host);
+  return callerReads({ ...caller, call: { ...caller.call, actor } });
 };
 
 /**
@@ -123,6 +130,8 @@ async function checkTarget({ publish }: ToolCaller, read: Read, branch: string):
  * @throws DomainError for who may not act there at all, and for a branch that is not to be written to
  */
 async function look(tool: Tool, caller: ToolCaller, input: ToolInput): Promise<Consent | undefined> {
+  if (tool.publishes && !caller.publish)
+    throw new DomainError('forbidden', `${tool.name} changes the public site, and this credential may not publish`);
   if (!tool.target && !tool.consent) return undefined;
   const { call, organization, project } = caller;
   await admitByPath(tool.operation, { ...call, facts: {}, conditions: {} }, { organization, project });
@@ -184,7 +193,7 @@ export async function callTool(
   );
   const page = tool.page?.(input);
   const link = page === undefined ? null : `${call.services.settings.public_url}/p/${organization}/${project}/${page}`;
-  return { kind: 'done', content: shown(tool, output, given), link };
+  return { kind: 'done', content: shown(tool, isRecord(output) ? output : { value: output }, given), link };
 }
 
 /** What a caller can do about a refusal, where its message does not say so. */

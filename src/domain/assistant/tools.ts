@@ -73,6 +73,8 @@ export interface Tool {
   long?: string;
   /** The input that names the branch a write goes to. */
   target?: 'branch' | 'base';
+  /** It changes the public site without naming a branch. */
+  publishes?: true;
   /** Reads what is to be agreed to. A tool without it acts at once. */
   consent?(read: Read, input: ToolInput): Promise<Consent>;
   /** Where the dashboard shows it, below the page of the project. */

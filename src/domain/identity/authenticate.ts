@@ -109,6 +109,7 @@ async function loadGrant(
     name: row.name,
     permissions: row.permissions,
     projects: row.projects ?? null,
+    mcp: row.mcp,
     expires_at: row.expires_at?.getTime() ?? null,
   };
 }
@@ -135,6 +136,7 @@ function actorFor(services: IdentityServices, key: TokenKey, grant: TokenGrant):
     author: { name: grant.name, email: `token-${grant.id}@${services.settings.public_host}` },
     instance_admin: false,
     organizations: [grant.organization_id],
+    tools: grant.mcp,
     grantFor: (organization_id) =>
       organization_id === grant.organization_id ? { organization_id, permissions, projects, owner: false } : null,
     reload: async () => {

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import type { Grant, Permission } from '../../kernel/actor.ts';
+import type { Grant, Permission, ToolRights } from '../../kernel/actor.ts';
 import type { Grants, RightsOf } from '../../kernel/services.ts';
 import { upTo } from '../../lib/version-cache.ts';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';
@@ -13,6 +13,7 @@ export interface TokenGrant {
   name: string;
   permissions: readonly Permission[];
   projects: readonly number[] | null;
+  mcp: ToolRights;
   expires_at: number | null;
 }
 

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { Permission, Preset } from '../../kernel/actor.ts';
+import type { Permission, Preset, ToolRights } from '../../kernel/actor.ts';
 
 export const Token = defineEntity({
   name: 'Token',
@@ -14,6 +14,8 @@ export const Token = defineEntity({
     preset: p.text().$type<Preset>().nullable(),
     /** Ids of projects; null means all. */
     projects: p.json<number[]>().nullable(),
+    /** At `/mcp`. */
+    mcp: p.json<ToolRights>(),
     created_by: p.text(),
     created_at: p.datetime(3),
     expires_at: p.datetime(3).nullable(),

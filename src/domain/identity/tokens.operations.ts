@@ -11,6 +11,14 @@ import { confinement, projectIds, projectNames, requireHeld } from './granting.t
 import { Token } from './token.entity.ts';
 import { generateToken, hashToken } from './token-text.ts';
 
+const flag = z.boolean().default(false);
+const toolRights = z
+  .object({
+    publish: flag.describe('Write to the default branch and to protected ones, and merge into them; default false'),
+    all_operations: flag.describe('Use all other operations beside the 24 tools; default false'),
+  })
+  .meta({ id: 'ToolRights' });
+
 const tokenDraft = z.object({
   name: displayName,
   permissions: z
@@ -22,6 +30,9 @@ const tokenDraft = z.object({
   preset: rolePreset.optional().describe('Excludes `permissions`'),
   projects: confinement,
   expires_in: z.enum(['30d', '90d', '365d', 'never']).default('90d').describe('Default 90d'),
+  mcp: toolRights
+    .prefault({})
+    .describe('What clients of the Model Context Protocol may do with it beyond its permissions'),
 });
 
 const common = {
@@ -30,6 +41,7 @@ const common = {
   permissions: z.array(permissionName),
   projects: z.array(z.string()).nullable().describe('Machine names; null: all'),
   preset: rolePreset.nullable(),
+  mcp: toolRights,
   expires_at: timestamp.nullable(),
 };
 
@@ -90,6 +102,7 @@ export const listTokens = organizationOperation({
       permissions: row.permissions,
       projects: projects(row),
       preset: row.preset ?? null,
+      mcp: row.mcp,
       expires_at: row.expires_at ?? null,
       last_used: row.last_used ?? null,
       created_by: row.created_by,
@@ -134,6 +147,7 @@ export const createToken = organizationOperation({
       permissions: [...new Set(permissions)],
       preset,
       projects,
+      mcp: draft.mcp,
       created_by: actor.id,
       created_at: now,
       expires_at: life === null ? null : new Date(now.getTime() + life * 24 * 3600_000),
@@ -146,6 +160,7 @@ export const createToken = organizationOperation({
       permissions: row.permissions,
       projects: draft.projects ? [...new Set(draft.projects)].sort() : null,
       preset,
+      mcp: row.mcp,
       expires_at: row.expires_at ?? null,
       created_at: now,
     };

@@ -9,6 +9,7 @@ const grant = (id: number, organization_id = 1): TokenGrant => ({
   name: 'T',
   permissions: [],
   projects: null,
+  mcp: { publish: false, all_operations: false },
   expires_at: null,
 });
 

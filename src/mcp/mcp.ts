@@ -1,0 +1,107 @@
+/**
+ * The endpoint of the Model Context Protocol at `/mcp`: Streamable HTTP without sessions, revision 2026-07-28 and those of 2025 alike. A request
+ * brings an API token; what it can do is what the token can.
+ */
+
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server';
+import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
+import express from 'express';
+import { authenticateToken } from '../domain/identity/authenticate.ts';
+import type { AllServices } from '../domain/services.ts';
+import type { Actor } from '../kernel/actor.ts';
+import { DomainError, type ErrorCode } from '../kernel/errors.ts';
+import { readJsonBody } from '../kernel/json-input.ts';
+import { asUnavailable } from '../kernel/unavailable.ts';
+import { createServer, type McpRequest } from './server.ts';
+
+/** Most bytes of a message. */
+const bodyLimit = 10 * 1024 * 1024;
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+const hostOf = (address: string) => {
+  try {
+    return new URL(address).hostname;
+  } catch {
+    return null;
+  }
+};
+
+/**
+ * Refuses what a page of another site may have sent under a name of its own that leads here (DNS rebinding): the host has to be that of the service,
+ * or this machine, and the origin of a browser the service's own or one it allows.
+ * @throws DomainError `forbidden`
+ */
+function checkSource({ headers }: Request, { public_url }: AllServices['settings'], origins: readonly string[]): void {
+  const host = hostOf(`http://${headers.host ?? ''}`);
+  if (host === null || (host !== hostOf(public_url) && !loopback.has(host)))
+    throw new DomainError('forbidden', 'Host: is not the address of this service, which PORTICO_PUBLIC_URL names');
+  const { origin } = headers;
+  if (origin !== undefined && origin !== new URL(public_url).origin && !origins.includes(origin))
+    throw new DomainError('forbidden', 'Origin: may not use this service; PORTICO_CORS_ORIGINS names those that may');
+}
+
+/** @throws DomainError `unauthenticated` */
+async function actorOf(services: AllServices, { headers: { authorization } }: Request): Promise<Actor> {
+  const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  const actor = token === undefined ? null : await authenticateToken(services, token);
+  if (!actor || actor.run !== undefined)
+    throw new DomainError('unauthenticated', 'Unauthenticated: send an API token as Authorization: Bearer');
+  return actor;
+}
+
+const statusOf: Partial<Record<ErrorCode, number>> = {
+  unauthenticated: 401,
+  forbidden: 403,
+  request_timeout: 408,
+  too_large: 413,
+  unsupported_media: 415,
+  rate_limited: 429,
+  unavailable: 503,
+  storage_full: 503,
+};
+
+/** A request that no server takes: an error of JSON-RPC without the id it cannot know. */
+const answerFault =
+  ({ log }: AllServices): ErrorRequestHandler =>
+  (thrown, request, response, _next) => {
+    request.resume();
+    const error = asUnavailable(thrown);
+    const known = error instanceof DomainError ? error : new DomainError('internal', 'Something went wrong');
+    if (known !== error)
+      log.error({ err: error, request_id: String(response.getHeader('X-Request-Id')) }, 'MCP request failed');
+    if (response.headersSent) return void response.destroy();
+    if (known.code === 'unauthenticated') response.set('WWW-Authenticate', 'Bearer');
+    const code = known.code === 'internal' ? -32_603 : -32_600;
+    response
+      .status(statusOf[known.code] ?? (known.code === 'internal' ? 500 : 400))
+      .json({ jsonrpc: '2.0', id: null, error: { code, message: known.message, data: { code: known.code } } });
+  };
+
+/** @param origins of pages that may use it beside the service's own */
+export function createMcp(services: AllServices, origins: readonly string[]): RequestHandler {
+  const { log, settings } = services;
+  const handler = createMcpHandler(
+    ({ authInfo }) => createServer(authInfo?.extra?.request as McpRequest, settings.version),
+    { maxRequestBodySize: bodyLimit, onerror: (err) => log.debug({ err }, 'MCP request refused') },
+  );
+  const serve = toNodeHandler(handler, { onerror: (err) => log.error({ err }, 'MCP request failed') });
+  const router = express.Router();
+  router.use(async (request, response) => {
+    checkSource(request, settings, origins);
+    const actor = await actorOf(services, request);
+    const body = request.method === 'POST' ? await readJsonBody(request, bodyLimit, actor.id) : undefined;
+    const own: McpRequest = {
+      services,
+      actor,
+      request_id: String(response.getHeader('X-Request-Id')),
+      address: request.ip ?? null,
+    };
+    response.set('Cache-Control', 'no-store');
+    const auth: AuthInfo = { token: '', clientId: actor.id, scopes: [], extra: { request: own } };
+    await serve(Object.assign(request, { auth }), response, body);
+  });
+  router.use(answerFault(services));
+  return router;
+}

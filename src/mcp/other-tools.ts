@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { type Tool, type ToolInput, tools } from '../domain/assistant/tools.ts';
+import { catalogue } from '../domain/catalogue.ts';
+import { isForSteps } from '../domain/workflows/step-operations.ts';
+import { type Permission, permissions } from '../kernel/actor.ts';
+import type { AnyOperation } from '../kernel/operation.ts';
+
+/** What steps of workflows cannot call but a person's client can: they would change what they are steps of. */
+const alsoOffered = new Set([
+  'workflows.createWorkflow',
+  'workflows.updateWorkflow',
+  'workflows.publishVersion',
+  'workflows.deleteWorkflow',
+  'workflows.createTrigger',
+  'workflows.updateTrigger',
+  'workflows.deleteTrigger',
+  'workflows.redeliver',
+  'studio.revertMedia',
+  'studio.listReferences',
+  'studio.listReferrers',
+  'studio.findEntryByUrl',
+  'studio.listRoutePatterns',
+]);
+
+/** What no tool gives: secrets, links that are good for one use, files, and lists that one of the 24 gives. */
+const kept = new Set([
+  'crawlers.revealWebhookSecret',
+  'crawlers.rotateWebhookSecret',
+  'crawlers.exportWarc',
+  'studio.getDeploymentEditor',
+  'studio.getDeploymentPreview',
+  'studio.getEnvironmentPreview',
+  'studio.listEntries',
+]);
+
+/** What changes the public site without naming a branch. */
+const publishing = new Set(['studio.startDeployment', 'studio.rerunDeployment', 'crawlers.publishSnapshot']);
+
+/** `crawlers.runCrawler` as tools are named. */
+const toolName = (operation: string) =>
+  operation.replace('.', '_').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** What of a call names the thing it is about: numbers, names and paths, not contents. */
+function subjectOf(input: ToolInput): string {
+  const named = Object.entries(input).filter(([, value]) => typeof value !== 'object' && String(value).length <= 200);
+  return named.map(([name, value]) => `${name} ${value}`).join(', ');
+}
+
+function toolOf(operation: AnyOperation): Tool {
+  const { name, kind, summary, also, irreversible, permission } = operation;
+  const input = operation.input as z.ZodObject;
+  const takesAway = irreversible === true || permission.startsWith('delete_');
+  const writes = kind === 'command' && 'branch' in input.shape && !publishing.has(name);
+  const needs = Object.entries(also ?? {}).map(([further, when]) => ` Needs ${further} ${when}.`);
+  return {
+    name: toolName(name),
+    title: summary,
+    description: `${summary}.${needs.join('')}${takesAway ? ' Waits for consent.' : ''}`,
+    operation,
+    inputs: writes ? input.extend({ branch: z.string().describe('Branch to write to') }) : input,
+    result: operation.output instanceof z.ZodObject ? operation.output : z.object({ value: operation.output }),
+    ...(writes && { target: 'branch' as const }),
+    ...(publishing.has(name) && { publishes: true as const }),
+    ...(takesAway && {
+      consent: async (_read: unknown, given: ToolInput) => ({ phrase: `${summary}: ${subjectOf(given)}` }),
+    }),
+  };
+}
+
+const isGrantable = ({ permission }: AnyOperation) => Object.hasOwn(permissions, permission as Permission);
+
+let made: ReadonlyMap<string, Tool> | undefined;
+
+/** Tools of the other operations of a project, by name: for tokens with `all_operations`. */
+export function otherTools(): ReadonlyMap<string, Tool> {
+  if (made) return made;
+  const taken = new Set(tools.map(({ operation }) => operation.name));
+  const offered = catalogue.filter(
+    (operation) =>
+      (isForSteps(operation) || alsoOffered.has(operation.name)) &&
+      isGrantable(operation) &&
+      !taken.has(operation.name) &&
+      !kept.has(operation.name),
+  );
+  made = new Map(offered.map((operation) => [toolName(operation.name), toolOf(operation)]));
+  return made;
+}

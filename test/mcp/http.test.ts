@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { presets } from '../../src/kernel/actor.ts';
+import { seed, startTestApp, type TestApp } from '../support/app.ts';
+import { askRaw } from '../support/raw-http.ts';
+import { siteFiles } from '../support/site-files.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ PORTICO_CORS_ORIGINS: 'https://client.example' });
+  await seed(app, siteFiles);
+});
+afterAll(() => app?.stop());
+
+const accept = 'application/json, text/event-stream';
+const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+const post = (body: unknown, options: { token?: string | null; headers?: Record<string, string> } = {}) =>
+  app.ask('POST', '/mcp', { ...options, body, headers: { Accept: accept, ...options.headers } });
+
+describe('POST /mcp', () => {
+  it('answers a request of curl, without a session', async () => {
+    const { status, headers, body } = await post(list);
+    expect(status).toBe(200);
+    expect(headers.get('mcp-session-id')).toBeNull();
+    expect(headers.get('cache-control')).toMatch(/no-store|no-cache/);
+    const message = typeof body === 'string' ? JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '') : body;
+    expect(message.result.tools).toHaveLength(24);
+  });
+
+  it('returns 401 without a token, with one that is unknown or revoked, and with Basic', async () => {
+    for (const header of [undefined, 'Bearer ptc_none', `Basic ${btoa(`x:${app.token}`)}`]) {
+      const { status, headers, body } = await post(list, {
+        token: null,
+        headers: header === undefined ? {} : { Authorization: header },
+      });
+      expect({ status, challenge: headers.get('www-authenticate') }, header).toEqual({
+        status: 401,
+        challenge: 'Bearer',
+      });
+      expect(body).toMatchObject({ jsonrpc: '2.0', id: null, error: { data: { code: 'unauthenticated' } } });
+    }
+  });
+
+  it('takes no session of a browser', async () => {
+    const { status } = await post(list, {
+      token: null,
+      headers: { Cookie: 'portico=abc', 'Sec-Fetch-Site': 'same-origin' },
+    });
+    expect(status).toBe(401);
+  });
+
+  it('refuses pages of other origins, and lets those in that CORS allows', async () => {
+    const from = (origin: string) => post(list, { headers: { Origin: origin } });
+    expect((await from('https://evil.example')).status).toBe(403);
+    expect((await from('null')).status).toBe(403);
+    expect((await from('http://portico.test')).status).toBe(200);
+    const allowed = await from('https://client.example');
+    expect(allowed.status).toBe(200);
+    expect(allowed.headers.get('access-control-allow-origin')).toBe('https://client.example');
+  });
+
+  it('refuses a host that is neither the service nor this machine', async () => {
+    const statusFor = async (host: string) =>
+      (await askRaw(app, 'POST', '/mcp', { body: JSON.stringify(list), headers: { host, accept } })).status;
+    expect(await statusFor('rebound.example')).toBe(403);
+    expect(await statusFor('portico.test')).toBe(200);
+    expect(await statusFor('localhost:4000')).toBe(200);
+  });
+
+  it('says what is wrong with a body', async () => {
+    expect((await post('{')).body.error.message).toBe('body: is not valid JSON');
+    const deep = `${'['.repeat(101)}${']'.repeat(101)}`;
+    expect((await post(deep)).body.error.message).toContain('nested more than 100 levels');
+    const large = JSON.stringify({ ...list, params: { x: 'x'.repeat(10 * 1024 * 1024) } });
+    expect((await post(large)).status).toBe(413);
+    expect((await post(list, { headers: { 'Content-Type': 'text/plain' } })).status).toBe(415);
+    const unknown = await post({ ...list, method: 'tools/none' });
+    expect(JSON.stringify(unknown.body)).toContain('-32601');
+  });
+
+  it('has no stream to GET, and no session to DELETE', async () => {
+    for (const method of ['GET', 'DELETE'])
+      expect((await app.ask(method, '/mcp', { headers: { Accept: accept } })).status, method).toBe(405);
+  });
+
+  it('names the project to choose where a token reaches several', async () => {
+    await app.ask('POST', '/api/v2/organizations/acme/projects', { body: { name: 'Two', machine_name: 'two' } });
+    const call = (given: object, token: string) =>
+      post({ ...list, method: 'tools/call', params: { name: 'list_branches', arguments: given } }, { token });
+    const answerOf = async (given: object, token = app.token) => {
+      const { body } = await call(given, token);
+      return JSON.parse(/^data: (.*)$/m.exec(String(body))?.[1] ?? JSON.stringify(body)).result;
+    };
+    expect((await answerOf({})).content[0].text).toContain('project: is required; there are site, two');
+    expect((await answerOf({ project: 'two' })).structuredContent.total_count).toBe(0);
+    expect((await answerOf({ project: 'none' })).content[0].text).toContain('reaches no such project');
+    const confined = await app.makeToken(presets.readonly, { projects: ['site'] });
+    expect((await answerOf({}, confined)).structuredContent.items[0].name).toBe('main');
+    expect((await answerOf({ organization: 'acme', project: 'two' }, confined)).isError).toBe(true);
+  });
+});

@@ -1,0 +1,327 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { permissionOf } from '../../src/domain/assistant/call-tool.ts';
+import { tools } from '../../src/domain/assistant/tools.ts';
+import { permissionNames, presets } from '../../src/kernel/actor.ts';
+import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { callTool, connectClient, connectFormerClient } from '../support/mcp-client.ts';
+import { siteFiles } from '../support/site-files.ts';
+
+let app: TestApp;
+let client: Client;
+let readOnly: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  await seed(app, siteFiles);
+  client = await connectClient(app, app.token);
+  readOnly = await app.makeToken(presets.readonly);
+});
+afterAll(async () => {
+  await client?.close();
+  await app?.stop();
+});
+
+const rawOf = async (entry: string, branch = 'main') =>
+  (await app.ask('GET', `${studio}/collections/posts/${entry}?raw=true&branch=${branch}`)).body.raw;
+const headOf = async (branch: string) => (await app.ask('GET', `${studio}/branches/${branch}`)).body.commit;
+const branch = async (name: string) => {
+  await app.ask('POST', `${studio}/branches`, { body: { name } });
+  return name;
+};
+
+describe('tools/list', () => {
+  it('lists 24 tools with schemas of input and output, and hints by what they do', async () => {
+    const { tools: listed } = await client.listTools();
+    expect(listed.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+    expect(listed).toHaveLength(24);
+    const byName = new Map(listed.map((tool) => [tool.name, tool]));
+    expect(byName.get('get_entry')?.annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+    expect(byName.get('create_entry')?.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: false });
+    for (const name of ['delete_entry', 'delete_media', 'merge_branches', 'merge_pull'])
+      expect(byName.get(name)?.annotations, name).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+    expect(byName.get('update_entry')?.inputSchema).toMatchObject({
+      type: 'object',
+      required: ['collection', 'entry', 'branch'],
+      properties: { project: { type: 'string' }, frontmatter: { description: expect.any(String) } },
+    });
+    expect(Object.keys(byName.get('update_entry')?.inputSchema.properties ?? {})).not.toContain('author');
+  });
+
+  it('lists and runs for a token with one permission what that permission allows', async () => {
+    for (const permission of permissionNames) {
+      const token = await app.makeToken([permission]);
+      const own = await connectClient(app, token);
+      const listed = (await own.listTools()).tools.map(({ name }) => name);
+      const allowed = tools.filter((tool) => permissionOf(tool) === permission).map(({ name }) => name);
+      expect(listed, permission).toEqual(allowed);
+      for (const { name } of tools) {
+        if (allowed.includes(name)) continue;
+        const { isError, content } = await callTool(own, name, argumentsFor(name));
+        expect({ name, isError, error: content.error }, permission).toEqual({
+          name,
+          isError: true,
+          error: 'forbidden',
+        });
+      }
+      await own.close();
+    }
+  });
+
+  it('gives clients of 2025 the same tools', async () => {
+    const former = await connectFormerClient(app, app.token);
+    expect((await former.listTools()).tools.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+    const { structuredContent } = await former.callTool({
+      name: 'get_entry',
+      arguments: { collection: 'posts', entry: 'en/alpha' },
+    });
+    expect(structuredContent).toMatchObject({ title: 'Alpha', frontmatter: { tags: ['one', 'two'] } });
+    await former.close();
+  });
+});
+
+/** Arguments that each tool takes, none of which exist. */
+function argumentsFor(name: string): Record<string, unknown> {
+  const all = {
+    collection: 'posts',
+    entry: 'none',
+    slug: 'none',
+    branch: 'none',
+    media: 'public/none.png',
+    name: 'none',
+    base: 'none',
+    head: 'none-2',
+    title: 'None',
+    number: 4711,
+    deployment: 4711,
+    path: 'none',
+    q: 'none',
+    content: '',
+  };
+  const wanted = tools.find((tool) => tool.name === name)?.inputs.shape ?? {};
+  return Object.fromEntries(Object.entries(all).filter(([key]) => Object.hasOwn(wanted, key)));
+}
+
+describe('reading tools', () => {
+  it('find entries of all collections by words, and of one by its fields', async () => {
+    const found = await callTool(client, 'search_entries', { q: 'café' });
+    expect(found.content).toMatchObject({
+      total_count: 1,
+      items: [{ collection: 'posts', slug: 'en/alpha', title: 'Alpha' }],
+    });
+    expect(found.content.items[0]).not.toHaveProperty('frontmatter');
+    const listed = await callTool(client, 'search_entries', { collection: 'posts', sort: ['-title'], locale: 'en' });
+    expect(listed.content.items.map(({ slug }: { slug: string }) => slug)).toEqual([
+      'en/deep/gamma',
+      'en/beta',
+      'en/alpha',
+    ]);
+    expect((await callTool(client, 'search_entries', { q: 'x', sort: ['title'] })).content).toMatchObject({
+      error: 'invalid_request',
+      message: 'sort: needs `collection`',
+    });
+    expect((await callTool(client, 'search_entries')).content.message).toBe(
+      'q: must not be empty, unless `collection` is given',
+    );
+  });
+
+  it('say what to call next where a list goes on, and link to the dashboard', async () => {
+    const { content, link } = await callTool(client, 'list_collections', { per_page: 1 });
+    expect(content).toMatchObject({
+      has_next_page: true,
+      next: 'There is more: call list_collections again with page: 2',
+    });
+    expect(link).toBe('http://portico.test/p/acme/site/content');
+    const last = await callTool(client, 'list_collections', { per_page: 1, page: 2 });
+    expect(last.content).not.toHaveProperty('next');
+  });
+
+  it('give a long text in ranges that together are the whole', async () => {
+    const body = `${'0123456789'.repeat(3_000)}😀 end\n`;
+    const name = await branch('long');
+    await callTool(client, 'create_entry', {
+      ...{ collection: 'posts', slug: 'en/long', branch: name, body },
+      frontmatter: { title: 'Long', author: 'ada' },
+    });
+    let text = '';
+    let offset = 0;
+    for (let calls = 1; ; calls += 1) {
+      const at = { collection: 'posts', entry: 'en/long', branch: name, offset };
+      const { content } = await callTool(client, 'get_entry', at);
+      text += content.body;
+      expect(content.range).toEqual({ offset, length: content.body.length, total: body.length });
+      offset += content.range.length;
+      if (content.next === undefined) break;
+      expect(content.next).toBe(`The body goes on: call get_entry again with offset: ${offset}`);
+      expect(calls).toBeLessThan(5);
+    }
+    expect(text).toBe(body);
+    const middle = await callTool(client, 'get_entry', {
+      ...{ collection: 'posts', entry: 'en/long', branch: name },
+      ...{ offset: 30_001, length: 2 },
+    });
+    expect(middle.content.body).toBe(' e');
+    const longest = { collection: 'posts', entry: 'en/long', branch: name, length: 20_000 };
+    expect((await callTool(client, 'get_entry', longest)).content.body).toHaveLength(20_000);
+    expect((await callTool(client, 'get_entry', { ...longest, length: 20_001 })).content).toMatchObject({
+      error: 'invalid_request',
+      message: 'length: must be at most 20000',
+    });
+  });
+
+  it('shorten what is too long, and say so', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 800 }, (_, at) => [`many/${'x'.repeat(40)}-${at}.txt`, `${at}\n`]),
+    );
+    await seed(app, files);
+    const { content, text } = await callTool(client, 'get_filetree');
+    expect(text.length).toBeLessThan(32 * 1024);
+    expect(content.tree.length).toBeGreaterThan(50);
+    expect(content.next).toContain('shortened');
+  });
+});
+
+describe('writing tools', () => {
+  it('write to a branch, of which a pull request is made', async () => {
+    const name = await branch('retitle');
+    const before = await rawOf('en/alpha');
+    const { content: entry } = await callTool(client, 'get_entry', {
+      collection: 'posts',
+      entry: 'en/alpha',
+      branch: name,
+    });
+    const { content, link } = await callTool(client, 'update_entry', {
+      ...{ collection: 'posts', entry: 'en/alpha', branch: name, sha: entry.sha },
+      ...{ frontmatter: { title: 'Omega' }, message: 'Retitle Alpha' },
+    });
+    expect(content).toMatchObject({ title: 'Omega', commit: { message: expect.stringMatching(/^Retitle Alpha/) } });
+    expect(link).toBe('http://portico.test/p/acme/site/content/posts/en/alpha?draft=retitle');
+    expect(await rawOf('en/alpha', name)).toBe(before.replace('"Alpha"', '"Omega"'));
+    expect(await rawOf('en/alpha')).toBe(before);
+    const made = await callTool(client, 'create_pull', {
+      head: name,
+      title: 'Retitle Alpha',
+      body: 'It is the last one.',
+    });
+    expect(made.content).toMatchObject({ number: expect.any(Number), state: 'open', head: { ref: name } });
+    const stale = await callTool(client, 'update_entry', {
+      ...{ collection: 'posts', entry: 'en/alpha', branch: name, sha: entry.sha, frontmatter: { title: 'Other' } },
+    });
+    expect(stale).toMatchObject({ isError: true, content: { error: 'sha_mismatch', advice: expect.any(String) } });
+  });
+
+  it('refuse the default branch and protected ones to a token that may not publish', async () => {
+    await app.ask('PATCH', `${studio}/repository`, { body: { protected_branches: ['release/*'] } });
+    await branch('release/1');
+    const before = [await headOf('main'), await headOf('release/1')];
+    const draft = { collection: 'posts', slug: 'en/new', frontmatter: { title: 'New', author: 'ada' } };
+    for (const name of ['main', 'release/1']) {
+      const { isError, content } = await callTool(client, 'create_entry', { ...draft, branch: name });
+      expect({ isError, error: content.error }, name).toEqual({ isError: true, error: 'branch_protected' });
+      const merge = { head: 'retitle', base: name };
+      expect((await callTool(client, 'merge_branches', merge)).content.error, name).toBe('branch_protected');
+    }
+    const { content: pulls } = await callTool(client, 'list_pulls');
+    expect((await callTool(client, 'merge_pull', { number: pulls.items[0].number })).content.error).toBe(
+      'branch_protected',
+    );
+    expect((await callTool(client, 'create_entry', draft)).content.message).toBe('branch: is required');
+    expect([await headOf('main'), await headOf('release/1')]).toEqual(before);
+    const publisher = await connectClient(app, await app.makeToken(permissionNames, { mcp: { publish: true } }));
+    expect((await callTool(publisher, 'create_entry', { ...draft, branch: 'main' })).content).toMatchObject({
+      slug: 'en/new',
+    });
+    await publisher.close();
+  });
+
+  it('name an argument that is unknown or of another type', async () => {
+    const at = { collection: 'posts', entry: 'en/alpha' };
+    expect((await callTool(client, 'get_entry', { ...at, brnach: 'x' })).content.message).toMatch(
+      /^brnach: is no argument of get_entry; it takes collection, entry, branch, offset, length/,
+    );
+    expect((await callTool(client, 'get_entry', { ...at, branch: 7 })).content.message).toMatch(/^branch: must be/);
+    expect((await callTool(client, 'get_entry', { collection: 'posts' })).content.message).toBe('entry: is required');
+    expect((await callTool(client, 'get_entry', { ...at, organization: 'other', project: 'site' })).isError).toBe(true);
+    await expect(client.callTool({ name: 'drop_table', arguments: {} })).rejects.toThrow('Unknown tool: drop_table');
+  });
+});
+
+describe('consent', () => {
+  const target = { collection: 'posts', entry: 'en/beta' };
+
+  it('is asked for by a phrase that has to be repeated, and holds for the version that was read', async () => {
+    const name = await branch('phrases');
+    const first = await callTool(client, 'delete_entry', { ...target, branch: name });
+    expect(first.isError).toBe(true);
+    const [, phrase] = /confirm: "(.*)"$/.exec(first.text) ?? [];
+    expect(phrase).toMatch(/^delete posts\/en\/beta at [0-9a-f]{7} from phrases$/);
+    await callTool(client, 'update_entry', { ...target, branch: name, frontmatter: { title: 'Newer' } });
+    const stale = await callTool(client, 'delete_entry', { ...target, branch: name, confirm: phrase });
+    expect(stale).toMatchObject({ isError: true, text: expect.stringContaining('Nothing was done') });
+    const [, newer] = /confirm: "(.*)"$/.exec(stale.text) ?? [];
+    expect(newer).not.toBe(phrase);
+    const done = await callTool(client, 'delete_entry', { ...target, branch: name, confirm: newer });
+    expect(done.content).toMatchObject({ deleted: true, path: 'src/content/posts/en/beta.md' });
+  });
+
+  it('is asked for in a form where the client has forms', async () => {
+    const name = await branch('forms');
+    const asked: string[] = [];
+    let answer: boolean | 'decline' = 'decline';
+    const own = await connectClient(app, app.token, (message) => {
+      asked.push(message);
+      return answer;
+    });
+    const remove = () => callTool(own, 'delete_entry', { ...target, branch: name });
+    expect((await remove()).text).toContain('The person did not agree');
+    answer = false;
+    expect((await remove()).text).toContain('The person did not agree');
+    expect(await headOf(name)).toBe(await headOf('main'));
+    answer = true;
+    expect((await remove()).content).toMatchObject({ deleted: true });
+    expect(asked).toHaveLength(3);
+    expect(asked[0]).toMatch(/^Delete an entry: delete posts\/en\/beta at [0-9a-f]{7} from forms\?$/);
+    await own.close();
+  });
+
+  it('is wanted for merges, which name both ends', async () => {
+    const [into, from] = [await branch('into'), await branch('from')];
+    await callTool(client, 'update_entry', { ...target, branch: from, frontmatter: { title: 'Merged' } });
+    const first = await callTool(client, 'merge_branches', { head: from, base: into });
+    const [, phrase] = /confirm: "(.*)"$/.exec(first.text) ?? [];
+    expect(phrase).toMatch(/^merge from at [0-9a-f]{7} into into at [0-9a-f]{7}$/);
+    const merged = await callTool(client, 'merge_branches', { head: from, base: into, confirm: phrase });
+    expect(merged.content).toMatchObject({ merged: true });
+    expect(await rawOf('en/beta', into)).toContain('title: Merged');
+  });
+});
+
+describe('all_operations', () => {
+  it('adds the other operations of a project, but none that gives a secret away', async () => {
+    const token = await app.makeToken(permissionNames, { mcp: { all_operations: true } });
+    const own = await connectClient(app, token);
+    const names = (await own.listTools()).tools.map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(['crawlers_run_crawler', 'workflows_create_workflow', 'studio_blame_file']),
+    );
+    expect(names.filter((name) => /secret_?$|reveal|rotate|token|member|editor|preview$/.test(name))).toEqual([]);
+    expect((await callTool(own, 'crawlers_list_crawlers')).content).toMatchObject({ items: [], total_count: 0 });
+    const refused = await callTool(own, 'studio_start_deployment', { environment_id: 1 });
+    expect(refused.content).toMatchObject({ error: 'forbidden', message: expect.stringContaining('may not publish') });
+    const actions = [{ op: 'delete', collection: 'posts', slug: 'en/alpha' }];
+    const onMain = await callTool(own, 'studio_commit_changes', { actions, branch: 'main' });
+    expect(onMain.content.error).toBe('branch_protected');
+    const asked = await callTool(own, 'studio_delete_branch', { name: 'phrases' });
+    const [, phrase] = /confirm: "(.*)"$/.exec(asked.text) ?? [];
+    expect(phrase).toBe('Delete a branch: name phrases');
+    expect((await callTool(own, 'studio_delete_branch', { name: 'phrases', confirm: phrase })).isError).toBe(false);
+    await own.close();
+  });
+
+  it('is off unless a token has it', async () => {
+    await expect(client.callTool({ name: 'crawlers_list_crawlers', arguments: {} })).rejects.toThrow('Unknown tool');
+    const own = await connectClient(app, readOnly);
+    expect((await own.listTools()).tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true);
+    await own.close();
+  });
+});

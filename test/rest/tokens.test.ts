@@ -25,6 +25,7 @@ describe('201', () => {
     app.clock.now = null;
     expect(status).toBe(201);
     expect(body).toEqual({
+      mcp: { publish: false, all_operations: false },
       token: expect.stringMatching(/^ptc_[0-9A-Za-z]{36}$/),
       id: expect.any(Number),
       name: 'CI',

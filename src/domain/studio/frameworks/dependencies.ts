@@ -1,6 +1,7 @@
 import { isRecord } from '../../../lib/objects.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 import { joinPath } from '../schema/site-layout.ts';
+import { manifestCharacters } from '../schema/static/reading-budget.ts';
 import type { Ecosystem } from './frameworks.ts';
 
 /** One dependency as a manifest names it; `range` is empty when it names none. */
@@ -71,6 +72,7 @@ export async function readManifest(site: SiteFiles, path: string): Promise<Manif
   const name = path.slice(slash + 1);
   const ecosystem = ecosystems[name];
   if (text === null || ecosystem === undefined) return null;
+  if (site.budget?.parse(Math.ceil(text.length / manifestCharacters)) === false) return null;
   const directory = path.slice(0, Math.max(0, slash));
   const pattern = lines[name];
   const read = pattern ? { dependencies: readLines(text, pattern), scripts: [] } : readPackageJson(text);

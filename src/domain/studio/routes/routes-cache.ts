@@ -8,6 +8,7 @@ import { routeReaders } from '../frameworks/route-readers.ts';
 import { encodePath } from '../frameworks/routing/paths.ts';
 import type { PageFile, RouteContext, RouteEvidence } from '../frameworks/routing/route-rule.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
+import { budgeted } from '../schema/reader.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { viewOf } from '../view.ts';
 
@@ -34,7 +35,8 @@ const maxWarnings = 100;
  * Reads the routes of a site from its files alone: nothing of it is run, and whatever is not understood becomes a warning.
  * @param options.root the site's directory, when it is known
  */
-export async function readRoutes(site: SiteFiles, options: { root?: string } = {}): Promise<SiteRoutes> {
+export async function readRoutes(files: SiteFiles, options: { root?: string } = {}): Promise<SiteRoutes> {
+  const site = budgeted(files);
   const detected = await detectFramework(site, options);
   const paths = await mapYielding(site.paths, ({ path }) => path);
   const reading: RouteContext = {
@@ -48,14 +50,21 @@ export async function readRoutes(site: SiteFiles, options: { root?: string } = {
   };
   const rule = detected.framework && (await routeReaders[detected.framework.id](reading));
   const base = rule?.base ?? '';
+  const unreadable = reading.warnings.find(
+    ({ code, path }) => code === 'config_unreadable' && path === detected.config,
+  );
+  const unknown = unreadable ? detected.config : (rule?.undetermined ?? null);
   return {
     detected,
     base,
     urlOf(file) {
-      const path = rule?.urlOf(file) ?? null;
+      const path = unknown === null ? (rule?.urlOf(file) ?? null) : null;
       return path === null ? null : encodePath(base + path);
     },
-    whyNone: (file) => rule?.whyNone?.(file) ?? null,
+    whyNone: (file) =>
+      unknown === null
+        ? (rule?.whyNone?.(file) ?? null)
+        : `${unknown} decides about its address and cannot be determined`,
     evidenceOf: (path) => rule?.evidenceOf(path) ?? null,
     isDue: (file, now) => rule?.isDue?.(file, now) ?? true,
     warnings: reading.warnings.slice(0, maxWarnings),

@@ -2,6 +2,7 @@ import type { LocaleRules, SlugCollection } from '../slug.ts';
 import type { EntryTemplate } from './entry-template.ts';
 import type { PathSet } from './path-set.ts';
 import type { StudioSchema, Warning } from './schema.schema.ts';
+import type { ReadingBudget } from './static/reading-budget.ts';
 
 /** A directory of files that are published beside the pages. */
 export interface MediaRoot {
@@ -16,6 +17,8 @@ export interface SiteFiles {
   readonly paths: readonly { path: string; oid: string }[];
   /** Text of a file; null when it is absent, not a regular file, not UTF-8, or larger than 1 MiB. */
   read(path: string): Promise<string | null>;
+  /** What all readers of configurations take their steps from; absent: each has one of its own. */
+  readonly budget?: ReadingBudget;
 }
 
 /** The metadata of one entry; null when it could not be parsed. */

@@ -35,7 +35,15 @@ import { besidePages } from './declare.ts';
 import { inferFields, schemaOfGroup } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
 import { membership, noPaths, type PathSet, placing, union, without } from './path-set.ts';
-import { type Draft, filesOf, folderFiles, globFiles, type SchemaReader, type SiteReading } from './reader.ts';
+import {
+  budgeted,
+  type Draft,
+  filesOf,
+  folderFiles,
+  globFiles,
+  type SchemaReader,
+  type SiteReading,
+} from './reader.ts';
 import type { SchemaField, SchemaSourceKind, Warning } from './schema.schema.ts';
 import {
   below,
@@ -192,7 +200,8 @@ const mostSharing = 10;
  * Finds the collections of a site and their schemas by reading: configuration files first, then what the entries themselves show.
  * Nothing of the site is ever executed. What cannot be understood becomes a warning, never a failure.
  */
-export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions): Promise<Discovery> {
+export async function discoverSchemas(files: SiteFiles, options: DiscoveryOptions): Promise<Discovery> {
+  const site = budgeted(files);
   const paths = await mapYielding(site.paths, (file) => file.path);
   const { others, ...layout } = await findSite(paths, options.contentRoot);
   const warnings: Warning[] = [];

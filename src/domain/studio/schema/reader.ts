@@ -4,6 +4,7 @@ import { type Membership, membership, type PathSet, without } from './path-set.t
 import type { Warning } from './schema.schema.ts';
 import { dataExtensions, joinPath, markdownExtensions, type SiteLayout } from './site-layout.ts';
 import { resolvePath } from './static/module-graph.ts';
+import { ReadingBudget } from './static/reading-budget.ts';
 
 /** Which files a collection has; all paths from the repository root. */
 export interface Files {
@@ -68,6 +69,13 @@ export function folderFiles(root: string, folder: string, rules: FolderRules): L
   const kept: PathSet = only ? { kind: 'intersection', of: [all, only(base)] } : all;
   return filesOf({ base, area: base, single: false, paths: without(kept, ...(except ? [except(base)] : [])) });
 }
+
+/** A site whose readers share one budget. */
+export const budgeted = (site: SiteFiles): SiteFiles => ({
+  paths: site.paths,
+  read: (path) => site.read(path),
+  budget: site.budget ?? new ReadingBudget(),
+});
 
 /** What every reader works on; a reader adds warnings, the configuration files it read, and the site's locales when it learns them. */
 export interface SiteReading {

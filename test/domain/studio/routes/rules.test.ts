@@ -34,6 +34,53 @@ describe('settings that cannot be told', () => {
   });
 });
 
+describe('a site whose addresses all follow from something that is not known', () => {
+  it.each<[string, Record<string, string>, string]>([
+    ['astro', { 'astro.config.mjs': 'export default { base: process.env.BASE };', 'src/pages/a.md': '' }, 'base'],
+    ['docusaurus', { 'docusaurus.config.js': 'export default { baseUrl: f() };', 'docs/a.md': '' }, 'baseUrl'],
+    ['vitepress', { '.vitepress/config.mts': 'export default { cleanUrls: f() };', 'a.md': '' }, 'cleanUrls'],
+    [
+      'eleventy',
+      { '.eleventy.js': 'module.exports = () => { return { pathPrefix: f() }; };', 'a.md': '' },
+      'pathPrefix',
+    ],
+    ['mkdocs', { 'mkdocs.yml': "site_url: !ENV [URL, '/']\n", 'docs/a.md': '' }, 'site_url'],
+    ['astro', { 'astro.config.mjs': 'export default load();', 'src/pages/a.md': '' }, 'configuration'],
+  ])('gives none, and names the setting: %s %#', async (framework, files, setting) => {
+    const { urls, routes } = await predict(files);
+    const [config = '', file = ''] = Object.keys(files);
+    expect(routes.detected.framework?.id).toBe(framework);
+    expect(urls).toEqual({});
+    expect(routes.warnings).toMatchObject([{ code: 'setting_unknown', path: config }]);
+    expect(routes.warnings[0]?.message).toContain(`"${setting}" cannot be determined`);
+    const reason = `${setting} decides about its address and cannot be determined`;
+    expect(routes.whyNone({ path: file, frontmatter: {} })).toBe(reason);
+  });
+
+  it.each([
+    ['hugo.toml', 'a = [', 'content/a.md'],
+    ['docusaurus.config.js', 'export default {', 'docs/a.md'],
+    ['mkdocs.yml', `#${' '.repeat(5_000_000)}`, 'docs/a.md'],
+  ])('gives none while %s cannot be read', async (config, text, file) => {
+    const { urls, routes } = await predict({ [config]: text, [file]: page() });
+    expect(urls).toEqual({});
+    expect(routes.warnings).toMatchObject([{ code: 'config_unreadable', path: config }]);
+    expect(routes.whyNone({ path: file, frontmatter: {} })).toContain(config);
+  });
+
+  it('has them when its configuration is a function of which the result is known', async () => {
+    const config = "const base = '/b/';\n  return { baseUrl: base, title: await load() };";
+    const { urls, routes } = await predict({
+      'docusaurus.config.js': `export default async function create() {\n  ${config}\n}`,
+      'docs/a.md': page(),
+    });
+    expect(urls).toEqual({ 'docs/a.md': '/b/docs/a' });
+    expect(routes.warnings).toEqual([]);
+    const called = '({ mode }) => ({ base: mode })';
+    expect((await predict({ '.vitepress/config.ts': `export default ${called}`, 'a.md': page() })).urls).toEqual({});
+  });
+});
+
 describe('Astro', () => {
   const site = (template: string, path = 'src/pages/[lang]/[...slug].astro') => ({
     'astro.config.mjs': 'export default {};',

@@ -38,7 +38,7 @@ async function hasOwnIds(path: string | undefined, { site }: RouteContext): Prom
   const text = path === undefined ? null : await site.read(path);
   if (path === undefined || !text?.includes('generateId')) return false;
   try {
-    for (const node of nodesOf(await parseModule(path, text)))
+    for (const node of nodesOf(await parseModule(path, text, site.budget)))
       if (node.type === 'Identifier' && node.name === 'generateId') return true;
   } catch {
     return false;
@@ -82,7 +82,7 @@ async function readTemplate(path: string, pages: string, reading: RouteContext):
   reading.dependencies.add(path);
   if (segments === null || script === null) return null;
   try {
-    const program = await parseModule(`${path}.ts`, script);
+    const program = await parseModule(`${path}.ts`, script, reading.site.budget);
     return { path, segments, index: /(^|\/)index\.astro$/.test(rest), ...inspect(program) };
   } catch {
     const message = 'The code of the page cannot be read; what it publishes is not known';
@@ -238,6 +238,7 @@ export async function readAstroRule(reading: RouteContext): Promise<RouteRule> {
   };
   return {
     base: basePath(settings.text('base')),
+    undetermined: settings.firstUnknown('base', 'build.format', 'trailingSlash', 'srcDir'),
     urlOf(file) {
       const rest = below(pages, file.path);
       if (rest !== null) return pageUrl(rest, end);

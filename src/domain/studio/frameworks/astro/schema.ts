@@ -57,7 +57,7 @@ async function readLocales({ site, present, layout, dependencies }: SiteReading)
   // What is unclear in this file concerns the site, not its schemas: only the languages are wanted here.
   const graph = await loadModules(path, site, [], dependencies);
   for (const file of graph.keys()) dependencies.add(file);
-  const config = new Evaluator(graph).export(path, 'default');
+  const config = new Evaluator(graph, site.budget).export(path, 'default');
   const options = config?.kind === 'record' ? config : argument(config ?? undefined);
   const integrations = key(options, 'integrations');
   for (const item of integrations?.kind === 'list' ? integrations.items : []) {
@@ -252,7 +252,7 @@ export const astroReader: SchemaReader = {
     if (path === undefined) return [];
     const graph = await loadModules(path, site, warnings, dependencies);
     for (const file of graph.keys()) dependencies.add(file);
-    const evaluator = new Evaluator(graph);
+    const evaluator = new Evaluator(graph, site.budget);
     const collections = evaluator.export(path, 'collections');
     if (collections?.kind !== 'record') {
       const reason = collections?.kind === 'unknown' ? collections.reason : 'it exports no object "collections"';

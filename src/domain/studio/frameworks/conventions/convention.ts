@@ -15,11 +15,12 @@ export async function codeSettings(reading: RouteContext, names: readonly string
 /** A rule by convention: at most 0.7 sure, whatever the configuration says. */
 export const byConvention = (
   settings: Settings,
-  base: string,
+  { base, undetermined }: Pick<RouteRule, 'base' | 'undetermined'>,
   urlOf: RouteRule['urlOf'],
   confidence: (path: string) => number = () => 0.7,
 ): RouteRule => ({
   base,
+  ...(undetermined !== undefined && { undetermined }),
   urlOf,
   evidenceOf: (path) => ({
     confidence: penalizeUnknown(confidence(path), settings.unknown),

@@ -26,7 +26,7 @@ export async function readGatsbyRule(reading: RouteContext): Promise<RouteRule> 
   const end = (route: string) => (route === '' ? '/' : never ? urlPath(route) : urlPath(route, '/'));
   return byConvention(
     settings,
-    basePath(settings.text('pathPrefix')),
+    { base: basePath(settings.text('pathPrefix')), undetermined: settings.firstUnknown('pathPrefix', 'trailingSlash') },
     ({ path }) => {
       const page = below(joinPath(root, 'src/pages'), path);
       if (page !== null) return /\.(jsx?|tsx?|mdx?)$/.test(page) && !page.includes('{') ? end(routeOfFile(page)) : null;

@@ -91,17 +91,24 @@ export async function readMkdocsRule(reading: RouteContext): Promise<RouteRule> 
     if (rule === null) settings.warn(name, settings.at(name));
     return rule;
   });
-  return byConvention(settings, basePath(settings.text('site_url')), ({ path }) => {
-    const rest = below(docs, path);
-    if (rest === null || !/\.(md|markdown|mdown|mkdn|mkd)$/.test(rest)) return null;
-    if (/(^|\/)\.|^templates\//.test(rest) || isMoved(rest) || excluded.some((one) => one?.(rest))) return null;
-    const stem = withoutExtension(rest);
-    const directory = directoryOf(rest);
-    const name = nameOf(stem);
-    // Of the two names for a directory's page the index is taken.
-    if (name === 'README' && reading.present.has(joinPath(docs, directory, 'index.md'))) return null;
-    const isIndex = name === 'index' || name === 'README';
-    if (directories) return isIndex ? urlPath(directory, '/') : urlPath(stem, '/');
-    return isIndex ? urlPath(directory, 'index.html') : urlPath(`${stem}.html`);
-  });
+  return byConvention(
+    settings,
+    {
+      base: basePath(settings.text('site_url')),
+      undetermined: settings.firstUnknown('site_url', 'use_directory_urls', 'docs_dir'),
+    },
+    ({ path }) => {
+      const rest = below(docs, path);
+      if (rest === null || !/\.(md|markdown|mdown|mkdn|mkd)$/.test(rest)) return null;
+      if (/(^|\/)\.|^templates\//.test(rest) || isMoved(rest) || excluded.some((one) => one?.(rest))) return null;
+      const stem = withoutExtension(rest);
+      const directory = directoryOf(rest);
+      const name = nameOf(stem);
+      // Of the two names for a directory's page the index is taken.
+      if (name === 'README' && reading.present.has(joinPath(docs, directory, 'index.md'))) return null;
+      const isIndex = name === 'index' || name === 'README';
+      if (directories) return isIndex ? urlPath(directory, '/') : urlPath(stem, '/');
+      return isIndex ? urlPath(directory, 'index.html') : urlPath(`${stem}.html`);
+    },
+  );
 }

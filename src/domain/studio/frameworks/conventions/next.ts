@@ -44,7 +44,7 @@ export async function readNextRule(reading: RouteContext): Promise<RouteRule> {
   const pages = dynamicPages(routes);
   return byConvention(
     settings,
-    basePath(settings.text('basePath')),
+    { base: basePath(settings.text('basePath')), undetermined: settings.firstUnknown('basePath', 'trailingSlash') },
     ({ path }) => {
       const route = routeOf(path);
       if (route?.includes('[')) return null;

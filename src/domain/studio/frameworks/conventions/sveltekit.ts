@@ -25,7 +25,7 @@ export async function readSveltekitRule(reading: RouteContext): Promise<RouteRul
   );
   return byConvention(
     settings,
-    basePath(settings.text('kit', 'paths', 'base')),
+    { base: basePath(settings.text('kit', 'paths', 'base')), undetermined: settings.firstUnknown('kit.paths.base') },
     ({ path }) => {
       const route = routeOf(path);
       if (route?.includes('[')) return null;

@@ -191,6 +191,7 @@ export async function readDocusaurusRule(reading: RouteContext): Promise<RouteRu
   const areas = await areasOf(settings, reading);
   return {
     base: basePath(settings.text('baseUrl')),
+    undetermined: settings.firstUnknown('baseUrl', 'trailingSlash'),
     urlOf({ path: file, frontmatter }) {
       for (const area of areas) {
         const rest = below(area.directory, file);
@@ -240,7 +241,8 @@ function patterns(name: 'include' | 'exclude', { kind, options }: Instance, sett
 async function areasOf(settings: Settings, reading: RouteContext): Promise<Area[]> {
   const { root } = reading.layout;
   const fallback = settings.text('i18n', 'defaultLocale') ?? 'en';
-  const locales = settings.texts('i18n', 'locales').filter((locale) => locale !== fallback);
+  const isKnown = settings.firstUnknown('i18n.defaultLocale') === null;
+  const locales = isKnown ? settings.texts('i18n', 'locales').filter((locale) => locale !== fallback) : [];
   const areas: Area[] = [];
   for (const instance of instancesOf(settings, root)) {
     const { kind, id, route, options } = instance;

@@ -94,7 +94,7 @@ function foldTemplate(value: Value, evaluator: Evaluator | undefined): Value {
 async function readOne(path: string, reading: RouteContext) {
   const quiet = { ...reading, warnings: [] };
   const code = path.endsWith('.json') ? null : await readCodeConfig(path, quiet);
-  const read = code ? code.value : await readDataConfig(path, quiet);
+  const read = code ? code.exported : await readDataConfig(path, quiet);
   // A function that gives the data may look at the configuration.
   const value = read?.kind === 'closure' ? code?.evaluator.apply(read, [symbolicData(read.place)], read.place) : read;
   const values: Record<string, unknown> = {};
@@ -130,6 +130,8 @@ interface EleventyConfig {
   includes: string[];
   data: string;
   pathPrefix: string | undefined;
+  /** `dir.input` or `pathPrefix`, when it is computed; null: neither. */
+  undetermined: string | null;
   /** Extensions of templates; null: the usual ones. */
   formats: string[] | null;
   ignored: string[];
@@ -146,26 +148,44 @@ export async function readEleventyConfig(path: string | null, reading: SiteReadi
   const first = (...keys: string[]) => objects.map((one) => textAt(one, ...keys)).find((one) => one !== undefined);
   const calls = callsIn(found);
   const last = (name: string) => calls.get(name)?.at(-1)?.[0];
+  const input = last('setInputDirectory') ?? first('dir', 'input');
+  const pathPrefix = first('pathPrefix');
+  const undetermined = [
+    input === undefined ? computedIn(objects, ['dir', 'input'], reading) : null,
+    pathPrefix === undefined ? computedIn(objects, ['pathPrefix'], reading) : null,
+  ].find((name) => name !== null);
   const formats = objects.map((one) => at(one, 'templateFormats')).find((one) => one !== undefined);
   const setFormats = calls.get('setTemplateFormats')?.at(-1);
   return {
-    input: clean(last('setInputDirectory') ?? first('dir', 'input') ?? '.'),
+    input: clean(input ?? '.'),
     output: clean(last('setOutputDirectory') ?? first('dir', 'output') ?? '_site'),
     includes: [
       last('setIncludesDirectory') ?? first('dir', 'includes') ?? '_includes',
       last('setLayoutsDirectory') ?? first('dir', 'layouts') ?? '_layouts',
     ].map(clean),
     data: clean(last('setDataDirectory') ?? first('dir', 'data') ?? '_data'),
-    pathPrefix: first('pathPrefix'),
+    pathPrefix,
+    undetermined: undetermined ?? null,
     formats: setFormats ?? (formats ? textsOf(formats) : null),
     ignored: (calls.get('add') ?? []).flat(),
     hidesDrafts: (calls.get('addPreprocessor') ?? []).some(([name]) => name === 'drafts'),
   };
 }
 
-async function nodesIn(path: string, text: string, { warnings }: SiteReading): Promise<AnyNode[]> {
+/** The name of a setting that is given and computed, with a warning; null: it is not. */
+function computedIn(objects: readonly Value[], keys: readonly string[], { warnings }: SiteReading): string | null {
+  const value = objects.map((one) => at(one, ...keys)).find((one) => one !== undefined && one.kind !== 'scalar');
+  if (value === undefined) return null;
+  const name = keys.join('.');
+  const reason = value.kind === 'unknown' ? `: ${value.reason}` : '';
+  const place = placeOf(value, { path: '', line: 1 });
+  warnings.push({ code: 'setting_unknown', message: `"${name}" cannot be determined${reason}`, ...place });
+  return name;
+}
+
+async function nodesIn(path: string, text: string, { site, warnings }: SiteReading): Promise<AnyNode[]> {
   try {
-    return [...nodesOf(await parseModule(path, text))];
+    return [...nodesOf(await parseModule(path, text, site.budget))];
   } catch {
     warnings.push({
       code: 'config_unreadable',
@@ -178,7 +198,7 @@ async function nodesIn(path: string, text: string, { warnings }: SiteReading): P
 
 /** Objects that are given as the configuration; expressions are only folded where they stand at the top of the module. */
 async function configObjects(path: string, nodes: readonly AnyNode[], reading: SiteReading): Promise<Value[]> {
-  const { evaluator, value } = await readCodeConfig(path, { ...reading, warnings: [] });
+  const { evaluator, exported } = await readCodeConfig(path, { ...reading, warnings: [] });
   const named = evaluator.export(path, 'config');
   const scope = evaluator.scope(path);
   const returned = nodes.flatMap((node) => {
@@ -187,7 +207,7 @@ async function configObjects(path: string, nodes: readonly AnyNode[], reading: S
     const argument = isResult && isNode(given) ? given : null;
     return argument?.type === 'ObjectExpression' ? [evaluator.evaluate(argument as never, scope, path)] : [];
   });
-  return [named, value, ...returned.filter((one) => at(one, 'dir') || at(one, 'pathPrefix'))].filter(
+  return [named, exported, ...returned.filter((one) => at(one, 'dir') || at(one, 'pathPrefix'))].filter(
     (one): one is Value => one?.kind === 'record',
   );
 }
@@ -337,6 +357,7 @@ export async function readEleventyRule(reading: RouteContext): Promise<RouteRule
   const source = { path: reading.detected.config ?? reading.layout.root };
   return {
     base: basePath(config.pathPrefix),
+    undetermined: config.undetermined,
     urlOf({ path, frontmatter: own }) {
       const rest = below(input, path);
       const format = formats.find((one) => path.endsWith(`.${one}`));

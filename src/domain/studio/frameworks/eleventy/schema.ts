@@ -70,7 +70,8 @@ const isCopy = ({ type, callee }: AnyNode) =>
 async function readCopies(path: string, { site, layout, paths, dependencies, warnings }: SiteReading) {
   dependencies.add(path);
   const text = await site.read(path);
-  const program = text === null || text.length > MAX_SOURCE ? null : await parseModule(path, text).catch(() => null);
+  const program =
+    text === null || text.length > MAX_SOURCE ? null : await parseModule(path, text, site.budget).catch(() => null);
   const found = new Map<string, MediaRoot>();
   const nodes = [...nodesOf(program)];
   let beside = nodes.some(({ type, name }) => type === 'Identifier' && name === imagePlugin);

@@ -109,18 +109,22 @@ export async function readNuxtRule(reading: RouteContext): Promise<RouteRule> {
   for (const name of moved)
     settings.warn(`content.${name}`, unknown('it changes paths', { path: settings.path, line: 1 }));
   const isShown = shownBy(reading);
-  return byConvention(settings, basePath(settings.text('app', 'baseURL')), ({ path, frontmatter }) => {
-    if (moved.length > 0 || !path.endsWith('.md')) return null;
-    const source = pages.find((one) => one.matches(path));
-    if (source === undefined) return null;
-    const stem = withoutExtension(source.pathOf(path));
-    // Version 2 publishes no drafts and no parts of pages.
-    if (isOld && (/\.draft$/.test(stem) || /(^|\/)_/.test(stem) || frontmatter._draft === true)) return null;
-    const own = isOld ? frontmatter._path : frontmatter.path;
-    const parts = stem.split('/').map(segment);
-    if (parts.includes(null)) return null;
-    const url =
-      own === undefined || own === null ? urlPath(...parts.map((part) => part ?? '')).replace(/(?<=.)\/$/, '') : own;
-    return typeof url === 'string' && url.startsWith('/') && isShown(url) ? url : null;
-  });
+  return byConvention(
+    settings,
+    { base: basePath(settings.text('app', 'baseURL')), undetermined: settings.firstUnknown('app.baseURL') },
+    ({ path, frontmatter }) => {
+      if (moved.length > 0 || !path.endsWith('.md')) return null;
+      const source = pages.find((one) => one.matches(path));
+      if (source === undefined) return null;
+      const stem = withoutExtension(source.pathOf(path));
+      // Version 2 publishes no drafts and no parts of pages.
+      if (isOld && (/\.draft$/.test(stem) || /(^|\/)_/.test(stem) || frontmatter._draft === true)) return null;
+      const own = isOld ? frontmatter._path : frontmatter.path;
+      const parts = stem.split('/').map(segment);
+      if (parts.includes(null)) return null;
+      const url =
+        own === undefined || own === null ? urlPath(...parts.map((part) => part ?? '')).replace(/(?<=.)\/$/, '') : own;
+      return typeof url === 'string' && url.startsWith('/') && isShown(url) ? url : null;
+    },
+  );
 }

@@ -58,6 +58,11 @@ export class Settings {
     return entriesOf(keys.length === 0 ? this.value : this.at(...keys));
   }
 
+  /** The first of these settings, `a.b` for one inside another, or the configuration as a whole, that could not be determined; null: none of them. */
+  firstUnknown(...names: string[]): string | null {
+    return ['configuration', ...names].find((name) => this.#unknown.has(name)) ?? null;
+  }
+
   /** Warns that a setting could not be determined. */
   warn(name: string, value?: Value): void {
     if (this.#unknown.has(name)) return;

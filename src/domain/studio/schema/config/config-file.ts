@@ -6,6 +6,7 @@ import type { SiteReading } from '../reader.ts';
 import { below, extensionOf, joinPath } from '../site-layout.ts';
 import { Evaluator, jsonValue } from '../static/evaluate.ts';
 import { loadModules } from '../static/module-graph.ts';
+import { BudgetSpent, dataSteps, type ReadingBudget } from '../static/reading-budget.ts';
 import { MAX_SOURCE } from '../static/syntax.ts';
 import { fromPlain, type Place, scalar, unknown, type Value } from '../static/values.ts';
 
@@ -118,9 +119,10 @@ export async function findDataConfig(
   return found?.path;
 }
 
-async function parse(path: string, text: string): Promise<Value | null> {
+async function parse(path: string, text: string, budget: ReadingBudget | undefined): Promise<Value | null> {
   const extension = extensionOf(path);
-  if (extension === 'json') return jsonValue(path, text);
+  if (extension === 'json') return jsonValue(path, text, budget);
+  if (budget?.parse(text.length * dataSteps) === false) throw new BudgetSpent();
   if (extension !== 'toml') return yamlValue(path, text);
   const read = readToml(text);
   if (read.ok) return fromPlain(read.value, { path, line: 1 });
@@ -142,9 +144,10 @@ export async function readDataConfig(path: string, { site, warnings, dependencie
     return null;
   }
   try {
-    return await parse(path, text);
+    return await parse(path, text, site.budget);
   } catch (error) {
-    if (error instanceof RangeError) warn('The file is nested too deeply');
+    if (error instanceof BudgetSpent) warn(error.message);
+    else if (error instanceof RangeError) warn('The file is nested too deeply');
     else warn(`The file has a syntax error: ${(error as Error).message.split('\n')[0]}`, (error as Fault).loc?.line);
     return null;
   }
@@ -158,6 +161,8 @@ interface CodeConfig {
   evaluator: Evaluator;
   path: string;
   /** The default export, of a call such as `defineConfig({…})` its argument; null without one. */
+  exported: Value | null;
+  /** The same, of a function what it returns. */
   value: Value | null;
 }
 
@@ -165,8 +170,9 @@ interface CodeConfig {
 export async function readCodeConfig(path: string, { site, warnings, dependencies }: Reading): Promise<CodeConfig> {
   const graph = await loadModules(path, site, warnings, dependencies);
   for (const file of graph.keys()) dependencies.add(file);
-  const evaluator = new Evaluator(graph);
-  return { evaluator, path, value: argumentOf(evaluator.export(path, 'default')) };
+  const evaluator = new Evaluator(graph, site.budget);
+  const exported = argumentOf(evaluator.export(path, 'default'));
+  return { evaluator, path, exported, value: exported?.kind === 'closure' ? evaluator.resultOf(exported) : exported };
 }
 
 /** `config({…})` → `{…}`: the functions around configurations only give types. */

@@ -39,7 +39,7 @@ export async function readAliases(
   if (path === undefined || text === null || text.length > MAX_SOURCE) return none;
   let config: Awaited<ReturnType<typeof jsonValue>>;
   try {
-    config = await jsonValue(path, text);
+    config = await jsonValue(path, text, site.budget);
   } catch {
     // A broken tsconfig is the site's own fault; its aliases are unknown packages then.
     return { ...none, path };

@@ -1,4 +1,5 @@
 import { bindings, exportsOf, type ModuleGraph } from './module-scope.ts';
+import { ReadingBudget } from './reading-budget.ts';
 import { type CallNode, type Expression, type FunctionNode, type ObjectNode, parseModule } from './syntax.ts';
 import { type Place, property, type Scalar, type Scope, scalar, unknown, type Value } from './values.ts';
 
@@ -84,10 +85,15 @@ function objectFunction(name: string, value: Value | undefined, place: Place): V
 }
 
 /** Gives a function's result when its body is one returned expression, with constants before it at most. */
-function applyFunction(evaluator: Evaluator, callee: Value, args: readonly Value[], place: Place): Value {
+function applyFunction(
+  evaluator: Evaluator,
+  callee: Value,
+  args: readonly Value[],
+  { place, isAwaited }: { place: Place; isAwaited: boolean },
+): Value {
   if (callee.kind !== 'closure') return unknown('this is not a function that can be followed', place);
   const { node, place: home } = callee;
-  if (node.async || node.generator) return unknown('an asynchronous function is not run', home);
+  if ((node.async && !isAwaited) || node.generator) return unknown('an asynchronous function is not run', home);
   const local = new Map<string, Value>();
   const scope: Scope = (name) => local.get(name) ?? callee.scope(name);
   for (const [at, parameter] of node.params.entries()) {
@@ -133,7 +139,6 @@ function bindParameter(parameter: FunctionNode['params'][number], value: Value, 
   });
 }
 
-const MAX_STEPS = 200_000;
 const MAX_DEPTH = 300;
 const MAX_TEXT = 64 * 1024;
 
@@ -142,14 +147,15 @@ const MAX_TEXT = 64 * 1024;
  * touched. Work, depth and sizes are bounded; whatever exceeds them, or is not understood, becomes `unknown`.
  */
 export class Evaluator {
-  private steps = MAX_STEPS;
   private depth = 0;
   private readonly scopes = new Map<string, Scope>();
   private readonly exported = new Map<string, (name: string) => Value | null>();
   private readonly graph: ModuleGraph;
+  private readonly budget: ReadingBudget;
 
-  constructor(graph: ModuleGraph) {
+  constructor(graph: ModuleGraph, budget = new ReadingBudget()) {
     this.graph = graph;
+    this.budget = budget;
   }
 
   /** An export of a module (`default` included); null when the module has none of that name. */
@@ -178,7 +184,7 @@ export class Evaluator {
   /** What an expression comes to in a scope. */
   evaluate(node: Expression, scope: Scope, path: string): Value {
     const place = { path, line: node.loc?.start.line ?? 1 };
-    if (--this.steps < 0) return unknown('the code is too large to follow', place);
+    if (!this.spend(1)) return unknown('the code is too large to follow', place);
     if (this.depth >= MAX_DEPTH) return unknown('the code is nested too deeply', place);
     this.depth++;
     try {
@@ -338,23 +344,29 @@ export class Evaluator {
 
   /** What a function gives for these arguments. */
   apply(callee: Value, args: readonly Value[], place: Place): Value {
-    return applyFunction(this, callee, args, place);
+    return applyFunction(this, callee, args, { place, isAwaited: false });
+  }
+
+  /** What a function that a framework calls and awaits gives, whatever it is called with. */
+  resultOf(callee: Extract<Value, { kind: 'closure' }>): Value {
+    const { node, place } = callee;
+    const args = node.params.map(() => unknown('it is what the framework calls the function with', place));
+    return applyFunction(this, callee, args, { place, isAwaited: true });
   }
 
   /** Takes `count` steps from the budget; false when it is used up. */
   spend(count: number): boolean {
-    this.steps -= count;
-    return this.steps >= 0;
+    return this.budget.fold(count);
   }
 }
 
 /**
  * A JSON text as a value with lines. Comments and trailing commas are allowed, as editors' own files have them; anything but data is
  * unknown, as in code.
- * @throws SyntaxError, or RangeError when the nesting exhausts the stack
+ * @throws SyntaxError, RangeError when the nesting exhausts the stack, or BudgetSpent
  */
-export async function jsonValue(path: string, text: string): Promise<Value | null> {
-  const program = await parseModule(path, `export default (${text.replace(/^\ufeff/, '')}\n)`);
+export async function jsonValue(path: string, text: string, budget?: ReadingBudget): Promise<Value | null> {
+  const program = await parseModule(path, `export default (${text.replace(/^\ufeff/, '')}\n)`, budget);
   const module = {
     path,
     program,
@@ -362,5 +374,5 @@ export async function jsonValue(path: string, text: string): Promise<Value | nul
     changed: new Map<string, (string | null)[]>(),
     imports: new Map<string, string>(),
   };
-  return new Evaluator(new Map([[path, module]])).export(path, 'default');
+  return new Evaluator(new Map([[path, module]]), budget).export(path, 'default');
 }

@@ -3,6 +3,7 @@ import type { SiteFiles } from '../collection-schema.ts';
 import type { Warning } from '../schema.schema.ts';
 import { type Aliases, readAliases } from './aliases.ts';
 import type { Module, ModuleGraph } from './module-scope.ts';
+import { BudgetSpent, dataSteps } from './reading-budget.ts';
 import { changedNames, MAX_SOURCE, type Program, parseModule } from './syntax.ts';
 import { fromPlain } from './values.ts';
 
@@ -130,9 +131,11 @@ async function loadModule(path: string, site: SiteFiles, warnings: Warning[]): P
     return module;
   }
   try {
-    if (path.endsWith('.json')) module.data = fromPlain(JSON.parse(text), { path, line: 1 });
-    else {
-      module.program = await parseModule(path, text);
+    if (path.endsWith('.json')) {
+      if (site.budget?.parse(text.length * dataSteps) === false) throw new BudgetSpent();
+      module.data = fromPlain(JSON.parse(text), { path, line: 1 });
+    } else {
+      module.program = await parseModule(path, text, site.budget);
       module.changed = changedNames(module.program);
     }
   } catch (error) {
@@ -142,6 +145,7 @@ async function loadModule(path: string, site: SiteFiles, warnings: Warning[]): P
 }
 
 function syntaxFault(error: unknown): { message: string; line?: number } {
+  if (error instanceof BudgetSpent) return { message: error.message };
   const line = (error as { loc?: { line?: number } }).loc?.line;
   const message =
     error instanceof RangeError

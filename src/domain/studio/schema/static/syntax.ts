@@ -1,4 +1,5 @@
 import type { parse } from '@babel/parser';
+import { CountedText, ReadingBudget } from './reading-budget.ts';
 
 /** Node types of the parser, taken from its own result so that no further package is named. */
 export type Program = ReturnType<typeof parse>['program'];
@@ -24,16 +25,23 @@ export const MAX_SOURCE = 256 * 1024;
 
 /**
  * Parses a module. The parser is loaded on first use, so that a server that reads no code starts without it.
- * @throws SyntaxError, or RangeError when the nesting exhausts the stack
+ * @throws SyntaxError, RangeError when the nesting exhausts the stack, or BudgetSpent
  */
-export async function parseModule(path: string, text: string): Promise<Program> {
+export async function parseModule(path: string, text: string, budget = new ReadingBudget()): Promise<Program> {
   const { parse } = await import('@babel/parser');
   const jsx = /\.[jt]sx$/.test(path);
-  return parse(text, {
-    sourceType: 'module',
-    errorRecovery: true,
-    plugins: jsx ? ['typescript', 'jsx'] : ['typescript'],
-  }).program;
+  const { stackTraceLimit } = Error;
+  // What is read in several ways fails in most of them, and nothing reads the traces.
+  Error.stackTraceLimit = 0;
+  try {
+    return parse(new CountedText(text, budget) as unknown as string, {
+      sourceType: 'module',
+      errorRecovery: true,
+      plugins: jsx ? ['typescript', 'jsx'] : ['typescript'],
+    }).program;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 const mutators = new Set([
@@ -77,7 +85,11 @@ function keyOf({ property, computed }: AnyNode): string | null {
  */
 export function changedNames(program: Program): Map<string, (string | null)[]> {
   const changed = new Map<string, (string | null)[]>();
-  const add = (name: string, key: string | null) => changed.set(name, [...(changed.get(name) ?? []), key]);
+  const add = (name: string, key: string | null) => {
+    const keys = changed.get(name);
+    if (keys === undefined) changed.set(name, [key]);
+    else keys.push(key);
+  };
   const note = (node: unknown) => {
     const root = rootOf(node);
     if (root !== null) add(root.name, root.key);

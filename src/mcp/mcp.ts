@@ -38,7 +38,8 @@ function checkSource({ headers }: Request, { public_url }: AllServices['settings
   if (host === null || (host !== hostOf(public_url) && !loopback.has(host)))
     throw new DomainError('forbidden', 'Host: is not the address of this service, which PORTICO_PUBLIC_URL names');
   const { origin } = headers;
-  if (origin !== undefined && origin !== new URL(public_url).origin && !origins.includes(origin))
+  const isOwn = origin === new URL(public_url).origin || origin?.replace(/^https?:\/\//, '') === headers.host;
+  if (origin !== undefined && !isOwn && !origins.includes(origin))
     throw new DomainError('forbidden', 'Origin: may not use this service; PORTICO_CORS_ORIGINS names those that may');
 }
 

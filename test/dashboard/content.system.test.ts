@@ -320,14 +320,34 @@ describe('what is selected', () => {
     await page.getByRole('checkbox', { name: 'Select Gamma' }).check();
     await page.getByRole('checkbox', { name: 'Select Beta' }).check();
     await page.getByRole('button', { name: 'Move' }).click();
-    await page.getByLabel('Folder in the collection').fill('en/old');
-    await page.getByRole('dialog').getByRole('button', { name: 'Move' }).click();
+    const folder = page.getByLabel('Folder in the collection');
+    const move = page.getByRole('dialog').getByRole('button', { name: 'Move' });
+    await folder.fill('en//old: no');
+    await page.getByText('“:” cannot be part of an address.').waitFor();
+    expect(await move.isDisabled()).toBe(true);
+    await folder.fill('en/../old');
+    await page.getByText('Each / needs a name before and after it.').waitFor();
+    await folder.fill('en/old');
+    await move.click();
     await page.getByText('2 entries were changed').waitFor();
     expect(await fileOf('src/content/posts/en/old/gamma.md')).toContain('Gamma body.');
     expect(await fileOf('src/content/posts/en/beta.md')).toBeNull();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('The change was taken back').waitFor();
     expect(await fileOf('src/content/posts/en/deep/gamma.md')).toContain('Gamma body.');
+  });
+
+  test('stays where the pattern of its collection has no place for the new name', async () => {
+    const message = await headMessage();
+    const page = await dashboard.open(`${content}/authors`);
+    await page.getByRole('checkbox', { name: 'Select Ada' }).check();
+    await page.getByRole('button', { name: 'Move' }).click();
+    const address = page.getByLabel('New address of the entry');
+    await address.fill('team/ada');
+    await page.getByRole('dialog').getByRole('button', { name: 'Move' }).click();
+    await page.getByRole('dialog').locator('[aria-invalid=true]').waitFor();
+    await expectGoodPage(page);
+    expect(await headMessage()).toBe(message);
   });
 
   test('is deleted after its uses are named, and comes back', async () => {

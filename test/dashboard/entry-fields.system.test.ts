@@ -26,7 +26,21 @@ const edits: [widget: string, edit: (page: Page) => Promise<unknown>, lines: str
     ['-title: "Alpha"   # quoted on purpose', '+title: "Omega"   # quoted on purpose'],
   ],
   ['long text', (page) => field(page, 'Summary').fill('Long.'), ['-summary: Short.', '+summary: Long.']],
-  ['date', (page) => field(page, 'Date').fill('2026-04-02'), ['-date: 2026-03-01', '+date: 2026-04-02']],
+  [
+    'date',
+    async (page) => {
+      const date = field(page, 'Date');
+      await date.fill('31 Feb 2026');
+      await page.keyboard.press('Tab');
+      await page.getByText('Write a date, such as 1 Mar 2026.').waitFor();
+      await date.fill('1 May 2026');
+      await page.getByRole('button', { name: 'Date: choose in a calendar' }).click();
+      await page.getByRole('button', { name: 'Previous month' }).click();
+      await page.getByRole('button', { name: '2 April 2026', exact: true }).click();
+      await expect.poll(() => date.inputValue()).toBe('2 Apr 2026');
+    },
+    ['-date: 2026-03-01', '+date: 2026-04-02'],
+  ],
   [
     'time of a date',
     (page) => page.getByLabel('Time of Starts').fill('11:30:00'),

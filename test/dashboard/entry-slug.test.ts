@@ -14,17 +14,17 @@ test.each(['', 'first-snow', 'en/première-neige', '2026/01/初雪', 'v1.2_b~c',
 );
 
 test.each([
-  ['a:b', 'slug_characters', ':'],
-  ['a?b#c', 'slug_characters', '? #'],
-  ['a b', 'slug_characters', ' '],
-  ['::::', 'slug_characters', ':'],
-  ['<>:"|?*', 'slug_characters', '< > : " |'],
-  ['/a', 'slug_segments', ''],
-  ['a/', 'slug_segments', ''],
-  ['a//b', 'slug_segments', ''],
-  ['a/../b', 'slug_segments', ''],
-  ['./a', 'slug_segments', ''],
-  ['a./b', 'slug_dot', ''],
+  ['a:b', 'common:slug_characters', ':'],
+  ['a?b#c', 'common:slug_characters', '? #'],
+  ['a b', 'common:slug_characters', ' '],
+  ['::::', 'common:slug_characters', ':'],
+  ['<>:"|?*', 'common:slug_characters', '< > : " |'],
+  ['/a', 'common:slug_segments', ''],
+  ['a/', 'common:slug_segments', ''],
+  ['a//b', 'common:slug_segments', ''],
+  ['a/../b', 'common:slug_segments', ''],
+  ['./a', 'common:slug_segments', ''],
+  ['a./b', 'common:slug_dot', ''],
 ])('says what is wrong with %j', (slug, key, characters) => {
   expect(slugProblem(slug)).toEqual({ key, characters });
 });

@@ -93,7 +93,7 @@ test('a file that entries use is deleted only when they have been seen, and come
   await page.getByRole('button', { name: 'Delete' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete used.png?' });
   await dialog.getByRole('button', { name: 'Delete' }).click();
-  await dialog.getByRole('link', { name: 'posts / used' }).waitFor();
+  await dialog.getByRole('link', { name: 'Posts / used' }).waitFor();
   await dialog.getByRole('button', { name: 'Delete anyway' }).click();
   await item.waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Bring back' }).click();

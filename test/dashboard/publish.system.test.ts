@@ -72,7 +72,7 @@ test('faults that a draft brings in are listed, and block where the project says
   await page.getByRole('button', { name: 'Publish' }).click();
   const sheet = page.getByRole('dialog');
   await sheet.getByText('1 fault is in the way.').waitFor();
-  await sheet.getByRole('link', { name: 'C posts / c' }).waitFor();
+  await sheet.getByRole('link', { name: 'C Posts / c' }).waitFor();
   expect(await sheet.getByRole('button', { name: 'Publish' }).isDisabled()).toBe(true);
   await dashboard.app.ask('PATCH', `${studio}/repository`, { body: { publish_checks: 'warn' } });
 });

@@ -2,6 +2,7 @@
 import { Group, Input, Select, TextInput } from '@mantine/core';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
+import { DateField, TimeField } from '../parts/date-field.tsx';
 import { textOf, useField, type WidgetProps } from './form.tsx';
 
 const form =
@@ -60,13 +61,12 @@ export function DateWidget({ field, pointer }: WidgetProps) {
   };
   const withTime = field.type === 'datetime' || moment.time !== '';
   const date = (
-    <TextInput
+    <DateField
       {...(withTime ? { id, 'aria-required': field.isRequired, style: { flex: '1 1 8.5rem' } } : labels)}
-      type="date"
+      name={field.label}
       value={moment.date}
-      onChange={(event) => change({ date: event.currentTarget.value })}
+      onChange={(date) => change({ date })}
       readOnly={isReadOnly}
-      max="9999-12-31"
     />
   );
   if (!withTime) return date;
@@ -76,14 +76,11 @@ export function DateWidget({ field, pointer }: WidgetProps) {
     <Input.Wrapper {...labels} id={id}>
       <Group gap={4} wrap="wrap">
         {date}
-        <TextInput
-          type="time"
+        <TimeField
           aria-label={t('time_of', { label: field.label })}
           value={moment.time}
           style={{ flex: '0 1 7.5rem' }}
-          step={moment.time.length > 5 ? 1 : 60}
-          onChange={(event) => {
-            const time = event.currentTarget.value;
+          onChange={(time) => {
             const date = moment.date || todayHere();
             change({ date, time, ...(moment.time === '' && moment.zone === '' && { zone: offsetAt(date, time) }) });
           }}

@@ -3,9 +3,9 @@
 /** Text typed for a name in an address: spaces become hyphens. */
 export const typedSlug = (text: string): string => text.normalize('NFC').replace(/\s+/g, '-');
 
-/** A key of the texts `entry`, and the characters that it names. */
+/** A key of the texts, and the characters that it names. */
 export interface SlugProblem {
-  key: 'slug_characters' | 'slug_segments' | 'slug_dot';
+  key: 'common:slug_characters' | 'common:slug_segments' | 'common:slug_dot';
   characters: string;
 }
 
@@ -13,9 +13,9 @@ export interface SlugProblem {
 export function slugProblem(slug: string): SlugProblem | null {
   if (slug === '') return null;
   const strange = new Set(slug.match(/[^\p{L}\p{M}\p{N}/._~@+=,!()'&$-]/gu));
-  if (strange.size > 0) return { key: 'slug_characters', characters: [...strange].slice(0, 5).join(' ') };
+  if (strange.size > 0) return { key: 'common:slug_characters', characters: [...strange].slice(0, 5).join(' ') };
   const segments = slug.split('/');
   if (segments.some((part) => part === '' || part === '.' || part === '..'))
-    return { key: 'slug_segments', characters: '' };
-  return segments.some((part) => part.endsWith('.')) ? { key: 'slug_dot', characters: '' } : null;
+    return { key: 'common:slug_segments', characters: '' };
+  return segments.some((part) => part.endsWith('.')) ? { key: 'common:slug_dot', characters: '' } : null;
 }

@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { localeOf } from './typed-date.ts';
 import { useViewer } from './viewer.tsx';
 
 const units: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [
@@ -24,11 +25,8 @@ export interface Formats {
   duration: (milliseconds: number) => string;
 }
 
-/** English dates name the month, after the day: what stands where is plain everywhere. */
-const locales: Record<string, string> = { en: 'en-GB' };
-
 export function formatsFor(language: string, zone: string | undefined): Formats {
-  const locale = locales[language] ?? language;
+  const locale = localeOf(language);
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const timeZone = zone ?? own;
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });

@@ -246,10 +246,6 @@ export default {
   delete_anyway: 'Trotzdem löschen',
   deleted: '{{title}} wurde gelöscht',
   slug: 'Name in der Adresse',
-  slug_characters:
-    '„{{characters}}“ kann nicht in einer Adresse stehen. Möglich sind Buchstaben, Ziffern, Bindestriche und / für Ordner.',
-  slug_segments: 'Vor und nach jedem / muss ein Name stehen.',
-  slug_dot: 'Ein Name in einer Adresse darf nicht mit einem Punkt enden.',
   slug_hint: 'Folgt dem Titel, bis Sie ihn ändern',
   new_title: 'Neuer Eintrag in {{label}}',
 

@@ -238,9 +238,6 @@ export default {
   delete_anyway: 'Delete anyway',
   deleted: '{{title}} was deleted',
   slug: 'Name in the address',
-  slug_characters: '“{{characters}}” cannot be part of an address. Use letters, digits, hyphens, and / for a folder.',
-  slug_segments: 'Each / needs a name before and after it.',
-  slug_dot: 'A name in an address cannot end with a dot.',
   slug_hint: 'Follows the title until you change it',
   new_title: 'New entry in {{label}}',
 

@@ -4,8 +4,10 @@ import { useTranslation } from 'react-i18next';
 import { type CollectionEntryFragment, type CollectionFieldFragment, EntryUses } from '../../documents.ts';
 import type { ChangeAction } from '../../lib/changes.ts';
 import { client } from '../../lib/client.ts';
+import { slugProblem, typedSlug } from '../../lib/entry-slug.ts';
 import { type Fault, faultOf } from '../../lib/faults.ts';
 import type { Place } from '../../lib/place.ts';
+import { DateField } from '../../parts/date-field.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { Waiting } from '../../shell/states.tsx';
 import classes from './content.module.css';
@@ -146,6 +148,8 @@ export function SetDialog({
           onChange={(event) => setText(event.currentTarget.value)}
           data={options.map((value) => ({ value, label: labelOf(value) }))}
         />
+      ) : inputs[field.type] === 'date' ? (
+        <DateField label={t('value')} name={t('value')} value={text} disabled={isEmpty} onChange={setText} />
       ) : (
         <TextInput
           label={t('value')}
@@ -173,33 +177,33 @@ const lastPart = (slug: string): string => slug.slice(slug.lastIndexOf('/') + 1)
 
 /** Gives one entry another address, or brings several into another folder. */
 export function MoveDialog({ collection, entries, onCommit, onClose }: DialogProps) {
-  const { t } = useTranslation('content');
+  const { t } = useTranslation(['content', 'common']);
   const [only, ...others] = entries;
   const isOne = others.length === 0;
   const slug = only?.slug ?? '';
   const [text, setText] = useState(isOne ? slug : slug.slice(0, Math.max(0, slug.lastIndexOf('/'))));
+  const [refusal, setRefusal] = useState<string | null>(null);
   const target = text.trim().replace(/^\/+|(?<!\/)\/+$/g, '');
-  const submit = () =>
-    onCommit(
-      entries
-        .map((entry) => ({
-          op: 'move' as const,
-          collection,
-          slug: entry.slug,
-          to: isOne ? target : [target, lastPart(entry.slug)].filter(Boolean).join('/'),
-        }))
-        .filter(({ slug: from, to }) => from !== to),
-      t('changed', { count: entries.length }),
-    );
+  const moves = entries
+    .map((entry) => ({
+      op: 'move' as const,
+      collection,
+      slug: entry.slug,
+      to: isOne ? target : [target, lastPart(entry.slug)].filter(Boolean).join('/'),
+    }))
+    .filter(({ slug: from, to }) => from !== to);
+  const problem = moves.length > 0 ? slugProblem(target) : null;
+  const submit = async () => {
+    const fault = await onCommit(moves, t('changed', { count: entries.length }));
+    // Where the collection has no place for one of the names, that is about what was typed.
+    setRefusal((fault && [...fault.fields].find(([pointer]) => pointer.endsWith('/to'))?.[1]) ?? null);
+    return fault;
+  };
   return (
     <DialogFrame
       title={t('move')}
       action={t('move')}
-      isReady={
-        isOne
-          ? target !== '' && target !== slug
-          : entries.some((entry) => entry.slug !== [target, lastPart(entry.slug)].filter(Boolean).join('/'))
-      }
+      isReady={moves.length > 0 && (!isOne || target !== '') && problem === null}
       onSubmit={submit}
       onClose={onClose}
     >
@@ -207,7 +211,11 @@ export function MoveDialog({ collection, entries, onCommit, onClose }: DialogPro
         label={t(isOne ? 'move_entry' : 'move_many')}
         description={t(isOne ? 'move_entry_hint' : 'move_many_hint')}
         value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
+        error={problem ? t(problem.key, { characters: problem.characters }) : refusal}
+        onChange={(event) => {
+          setText(typedSlug(event.currentTarget.value));
+          setRefusal(null);
+        }}
         autoComplete="off"
         spellCheck={false}
         data-autofocus

@@ -2,6 +2,7 @@ import { Button, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CollectionFieldFragment } from '../../documents.ts';
+import { DateField } from '../../parts/date-field.tsx';
 import { fieldLabel, isSortable } from './field-text.tsx';
 
 type Operator = 'eq' | 'ne' | 'contains' | 'gte' | 'lte' | 'is_set' | 'is_not_set';
@@ -47,7 +48,8 @@ export function FilterForm({ fields, onAdd }: FilterFormProps) {
     if (isSet) onAdd(name, 'exists', operator === 'is_set');
     else if (chosen !== '') onAdd(name, operator, chosen);
   };
-  const types: Record<string, string> = { date: 'date', datetime: 'date', integer: 'number', number: 'number' };
+  const isDay = field.type === 'date' || field.type === 'datetime';
+  const isNumber = field.type === 'integer' || field.type === 'number';
   return (
     <form onSubmit={submit}>
       <Stack gap="xs" w={240}>
@@ -78,10 +80,20 @@ export function FilterForm({ fields, onAdd }: FilterFormProps) {
               onChange={(event) => setValue(event.currentTarget.value)}
               data={choices}
             />
+          ) : isDay ? (
+            <DateField
+              label={t('value')}
+              name={t('value')}
+              value={value}
+              onChange={setValue}
+              inPopover
+              required
+              withAsterisk={false}
+            />
           ) : (
             <TextInput
               label={t('value')}
-              type={types[field.type] ?? 'text'}
+              type={isNumber ? 'number' : 'text'}
               value={value}
               onChange={(event) => setValue(event.currentTarget.value)}
               autoComplete="off"

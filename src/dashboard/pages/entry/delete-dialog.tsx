@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useQuery } from 'urql';
 import { EntryOwnFiles } from '../../documents.ts';
 import type { Fault } from '../../lib/faults.ts';
+import { useCollectionLabel } from '../../parts/entry-name.tsx';
 import type { Editor } from './editor.ts';
 import classes from './panel.module.css';
 import { References } from './references.tsx';
@@ -28,6 +29,7 @@ interface OwnFilesProps {
 /** The files that belong to the entry alone, and whether they go along; those that others name stay. */
 function OwnFiles({ files, isChecked, onChange }: OwnFilesProps) {
   const { t } = useTranslation('entry');
+  const labelOf = useCollectionLabel();
   const going = files.filter(({ references }) => references.length === 0);
   const kept = files.filter(({ references }) => references.length > 0);
   return (
@@ -60,7 +62,7 @@ function OwnFiles({ files, isChecked, onChange }: OwnFilesProps) {
             {kept.slice(0, mostShown).map(({ path, references: [first] }) => (
               <li key={path} className={classes.row}>
                 <span dir="auto">{path}</span>
-                <small>{t('named_by', { entry: `${first?.collection}/${first?.slug}` })}</small>
+                <small>{t('named_by', { entry: first && `${labelOf(first.collection)} / ${first.slug}` })}</small>
               </li>
             ))}
           </ul>

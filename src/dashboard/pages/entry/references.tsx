@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useQuery } from 'urql';
 import { EntryReferences } from '../../documents.ts';
+import { useCollectionLabel } from '../../parts/entry-name.tsx';
 import { Waiting } from '../../shell/states.tsx';
 import classes from './panel.module.css';
 import type { Target } from './save.ts';
@@ -19,6 +20,7 @@ interface Row {
 
 function Entries({ rows, target, empty }: { rows: readonly Row[]; target: Target; empty: string }) {
   const { t } = useTranslation('entry');
+  const labelOf = useCollectionLabel();
   const { organization, project, draft } = target.place;
   if (rows.length === 0)
     return (
@@ -44,7 +46,7 @@ function Entries({ rows, target, empty }: { rows: readonly Row[]; target: Target
             >
               <span dir="auto">{title ?? slug}</span>
               <small title={field}>
-                {label} · {collection} / {slug}
+                {label} · {labelOf(collection)} / {slug}
               </small>
             </Link>
           )}

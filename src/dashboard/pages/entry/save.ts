@@ -185,7 +185,7 @@ export async function saveEntry(
     const wanted = editor.state().slug ?? slug ?? '';
     const problem = slug === null ? slugProblem(wanted) : null;
     if (problem !== null) {
-      const message = i18n.t(`entry:${problem.key}`, { characters: problem.characters });
+      const message = i18n.t(problem.key, { characters: problem.characters });
       const fields = new Map([['/slug', message]]);
       return refused(editor, { code: 'BAD_REQUEST', reason: 'invalid_name', message, fields, details: {} });
     }

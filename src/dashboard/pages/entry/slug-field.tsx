@@ -14,7 +14,7 @@ import { templateContent } from './entry-query.ts';
  * template or archetype writes of the title elsewhere.
  */
 export function SlugField({ editor, place, title }: { editor: Editor; place: FormPlace; title: string }) {
-  const { t } = useTranslation('entry');
+  const { t } = useTranslation(['entry', 'common']);
   const { slug, isLocked, faults } = useSyncExternalStore(editor.subscribe, editor.state);
   const [isBound, setBound] = useState(slug === '');
   const [wanted] = useDebouncedValue(title.trim().slice(0, 200), 250);

@@ -15,6 +15,7 @@ import { uploadFile } from '../../lib/upload.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Copyable } from '../../parts/copyable.tsx';
+import { useCollectionLabel } from '../../parts/entry-name.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import classes from './media-details.module.css';
@@ -83,6 +84,7 @@ function Rename({ item, place, onChanged, onClose }: MediaDetailsProps) {
 /** Asks before a file goes; where entries name it they are listed first. */
 function Deletion({ item, place, onChanged, onClose, onDone }: MediaDetailsProps & { onDone: () => void }) {
   const { t } = useTranslation(['media', 'common']);
+  const labelOf = useCollectionLabel();
   const { organization, project, draft } = place;
   const [isRunning, setRunning] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
@@ -147,7 +149,7 @@ function Deletion({ item, place, onChanged, onClose, onDone }: MediaDetailsProps
               params={{ organization, project, collection, _splat: slug }}
               search={draft === undefined ? {} : { draft }}
             >
-              {collection} / {slug}
+              <MarkedText text={`${labelOf(collection)} / ${slug}`} />
             </Link>
           ))}
         </>

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { OrganizationAuditQuery } from '../../documents.ts';
 import { useFormats } from '../../lib/format.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
+import { DateField } from '../../parts/date-field.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Failure, Notice, Waiting } from '../../shell/states.tsx';
@@ -33,24 +34,29 @@ function Filters({ search, onSearch }: Omit<TabProps, 'organization'>) {
     event.preventDefault();
     apply(draft);
   };
-  const field = (name: (typeof names)[number], type: 'text' | 'date') => (
-    <TextInput
-      key={name}
-      size="xs"
-      type={type}
-      label={t(`audit_${name}`)}
-      placeholder={type === 'text' ? t(`audit_${name}_example` as 'audit_actor_example') : undefined}
-      value={draft[name] ?? ''}
-      onChange={(event) => {
-        const { value } = event.currentTarget;
-        setDraft((before) => ({ ...before, [name]: value }));
-      }}
-    />
-  );
+  const change = (name: (typeof names)[number], value: string) => setDraft((before) => ({ ...before, [name]: value }));
   return (
     <form className={classes.filters} onSubmit={submit}>
-      {fields.map((name) => field(name, 'text'))}
-      {days.map((name) => field(name, 'date'))}
+      {fields.map((name) => (
+        <TextInput
+          key={name}
+          size="xs"
+          label={t(`audit_${name}`)}
+          placeholder={t(`audit_${name}_example`)}
+          value={draft[name] ?? ''}
+          onChange={(event) => change(name, event.currentTarget.value)}
+        />
+      ))}
+      {days.map((name) => (
+        <DateField
+          key={name}
+          size="xs"
+          label={t(`audit_${name}`)}
+          name={t(`audit_${name}`)}
+          value={draft[name] ?? ''}
+          onChange={(value) => change(name, value)}
+        />
+      ))}
       <Button type="submit" variant="default" size="xs">
         {t('filter')}
       </Button>

@@ -33,6 +33,7 @@ import { useCommand } from '../../lib/command.ts';
 import { type Fault, faultOf } from '../../lib/faults.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { CommandForm } from '../../parts/command-form.tsx';
+import { useCollectionLabel } from '../../parts/entry-name.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { Row, Rows } from '../../parts/rows.tsx';
@@ -71,6 +72,7 @@ interface EditorProps extends SectionProps {
 /** Patterns as rows of fields; the first that fits an entry counts, so their order does. */
 function Editor({ place, collections, from, onChanged, onClose }: EditorProps) {
   const { t } = useTranslation(['settings', 'common']);
+  const labelOf = useCollectionLabel();
   const { run, isRunning, fault } = useCommand(UpdateRepository);
   const [next, setNext] = useState(from.length);
   const [drafts, setDrafts] = useState<readonly Draft[]>(() => from.map((pattern, key) => ({ ...pattern, key })));
@@ -132,7 +134,9 @@ function Editor({ place, collections, from, onChanged, onClose }: EditorProps) {
             <div className={classes.fields}>
               <Select
                 label={t('route_collection')}
-                data={[...new Set([...collections, draft.collection])].filter(Boolean)}
+                data={[...new Set([...collections, draft.collection])]
+                  .filter(Boolean)
+                  .map((value) => ({ value, label: labelOf(value) }))}
                 value={draft.collection}
                 onChange={(value) => value && change(draft.key, { collection: value })}
                 error={errorOf(at, 'collection')}
@@ -300,6 +304,7 @@ export function RoutesSection({
   collections,
 }: SectionProps & { collections: readonly string[] }) {
   const { t } = useTranslation(['settings', 'common']);
+  const labelOf = useCollectionLabel();
   const can = useCan(place.organization, place.project);
   const [detected, setDetected] = useState<Detected | null>(null);
   const [isEditing, setEditing] = useState(false);
@@ -339,7 +344,7 @@ export function RoutesSection({
               key={`${collection} ${url_pattern} ${locale}`}
               title={<code>{url_pattern}</code>}
               marks={source && <Mark title={source.path}>{t('route_found')}</Mark>}
-              detail={[collection, locale].filter(Boolean).join(' · ')}
+              detail={[labelOf(collection), locale].filter(Boolean).join(' · ')}
             />
           ))}
         </Rows>

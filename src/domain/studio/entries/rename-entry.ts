@@ -1,4 +1,4 @@
-import { DomainError } from '../../../kernel/errors.ts';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { forEachYielding, Pace, setYielding } from '../../../lib/concurrency.ts';
 import { parsePointer } from '../../../lib/json-pointer.ts';
 import type { TreeFile } from '../../../ports/git-records.ts';
@@ -75,6 +75,15 @@ async function moveAssets(
   return { changes, assets: files.map(targetOf) };
 }
 
+/** Where the collection keeps an entry under another slug. @throws DomainError `invalid_name` */
+function placeFor({ schema }: CollectionIndex, slug: string, { path }: IndexedEntry, field: string): string {
+  try {
+    return pathForSlug(schema, slug, { format: path.slice(path.lastIndexOf('.') + 1) });
+  } catch (error) {
+    throw error instanceof DomainError ? fieldError(error.code, field, error.message) : error;
+  }
+}
+
 async function moveFile(
   context: Context,
   { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
@@ -83,7 +92,7 @@ async function moveFile(
   { slug, field }: Goal,
   bytes: Buffer,
 ) {
-  const target = pathForSlug(index.schema, slug, { format: place.path.slice(place.path.lastIndexOf('.') + 1) });
+  const target = placeFor(index, slug, place, field);
   await checkFree(tree, target, field);
   const along = index.schema.asset_folders ? await moveAssets(context, { tree, site }, place, target, field) : null;
   return {

@@ -33,6 +33,7 @@ import { start } from './start.ts';
 import { describeMachine } from './support/machine.ts';
 import { markdownOf } from './support/markdown.ts';
 import { repositoriesDirectory } from './support/repositories.ts';
+import { tools } from './tools.ts';
 import { webhook } from './webhook.ts';
 
 const studio: readonly Benchmark[] = [
@@ -53,6 +54,7 @@ const benchmarks: readonly Benchmark[] = [
   start,
   organization,
   graphql,
+  tools,
   dashboard,
   ...studio,
   sites,

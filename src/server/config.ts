@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { originProblem, previewUrlOf } from '../domain/studio/previews/preview-origin.ts';
 import { faultOf } from '../kernel/parse.ts';
-import { crawlSettings, webhookSettings } from './feature-settings.ts';
+import { assistantSettings, crawlSettings, webhookSettings } from './feature-settings.ts';
 
 const onOff = z.enum(['on', 'off']);
 const port = z.coerce.number('must be a port number').int().min(0).max(65_535);
@@ -168,6 +168,7 @@ const setting = z.object({
     .max(1000)
     .default(50)
     .describe('Steps of workflows that call the outside at the same time, per process'),
+  ...assistantSettings,
   PORTICO_AUDIT_DAYS: z.coerce.number().int().min(1).default(365).describe('Days the audit log is kept'),
   PORTICO_DRAIN_DELAY: seconds.default(0).describe('Seconds between unreadiness and closing the listener'),
   PORTICO_SHUTDOWN_TIMEOUT: seconds.default(25).describe('Seconds until an unfinished stop ends the process'),
@@ -185,6 +186,7 @@ const secretNames: readonly string[] = [
   'DATABASE_URL',
   'PORTICO_ADMIN_PASSWORD',
   'PORTICO_OIDC_CLIENT_SECRET',
+  'PORTICO_ASSISTANT_KEY',
 ];
 
 /** Faults of the environment, one line each. */
@@ -263,6 +265,12 @@ function providerFaults(config: Config): string[] {
   return [];
 }
 
+function modelFaults(config: Config): string[] {
+  const { PORTICO_ASSISTANT_PROVIDER: provider, PORTICO_ASSISTANT_URL: url, PORTICO_ASSISTANT_MODEL: model } = config;
+  if (model === undefined) return url === undefined ? [] : ['PORTICO_ASSISTANT_URL: needs PORTICO_ASSISTANT_MODEL'];
+  return provider === 'openai' && url === undefined ? ['PORTICO_ASSISTANT_MODEL: needs PORTICO_ASSISTANT_URL'] : [];
+}
+
 /**
  * Reads the settings from an environment; `<NAME>_FILE` reads a value from a file, an empty value counts as absent.
  * @returns the settings and a warning for each unknown `PORTICO_*` name.
@@ -277,7 +285,12 @@ export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; wa
   const dataDir = parsed.data && path.resolve(parsed.data.PORTICO_DATA_DIR);
   if (dataDir !== undefined && !canBeDirectory(dataDir)) faults.push(`PORTICO_DATA_DIR: ${dataDir} is not a directory`);
   if (parsed.success)
-    faults.push(...previewFaults(parsed.data), ...adminFaults(parsed.data), ...providerFaults(parsed.data));
+    faults.push(
+      ...previewFaults(parsed.data),
+      ...adminFaults(parsed.data),
+      ...providerFaults(parsed.data),
+      ...modelFaults(parsed.data),
+    );
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults.join('\n'));
   const known = new Set(settingNames.flatMap((name) => [name as string, `${name}_FILE`]));
   const warnings = Object.keys(environment)

@@ -229,6 +229,7 @@ export async function openCore({
         ['page annotator', () => annotator.close()],
         ['expressions', () => expressions.close()],
         ['http client', () => http.close()],
+        ['model', () => services.model?.close()],
         ['secrets', () => secrets.close()],
         ['keys', () => keys.close()],
         ['locks', () => locks.close()],

@@ -48,6 +48,22 @@ const minutes = z
 
 const resolver = /^(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|[0-9a-f:]+|\[[0-9a-f:]+\](:\d{1,5})?)$/i;
 
+/** The settings of the assistant's model among those of a process. */
+export const assistantSettings = {
+  PORTICO_ASSISTANT_PROVIDER: z
+    .enum(['openai', 'anthropic'])
+    .default('openai')
+    .describe("Protocol of the assistant's model: any endpoint compatible with OpenAI's, or Anthropic's"),
+  PORTICO_ASSISTANT_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .transform((text) => text.replace(/(?<!\/)\/+$/, ''))
+    .optional()
+    .describe("Base of the model's API, such as http://127.0.0.1:11434/v1; default of anthropic: Anthropic's own"),
+  PORTICO_ASSISTANT_MODEL: z.string().min(1).optional().describe('Name of the model; without it there is no assistant'),
+  PORTICO_ASSISTANT_KEY: z.string().min(1).optional().describe('Key of the provider; a local model needs none'),
+  PORTICO_ASSISTANT_MAX_TOKENS: count(256).max(200_000).default(8_192).describe('Most tokens of one answer'),
+};
+
 /** The settings of crawls among those of a process. */
 export const crawlSettings = {
   PORTICO_TRUSTED_DOMAINS: trusted

@@ -28,6 +28,7 @@ import { createExpressions } from '../engines/expressions/expressions.ts';
 import { createGitStore } from '../engines/git/store.ts';
 import { createGuardedHttp } from '../engines/http/guarded-http.ts';
 import { createMetrics } from '../engines/metrics/prometheus.ts';
+import { createModel } from '../engines/model/model.ts';
 import { createOpenId } from '../engines/openid/openid-provider.ts';
 import { createSpools } from '../engines/spool/spool.ts';
 import { createQueue } from '../jobs/queue.ts';
@@ -38,6 +39,7 @@ import type { Clock, SharedClock } from '../ports/clock.ts';
 import type { Deployer } from '../ports/deployer.ts';
 import type { Kms } from '../ports/kms.ts';
 import type { Log } from '../ports/log.ts';
+import type { Model } from '../ports/model.ts';
 import { type Config, previewUrlFor, secretFilesOf } from './config.ts';
 import { crawlLimitsOf, webhookLimitsOf } from './feature-settings.ts';
 import { removeSetupUrl } from './first-run-record.ts';
@@ -67,6 +69,19 @@ export function deployerFor(config: Config): Deployer {
     secretFiles: secretFilesOf(config, process.env),
     strict: config.PORTICO_BUILD_ISOLATION === 'strict',
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: path.resolve(config.PORTICO_CA_FILE) }),
+  });
+}
+
+function modelFor(config: Config, log: Log): Model | null {
+  if (config.PORTICO_ASSISTANT_MODEL === undefined) return null;
+  return createModel({
+    provider: config.PORTICO_ASSISTANT_PROVIDER,
+    url: config.PORTICO_ASSISTANT_URL,
+    model: config.PORTICO_ASSISTANT_MODEL,
+    key: config.PORTICO_ASSISTANT_KEY,
+    maxTokens: config.PORTICO_ASSISTANT_MAX_TOKENS,
+    caFile: config.PORTICO_CA_FILE,
+    log,
   });
 }
 
@@ -136,6 +151,7 @@ export function makeServices(ingredients: Ingredients) {
             clientId: config.PORTICO_OIDC_CLIENT_ID,
             clientSecret: config.PORTICO_OIDC_CLIENT_SECRET,
           }),
+    model: modelFor(config, log),
     jobs: queue,
     locks,
     clock,

@@ -1,0 +1,78 @@
+/** A tool as a model is shown it. */
+export interface ModelTool {
+  name: string;
+  description: string;
+  /** JSON Schema of its arguments. */
+  schema: object;
+}
+
+/** A call of a tool as a model made it; its arguments are a text that may be no JSON. */
+export interface ModelCall {
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+export type ModelMessage =
+  | { role: 'user'; text: string }
+  | { role: 'assistant'; text: string; calls: readonly ModelCall[] }
+  | { role: 'tool'; results: readonly { id: string; name: string; text: string; failed: boolean }[] };
+
+/** One step: what a model answers to a conversation as it is. */
+export interface ModelRequest {
+  system: string;
+  messages: readonly ModelMessage[];
+  tools: readonly ModelTool[];
+  signal: AbortSignal;
+}
+
+/** What comes of a step: texts as they are written, whole calls, and at the end how it went. */
+export type ModelPart =
+  | { kind: 'text'; text: string }
+  | { kind: 'call'; call: ModelCall }
+  | {
+      kind: 'end';
+      /** `length`: the answer has reached the most tokens it may have. */
+      reason: 'done' | 'length' | 'refused';
+      /** Tokens of question and answer; null where the provider does not say. */
+      usage: { input: number; output: number } | null;
+    };
+
+/** Why a step did not come to its end. */
+export type ModelFailure =
+  | 'key'
+  | 'address'
+  | 'unreachable'
+  | 'redirected'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'slow'
+  | 'cut'
+  | 'malformed'
+  | 'too_long'
+  | 'refused';
+
+/** Says in `message`, for a person, what is wrong and what to do; the cause goes to the log only. */
+export class ModelFault extends Error {
+  override name = 'ModelFault';
+  readonly failure: ModelFailure;
+
+  constructor(failure: ModelFailure, message: string, options?: { cause: unknown }) {
+    super(message, options);
+    this.failure = failure;
+  }
+}
+
+/** A language model of a provider. */
+export interface Model {
+  /** As the provider names it. */
+  name: string;
+  /** Most tokens of one answer. */
+  maxTokens: number;
+  /**
+   * Takes one step. It obeys what the provider says of waiting, within bounds, before the first part.
+   * @throws ModelFault; an aborted signal rejects with its own reason
+   */
+  step(request: ModelRequest): AsyncIterable<ModelPart>;
+  close(): Promise<void>;
+}

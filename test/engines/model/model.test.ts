@@ -1,0 +1,197 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createModel, type ModelOptions } from '../../../src/engines/model/model.ts';
+import type { ModelMessage, ModelPart } from '../../../src/ports/model.ts';
+import { beginStream, type ModelServer, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
+
+let server: ModelServer;
+const lines: string[] = [];
+const note = (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message }));
+const log = { debug: note, info: note, warn: note, error: note, child: () => log };
+
+beforeAll(async () => {
+  server = await startModelServer();
+});
+afterEach(() => {
+  server.script.length = 0;
+  server.questions.length = 0;
+  lines.length = 0;
+});
+afterAll(() => server?.close());
+
+const tool = { name: 'get_entry', description: 'One entry', schema: { type: 'object', properties: {} } };
+
+async function step(options: Partial<ModelOptions> = {}, messages?: ModelMessage[], signal?: AbortSignal) {
+  const model = createModel({
+    provider: 'openai',
+    url: server.url,
+    model: 'scripted',
+    key: 'secret-key',
+    maxTokens: 1000,
+    log,
+    ...options,
+  });
+  const parts: ModelPart[] = [];
+  try {
+    const request = {
+      system: 'Be brief',
+      messages: messages ?? [{ role: 'user' as const, text: 'Hello' }],
+      tools: [tool],
+      signal: signal ?? new AbortController().signal,
+    };
+    for await (const part of model.step(request)) parts.push(part);
+  } finally {
+    await model.close();
+  }
+  return parts;
+}
+
+const answer = {
+  texts: ['Let me', ' look.'],
+  calls: [{ id: 'call_a', name: 'get_entry', arguments: { entry: 'first' } }],
+};
+const parts = [
+  { kind: 'text', text: 'Let me' },
+  { kind: 'text', text: ' look.' },
+  { kind: 'call', call: { id: 'call_a', name: 'get_entry', arguments: '{"entry":"first"}' } },
+  { kind: 'end', reason: 'done', usage: { input: 100, output: 10 } },
+];
+
+describe('a model', () => {
+  it("streams texts and calls by OpenAI's protocol", async () => {
+    server.script.push(answer);
+    expect(await step()).toEqual(parts);
+    const [question] = server.questions;
+    expect(question?.url).toBe('/v1/chat/completions');
+    expect(question?.headers.authorization).toBe('Bearer secret-key');
+    expect(question?.body).toMatchObject({ model: 'scripted', max_tokens: 1000, stream: true });
+    expect(question?.body.tools[0].function.name).toBe('get_entry');
+  });
+
+  it("streams texts and calls by Anthropic's protocol", async () => {
+    server.script.push(answer);
+    expect(await step({ provider: 'anthropic' })).toEqual(parts);
+    expect(server.questions[0]?.url).toBe('/v1/messages');
+    expect(server.questions[0]?.headers['x-api-key']).toBe('secret-key');
+  });
+
+  it('hands earlier calls and their results on', async () => {
+    await step({}, [
+      { role: 'user', text: 'Hello' },
+      { role: 'assistant', text: '', calls: [{ id: 'a', name: 'get_entry', arguments: '{"entry":' }] },
+      { role: 'tool', results: [{ id: 'a', name: 'get_entry', text: 'not JSON', failed: true }] },
+    ]);
+    const { messages } = server.questions[0]?.body ?? {};
+    expect(messages.map(({ role }: { role: string }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
+    expect(messages[2].tool_calls[0].function.arguments).toBe('{}');
+    expect(messages[3].content).toBe('not JSON');
+  });
+
+  it('says that usage is unknown where the provider reports none', async () => {
+    server.script.push({ texts: ['Yes'], usage: false });
+    expect((await step()).at(-1)).toEqual({ kind: 'end', reason: 'done', usage: null });
+  });
+
+  it('needs no key', async () => {
+    await step({ key: undefined });
+    expect(server.questions[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it('obeys Retry-After before it tries again', async () => {
+    server.script.push((response, _question) => void response.writeHead(429, { 'Retry-After': '0.05' }).end('{}'));
+    expect((await step()).at(-1)).toMatchObject({ reason: 'done' });
+    expect(server.questions).toHaveLength(2);
+  });
+
+  it('waits no longer than its bound', async () => {
+    server.script.push((response, _question) => void response.writeHead(503, { 'Retry-After': '61' }).end('{}'));
+    await expect(step()).rejects.toMatchObject({ failure: 'overloaded' });
+    expect(server.questions).toHaveLength(1);
+  });
+
+  it.each([
+    [401, 'key'],
+    [404, 'address'],
+    [400, 'refused'],
+    [302, 'redirected'],
+    [500, 'overloaded'],
+  ])('says what is wrong when the provider answers %d', async (status, failure) => {
+    server.script.push(
+      (response, _question) =>
+        void response.writeHead(status, { Location: 'http://127.0.0.1:1/' }).end('{"error":{"message":"no"}}'),
+    );
+    await expect(step()).rejects.toMatchObject({ name: 'ModelFault', failure });
+    expect(server.questions).toHaveLength(1);
+    expect(lines.join()).toContain(String(status));
+    expect(lines.join()).not.toContain('secret-key');
+  });
+
+  it('says that nothing answers at the address', async () => {
+    await expect(step({ url: 'http://127.0.0.1:9/v1' })).rejects.toMatchObject({ failure: 'unreachable' });
+  });
+
+  it('gives up a provider that does not begin to answer', async () => {
+    server.script.push((_response, _question) => undefined);
+    await expect(step({ timeouts: { headers: 50 } })).rejects.toMatchObject({ failure: 'slow' });
+  });
+
+  it('gives up a stream that stalls', async () => {
+    server.script.push((response, _question) => {
+      beginStream(response);
+      sendEvent(response, textEvent('One'));
+    });
+    await expect(step({ timeouts: { idle: 50 } })).rejects.toMatchObject({ failure: 'slow' });
+  });
+
+  it('gives up a stream that does not end', async () => {
+    server.script.push((response, _question) => {
+      beginStream(response);
+      const timer = setInterval(() => sendEvent(response, textEvent('more ')), 5);
+      response.on('close', () => clearInterval(timer));
+    });
+    await expect(step({ timeouts: { total: 200 } })).rejects.toMatchObject({ failure: 'too_long' });
+  });
+
+  it('gives up an answer of 10 MB', async () => {
+    server.script.push((response, _question) => {
+      beginStream(response);
+      for (let n = 0; n < 100; n += 1) sendEvent(response, textEvent('x'.repeat(100_000)));
+      response.end();
+    });
+    await expect(step()).rejects.toMatchObject({ failure: 'too_long' });
+  });
+
+  it('says that a stream was cut, in a text and in a call', async () => {
+    server.script.push((response, _question) => {
+      beginStream(response);
+      sendEvent(response, textEvent('Half'));
+      response.end();
+    });
+    await expect(step()).rejects.toMatchObject({ failure: 'cut' });
+    server.script.push((response, _question) => {
+      beginStream(response);
+      const call = { index: 0, id: 'a', function: { name: 'get_entry', arguments: '{"en' } };
+      sendEvent(response, { choices: [{ index: 0, delta: { tool_calls: [call] } }] });
+      response.write('data: {', () => response.destroy());
+    });
+    await expect(step()).rejects.toMatchObject({ failure: 'cut' });
+  });
+
+  it('says that an answer cannot be read', async () => {
+    server.script.push((response, _question) => {
+      beginStream(response);
+      response.end('data: <html>\n\n');
+    });
+    await expect(step()).rejects.toMatchObject({ failure: 'malformed' });
+  });
+
+  it('stops with its signal', async () => {
+    const stop = new AbortController();
+    server.script.push((response, _question) => {
+      beginStream(response);
+      sendEvent(response, textEvent('One'));
+      stop.abort(new Error('stopped'));
+    });
+    await expect(step({}, undefined, stop.signal)).rejects.toThrow('stopped');
+    expect(lines).toEqual([]);
+  });
+});

@@ -1,4 +1,4 @@
-import { Modal, Select, TextInput } from '@mantine/core';
+import { Checkbox, Modal, Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CreateToken, type Permission, type Role } from '../../documents.ts';
@@ -8,6 +8,8 @@ import { PermissionTable, type ProjectChoices, ProjectsField } from './rights-fi
 import type { Access } from './shown-access.tsx';
 
 const presets = ['readonly', 'editor', 'admin', 'custom'] as const;
+/** What programs that act through tools may do beyond the permissions. */
+const toolRights = ['publish', 'all_operations'] as const;
 const lives = ['30d', '90d', '365d', 'never'] as const;
 
 interface NewTokenProps {
@@ -25,11 +27,13 @@ export function NewToken({ organization, projects, onClose, onMade }: NewTokenPr
   const [permissions, setPermissions] = useState<Permission[]>([]);
   const [confined, setConfined] = useState<string[]>([]);
   const [life, setLife] = useState<string>('90d');
+  const [tools, setTools] = useState({ publish: false, all_operations: false });
   const { run, isRunning, fault } = useCommand(CreateToken);
   const create = async () => {
     const input = {
       name,
       expires_in: life,
+      mcp: tools,
       ...(preset === 'custom' ? { permissions } : { preset }),
       ...(confined.length > 0 && { projects: confined }),
     };
@@ -77,6 +81,24 @@ export function NewToken({ organization, projects, onClose, onMade }: NewTokenPr
           value={life}
           onChange={(value) => setLife(value ?? '90d')}
         />
+        <Checkbox.Group
+          label={t('token_tools')}
+          description={t('token_tools_hint')}
+          value={toolRights.filter((right) => tools[right])}
+          onChange={(chosen) =>
+            setTools({ publish: chosen.includes('publish'), all_operations: chosen.includes('all_operations') })
+          }
+        >
+          {toolRights.map((right) => (
+            <Checkbox
+              key={right}
+              value={right}
+              mt="xs"
+              label={t(`tools_${right}`)}
+              description={t(`tools_${right}_hint`)}
+            />
+          ))}
+        </Checkbox.Group>
       </CommandForm>
     </Modal>
   );

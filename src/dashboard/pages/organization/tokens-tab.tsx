@@ -55,11 +55,13 @@ export function TokensTab({ organization, search, onSearch }: TabProps) {
   const tokens = data?.organization?.tokens;
   if (!tokens) return fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting rows={6} />;
   const create = <Button onClick={() => setNew(true)}>{t('new_token')}</Button>;
-  const detailOf = ({ last4, permissions, projects, last_used, expires_at, ...token }: Token) =>
+  const detailOf = ({ last4, permissions, projects, mcp, last_used, expires_at, ...token }: Token) =>
     [
       `ptc_…${last4}`,
       t('permissions_count', { count: permissions.length }),
       projects === null ? t('all_projects') : projects.join(', '),
+      ...(mcp.publish ? [t('tools_publish')] : []),
+      ...(mcp.all_operations ? [t('tools_all_operations')] : []),
       last_used === null ? t('never_used') : t('last_used', { when: ago(last_used) }),
       expires_at === null ? t('never_expires') : t('expires', { date: date(expires_at) }),
       t('created_by', { name: token.created_by_name ?? token.created_by }),

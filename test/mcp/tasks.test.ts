@@ -111,7 +111,7 @@ const tasks: readonly Task[] = [
     title: 'finds what is invalid and mends it',
     async act(tool, branch) {
       const { items } = await tool('search_entries', { collection: 'posts', invalid: true, branch });
-      expect(items).toMatchObject([{ slug: 'en/odd', faults: [{ field: '/rating', message: 'must be at most 5' }] }]);
+      expect(items).toMatchObject([{ slug: 'en/odd', faults: [{ field: '/frontmatter/rating', message: 'must be at most 5' }] }]);
       await tool('update_entry', { collection: 'posts', entry: 'en/odd', branch, frontmatter: { rating: 5 } });
     },
     files: { [`${posts}/en/odd.md`]: extra[`${posts}/en/odd.md`]?.replace('9', '5') ?? '' },

@@ -62,10 +62,15 @@ async function compare({ site, copy, marks }: PreparedSite, client: Client, stud
   check(framework?.id === site.framework, `${site.name} is taken for ${framework?.id}`);
   // Templates are no entries; Markdown that the build makes a page of has to be one.
   const judged = new Map([...marks].filter(([file]) => entries.has(file) || /\.(mdx?|markdown)$/.test(file)));
-  const { held } = await predictedIn(copy.directory, judged.keys());
+  const { held, aliases } = await predictedIn(copy.directory, judged.keys());
   await copy.build();
   const urls = new Map([...entries].flatMap(([file, url]) => (url === undefined ? [] : [[file, url] as const])));
-  const found = judge(judged, await readPages(copy.output), { base, urls, isHeld: (file) => held.has(file) });
+  const found = judge(judged, await readPages(copy.output), {
+    base,
+    urls,
+    aliases,
+    isHeld: (file) => held.has(file),
+  });
   return { ...found, name: site.name, version: (await copy.version()) ?? '', warnings };
 }
 

@@ -28,15 +28,36 @@ export async function markSources(directory: string): Promise<Map<string, number
   return marks;
 }
 
-/** The numbers of the marks in each page of an output, by the page's path. */
-export type BuiltPages = ReadonlyMap<string, ReadonlySet<number>>;
+/** What is read of a page of an output. */
+interface BuiltPage {
+  /** The numbers of the marks it carries. */
+  numbers: ReadonlySet<number>;
+  /** Path of the URL that it says it has itself, if it says so. */
+  canonical: string | undefined;
+  /** The same of the page that it leads on to. */
+  leadsTo: string | undefined;
+}
+
+/** Pages by their paths in the output. */
+export type BuiltPages = ReadonlyMap<string, BuiltPage>;
+
+const canonicalLink = /<link[^>]* rel="?canonical"?[^>]*>/;
+const refresh = /<meta[^>]* http-equiv="?refresh"?[^>]*>/;
+const pathIn = (tag: string | undefined, address: RegExp): string | undefined => {
+  const url = address.exec(tag ?? '')?.[1];
+  return url === undefined ? undefined : new URL(url, 'https://example.org').pathname.replace(/\/index\.html$/, '/');
+};
 
 export async function readPages(output: string): Promise<BuiltPages> {
-  const pages = new Map<string, ReadonlySet<number>>();
+  const pages = new Map<string, BuiltPage>();
   for (const path of await filesBelow(output)) {
     if (!/\.(html?|xml)$/.test(path)) continue;
     const text = await readFile(join(output, path), 'utf8');
-    pages.set(path, new Set([...text.matchAll(mark)].map(([, number]) => Number(number))));
+    pages.set(path, {
+      numbers: new Set([...text.matchAll(mark)].map(([, number]) => Number(number))),
+      canonical: pathIn(canonicalLink.exec(text)?.[0], / href="([^"]*)"/),
+      leadsTo: pathIn(refresh.exec(text)?.[0], /url=([^"]*)"/),
+    });
   }
   return pages;
 }
@@ -62,16 +83,33 @@ export interface Judgement {
 /**
  * Judges addresses by the marks that the pages carry.
  * @param site.urls the address of every file that has one
+ * @param site.aliases addresses that lead on to the page of a file, with the file's path
  * @param site.isHeld whether a file without a page waits for its date, or is past it
  */
 export function judge(
   marks: ReadonlyMap<string, number>,
   pages: BuiltPages,
-  site: { base: string; urls: ReadonlyMap<string, string>; isHeld: (path: string) => boolean },
+  site: {
+    base: string;
+    urls: ReadonlyMap<string, string>;
+    aliases?: ReadonlyMap<string, string>;
+    isHeld: (path: string) => boolean;
+  },
 ): Judgement {
   const found: Judgement = { right: [], wrong: [], unknown: [], held: [] };
+  for (const [alias, path] of site.aliases ?? []) {
+    const page = filesAt(alias, site.base).find((file) => pages.has(file));
+    const { leadsTo } = (page === undefined ? undefined : pages.get(page)) ?? {};
+    // A page of its own stands where an alias does, too.
+    const isSame =
+      leadsTo !== undefined && decodeURIComponent(leadsTo) === decodeURIComponent(site.urls.get(path) ?? '');
+    if (!isSame) found.wrong.push(`${alias} → ${path}, built: ${leadsTo ?? 'no page that leads on'}`);
+  }
+  const known = new Set([...(site.aliases?.keys() ?? [])].flatMap((alias) => filesAt(alias, site.base).slice(0, 1)));
+  for (const [path, { leadsTo }] of known.size > 0 ? pages : [])
+    if (leadsTo !== undefined && !known.has(path)) found.unknown.push(`${path}, leads on to ${leadsTo}`);
   const carrying = (number: number) =>
-    [...pages].filter(([path, numbers]) => numbers.has(number) && /\.html?$/.test(path));
+    [...pages].filter(([path, { numbers }]) => numbers.has(number) && /\.html?$/.test(path));
   const right = new Set<number>();
   const left: [string, number][] = [];
   for (const [path, number] of marks) {
@@ -79,7 +117,10 @@ export function judge(
     if (url === undefined) left.push([path, number]);
     else {
       const page = filesAt(url, site.base).find((file) => pages.has(file));
-      if (page !== undefined && pages.get(page)?.has(number)) {
+      const built = page === undefined ? undefined : pages.get(page);
+      const isSaid = built?.canonical === undefined || decodeURIComponent(built.canonical) === decodeURIComponent(url);
+      if (built?.numbers.has(number) && !isSaid) found.wrong.push(`${path} → ${url}, its page says ${built.canonical}`);
+      else if (built?.numbers.has(number)) {
         right.add(number);
         found.right.push(path);
       } else if (page === undefined && carrying(number).length === 0 && site.isHeld(path)) found.held.push(path);
@@ -88,15 +129,15 @@ export function judge(
   }
   for (const [path, number] of left) {
     // A part is shown on the pages of others alone.
-    const own = carrying(number).filter(([, numbers]) => ![...numbers].some((one) => right.has(one)));
+    const own = carrying(number).filter(([, { numbers }]) => ![...numbers].some((one) => right.has(one)));
     if (own.length > 0) found.unknown.push(`${path}, built: ${namesOf(own)}`);
   }
   return found;
 }
 
-const namesOf = (pages: readonly (readonly [string, ReadonlySet<number>])[]): string =>
+const namesOf = (pages: readonly (readonly [string, BuiltPage])[]): string =>
   pages
-    .toSorted(([, a], [, b]) => a.size - b.size)
+    .toSorted(([, a], [, b]) => a.numbers.size - b.numbers.size)
     .slice(0, 3)
     .map(([path]) => path)
     .join(', ') || 'nothing';

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { access, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -7,8 +7,9 @@ const run = promisify(execFile);
 
 /** One of the small sites below `test/sites`, each with every feature of its framework that decides about addresses. */
 export interface FixtureSite {
-  /** Its directory. */
   name: string;
+  /** The directory of its files, when another site has them, and a text of one of them that is another one here. */
+  like?: { name: string; file: string; text: string; other: string };
   framework: string;
   /** The npm package of the framework, whose version the site pins; null: a program of the machine, which names its version itself. */
   package: string | null;
@@ -27,13 +28,29 @@ const site = (
   ...build: [string, ...string[]]
 ): FixtureSite => ({ name, framework, package: npm, root: '', output, build });
 
+const astro = (name: string, setting: string): FixtureSite => ({
+  ...site(name, ['astro', 'astro', 'dist'], 'astro', 'build'),
+  like: { name: 'astro', file: 'astro.config.mjs', text: "  trailingSlash: 'always',\n", other: setting },
+});
+const docusaurus: FixtureSite = {
+  ...site('docusaurus', ['docusaurus', '@docusaurus/core', 'build'], 'docusaurus', 'build'),
+  root: 'website',
+};
+const ofDocusaurus = (name: string, setting: string): FixtureSite => ({
+  ...docusaurus,
+  name,
+  like: { name: 'docusaurus', file: 'website/docusaurus.config.js', text: "  title: 'Sample',\n", other: setting },
+});
+
 export const fixtureSites = {
   astro: site('astro', ['astro', 'astro', 'dist'], 'astro', 'build'),
   starlight: site('starlight', ['starlight', '@astrojs/starlight', 'dist'], 'astro', 'build'),
-  docusaurus: {
-    ...site('docusaurus', ['docusaurus', '@docusaurus/core', 'build'], 'docusaurus', 'build'),
-    root: 'website',
-  },
+  'astro-file': astro('astro-file', "  build: { format: 'file' },\n  trailingSlash: 'never',\n"),
+  'astro-preserve': astro('astro-preserve', "  build: { format: 'preserve' },\n"),
+  'astro-never': astro('astro-never', "  trailingSlash: 'never',\n"),
+  docusaurus,
+  'docusaurus-slash': ofDocusaurus('docusaurus-slash', "  title: 'Sample',\n  trailingSlash: true,\n"),
+  'docusaurus-no-slash': ofDocusaurus('docusaurus-no-slash', "  title: 'Sample',\n  trailingSlash: false,\n"),
   hugo: site('hugo', ['hugo', null, 'public'], 'hugo', '--quiet'),
   'hugo-layers': site('hugo-layers', ['hugo', null, 'public'], 'hugo', '--quiet'),
   hexo: site('hexo', ['hexo', 'hexo', 'public'], 'hexo', 'generate', '--silent'),
@@ -44,8 +61,20 @@ export const fixtureSites = {
   vitepress: site('vitepress', ['vitepress', 'vitepress', '.vitepress/dist'], 'vitepress', 'build'),
 } satisfies Record<string, FixtureSite>;
 
-/** The directory of a fixture site. @param repository root of Portico's own repository */
-export const sourceOf = ({ name }: FixtureSite, repository: string): string => resolve(repository, 'test/sites', name);
+/** The directory of a fixture site's files. @param repository root of Portico's own repository */
+export const sourceOf = ({ name, like }: FixtureSite, repository: string): string =>
+  resolve(repository, 'test/sites', like?.name ?? name);
+
+/** Copies the files of a fixture site into a directory, with the text that is another one here. */
+export async function copyFiles(site: FixtureSite, repository: string, directory: string): Promise<void> {
+  const isSource = (path: string) => !/\/(node_modules|\.astro|\.nuxt)$/.test(path);
+  await cp(sourceOf(site, repository), directory, { recursive: true, filter: isSource });
+  if (site.like === undefined) return;
+  const { file, text, other } = site.like;
+  const before = await readFile(join(directory, file), 'utf8');
+  if (!before.includes(text)) throw new Error(`${file} has no ${JSON.stringify(text)}`);
+  await writeFile(join(directory, file), before.replace(text, other));
+}
 
 /**
  * Runs one program to its end.
@@ -78,7 +107,7 @@ const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offlin
  */
 export async function copySite(from: FixtureSite, repository: string, home: string): Promise<SiteCopy> {
   const source = sourceOf(from, repository);
-  const above = join(home, from.name);
+  const above = join(home, from.like?.name ?? from.name);
   await mkdir(above, { recursive: true });
   if (from.package !== null && !(await exists(join(above, 'node_modules/.package-lock.json')))) {
     for (const name of ['package.json', 'package-lock.json'])
@@ -86,7 +115,7 @@ export async function copySite(from: FixtureSite, repository: string, home: stri
     await runProgram(above, 'npm', 'ci', '--include=dev', ...quietly);
   }
   const directory = await mkdtemp(join(above, 'copy-'));
-  await cp(source, directory, { recursive: true, filter: (path) => !/\/(node_modules|\.astro|\.nuxt)$/.test(path) });
+  await copyFiles(from, repository, directory);
   const [program, ...args] = from.build;
   const root = join(directory, from.root);
   return {

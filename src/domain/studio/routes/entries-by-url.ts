@@ -15,7 +15,7 @@ type ReverseIndex = ReadonlyMap<string, EntryPlace>;
 const indexes = new VersionCache<ReverseIndex>({ versions: 16, subjects: 1 });
 
 /**
- * The entry whose page an address shows: with or without origin, slash at the end and `index.html`; null when no entry has it.
+ * The entry whose page an address shows or leads on to: with or without origin, slash at the end and `index.html`; null when no entry has it.
  * @param routes the project's saved ones, or those of its framework
  */
 export async function entryAtUrl(
@@ -39,14 +39,20 @@ async function readIndex(
   const { git, studio } = context;
   const site = await studio.content.site(git, snapshot);
   const found = new Map<string, EntryPlace>();
+  const aliases: [string, EntryPlace][] = [];
   for (const [collection, index] of site.collections) {
     const facts = await studio.content.collectionFacts(git, snapshot, index);
     for (const [at, entry] of index.entries.entries()) {
-      const url = routes.urlOf(collection, entry, facts[at]?.frontmatter ?? null);
-      const key = url === undefined ? undefined : pageKey(url);
+      const frontmatter = facts[at]?.frontmatter ?? null;
+      const url = routes.urlOf(collection, entry, frontmatter);
+      if (url === undefined) continue;
+      const place = { collection, slug: entry.slug, path: entry.path };
       // Two entries at one address are a fault of the site; the first keeps it here, so that the answer is always the same.
-      if (key !== undefined && !found.has(key)) found.set(key, { collection, slug: entry.slug, path: entry.path });
+      if (!found.has(pageKey(url))) found.set(pageKey(url), place);
+      for (const alias of routes.aliasesOf(collection, entry, frontmatter)) aliases.push([pageKey(alias), place]);
     }
   }
+  // A page of its own stands where an alias does, too.
+  for (const [key, place] of aliases) if (!found.has(key)) found.set(key, place);
   return found;
 }

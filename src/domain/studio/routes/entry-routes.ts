@@ -67,13 +67,15 @@ export interface EntryRoutes {
   base: string;
   /** Percent-encoded path; undefined for entries that are not published, or whose frontmatter cannot be read. */
   urlOf(collection: string, entry: RoutedEntry, frontmatter: Frontmatter | null): string | undefined;
+  /** Further paths that lead on to its page. */
+  aliasesOf(collection: string, entry: RoutedEntry, frontmatter: Frontmatter | null): string[];
   /** Why an entry has none; null while the project has saved no routes. */
   whyNone(collection: string, entry: RoutedEntry, frontmatter: Frontmatter | null): NoUrl | null;
 }
 
 type NoUrl = z.output<typeof noUrl>;
 
-const none: EntryRoutes = { key: '', base: '', urlOf: () => undefined, whyNone: () => null };
+const none: EntryRoutes = { key: '', base: '', urlOf: () => undefined, aliasesOf: () => [], whyNone: () => null };
 
 /** Reads the routes a project has saved, as its configuration has them at a tree. */
 export async function entryRoutes(
@@ -99,7 +101,7 @@ const messages: Record<NoUrl['code'], string> = {
 export function routesWith(
   patterns: readonly RoutePattern[],
   site: SiteRoutes,
-): Pick<EntryRoutes, 'urlOf' | 'whyNone'> {
+): Pick<EntryRoutes, 'urlOf' | 'aliasesOf' | 'whyNone'> {
   const byCollection = Map.groupBy(patterns, ({ collection }) => collection);
   const patternFor = (collection: string, entry: RoutedEntry) =>
     byCollection.get(collection)?.find(({ locale }) => locale === undefined || locale === entry.locale);
@@ -112,6 +114,10 @@ export function routesWith(
       if (frontmatter.draft === true) return because('draft');
       const reason = pattern.source && site.whyNone({ path: entry.path, frontmatter });
       return reason ? { code: 'no_page', message: reason } : because('no_page');
+    },
+    aliasesOf(collection, entry, frontmatter) {
+      const isBySite = patternFor(collection, entry)?.source != null;
+      return isBySite && frontmatter !== null ? site.aliasesOf({ path: entry.path, frontmatter }) : [];
     },
     urlOf(collection, entry, frontmatter) {
       const pattern = patternFor(collection, entry);

@@ -17,6 +17,8 @@ export interface SiteRoutes {
   detected: DetectedSite;
   /** Path of a page's URL with the site's base, percent-encoded; null for what is no page. */
   urlOf(file: PageFile): string | null;
+  /** Further paths of the site that lead on to the page of a file, in the same form. */
+  aliasesOf(file: PageFile): string[];
   /** Why a file has no page, where the framework's rule says more than that it has none. */
   whyNone(file: PageFile): string | null;
   /** null: there is no rule at all. */
@@ -61,6 +63,8 @@ export async function readRoutes(files: SiteFiles, options: { root?: string } = 
       const path = unknown === null ? (rule?.urlOf(file) ?? null) : null;
       return path === null ? null : encodePath(base + path);
     },
+    aliasesOf: (file) =>
+      unknown === null ? (rule?.aliasesOf?.(file) ?? []).map((path) => encodePath(base + path)) : [],
     whyNone: (file) =>
       unknown === null
         ? (rule?.whyNone?.(file) ?? null)

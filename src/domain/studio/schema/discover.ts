@@ -12,6 +12,7 @@ import { frontMatterReader } from '../frameworks/cms/front-matter.ts';
 import { keystaticReader } from '../frameworks/cms/keystatic.ts';
 import { pagesCmsReader } from '../frameworks/cms/pages-cms.ts';
 import { tinaReader } from '../frameworks/cms/tina.ts';
+import { readMkdocsConfig } from '../frameworks/conventions/mkdocs.ts';
 import { docusaurusReader } from '../frameworks/docusaurus/schema.ts';
 import { eleventyReader } from '../frameworks/eleventy/schema.ts';
 import { hexoReader } from '../frameworks/hexo/schema.ts';
@@ -29,7 +30,7 @@ import type {
   MediaRoot,
   SiteFiles,
 } from './collection-schema.ts';
-import { codeExtensions, findConfig, readCodeConfig, readDataConfig } from './config/config-file.ts';
+import { codeExtensions, findConfig, readCodeConfig } from './config/config-file.ts';
 import { studioConfigReader } from './config/studio-config.ts';
 import { besidePages } from './declare.ts';
 import { inferFields, schemaOfGroup } from './infer-fields.ts';
@@ -107,7 +108,10 @@ const vitepressReader: SchemaReader = {
     describePages(reading, 'vitepress', path, vitepressPage);
     const patterns = textsOf(at(config, 'srcExclude')).map((pattern) => pattern.replace(/^\/+/, ''));
     const kept: PathSet = { kind: 'excluded', root: layout.root, given: layout.given, framework: layout.framework };
-    const files = folderFiles(layout.root, textAt(config, 'srcDir') ?? '', {
+    const directory = textAt(config, 'srcDir') ?? '';
+    const open = resolvePath(layout.root, `${directory}/public`);
+    if (open !== null) layout.mediaRoots ??= [{ path: open, public_path: '/' }];
+    const files = folderFiles(layout.root, directory, {
       extensions: ['md'],
       only: (base) => ({ kind: 'glob', base, patterns }),
       except: () => kept,
@@ -150,7 +154,7 @@ const mkdocsReader: SchemaReader = {
   async read(reading) {
     const path = findConfig(reading, ['mkdocs'], ['yml', 'yaml']);
     if (path === undefined) return [];
-    const config = await readDataConfig(path, { ...reading, warnings: [] });
+    const config = await readMkdocsConfig(path, { ...reading, warnings: [] });
     const { root } = reading.layout;
     const docs = resolvePath(root, textAt(config ?? undefined, 'docs_dir') ?? 'docs');
     if (!docs) return [];

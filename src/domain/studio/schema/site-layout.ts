@@ -212,9 +212,23 @@ const staticDirectories: [string, string | null][] = [
 
 /** Frameworks that write the site to `public`. */
 const publishingToPublic = new Set(['hugo', 'hexo', 'gatsby']);
-const withStatic = new Set(['hugo', 'docusaurus', 'sveltekit', 'gatsby']);
+/** Where a framework takes files from, whether there are any yet; those of `null` are published only as pages use them. */
+const usualDirectories: Readonly<Record<string, readonly (readonly [string, string | null])[]>> = {
+  astro: [
+    ['public', '/'],
+    ['src/assets', null],
+  ],
+  docusaurus: [['static', '/']],
+  gatsby: [['static', '/']],
+  hugo: [
+    ['static', '/'],
+    ['assets', null],
+  ],
+  jekyll: [['assets', '/assets']],
+  sveltekit: [['static', '/']],
+};
 
-/** Directories of media files: those of the usual names that exist, else the framework's usual one. */
+/** Directories of media files: those of the usual names that exist, and the framework's own. */
 export async function mediaRootsOf(paths: readonly string[], layout: SiteLayout): Promise<MediaRoot[]> {
   const present = new Set<string>();
   const from = layout.root === '' ? 0 : layout.root.length + 1;
@@ -227,9 +241,10 @@ export async function mediaRootsOf(paths: readonly string[], layout: SiteLayout)
   });
   const framework = layout.framework ?? '';
   const isBuilt = (directory: string) => directory === 'public' && publishingToPublic.has(framework);
-  const roots = staticDirectories.filter(([directory]) => present.has(directory) && !isBuilt(directory));
-  const usual: [string, string | null] = withStatic.has(framework) ? ['static', '/'] : ['public', '/'];
-  return (roots.length > 0 ? roots : [usual]).map(([directory, public_path]) => ({
+  const own = new Map(usualDirectories[framework]);
+  const others = staticDirectories.filter(([directory]) => !own.has(directory) && present.has(directory));
+  const roots = [...own, ...others.filter(([directory]) => !isBuilt(directory))];
+  return (roots.length > 0 ? roots : [['public', '/'] as const]).map(([directory, public_path]) => ({
     path: joinPath(layout.root, directory),
     public_path,
   }));

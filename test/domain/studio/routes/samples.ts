@@ -38,7 +38,7 @@ export const collections = { posts: at('posts'), docs: at('docs'), unused: at('u
       'src/content/unused/a.md': page(),
     },
     urls: {
-      'src/pages/index.astro': '/b/',
+      'src/pages/index.astro': '/b',
       'src/pages/about.md': '/b/about',
       'src/content/posts/Hello, World!.md': '/b/blog/hello-world',
       'src/content/docs/intro/index.md': '/b/start/intro',

@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { fixtureSites, sourceOf } from '../../../support/routes/fixture-sites.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { copyFiles, fixtureSites } from '../../../support/routes/fixture-sites.ts';
 import { predictedIn } from '../../../support/routes/real-build.ts';
 
 const repository = resolve(import.meta.dirname, '../../../..');
@@ -12,8 +13,14 @@ const expectedOf = async (name: string): Promise<Record<string, string>> =>
 
 describe('every file of a fixture site has the address its framework gives it, or none', () => {
   it.each(Object.values(fixtureSites))('$name', async (site) => {
-    const { routes, urls } = await predictedIn(sourceOf(site, repository));
+    const directory = await mkdtemp(join(tmpdir(), 'portico-site-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    await copyFiles(site, repository, directory);
+    const { routes, urls, aliases } = await predictedIn(directory);
     expect(routes.detected.framework?.id).toBe(site.framework);
     expect(Object.fromEntries(urls)).toEqual(await expectedOf(site.name));
+    expect(Object.fromEntries(aliases)).toEqual(
+      site.name.startsWith('hugo') ? await expectedOf(`${site.name}-aliases`) : {},
+    );
   });
 });

@@ -182,6 +182,14 @@ defaults:
     expect(() => pathForSlug(posts, 'new')).toThrow('no place');
   });
 
+  it('begins posts in the directory of posts, also where directories of categories have some', async () => {
+    for (const more of [{}, { 'blog/_posts/2024-01-03-b.md': '{}' }]) {
+      const posts = named(await discover({ ...files, ...more }), 'posts');
+      const slug = posts.template?.slug?.replace(/\{\{year.*slug\}\}/, '2024-05-06-new') ?? '';
+      expect(pathForSlug(posts, slug)).toBe('_posts/2024-05-06-new.md');
+    }
+  });
+
   it('is not Hexo', async () => {
     const found = await discover({ '_config.yml': 'title: x', 'scaffolds/post.md': '', 'source/_posts/a.md': '' });
     expect(found.schemas.map((one) => one.source.kind)).toEqual(['hexo']);
@@ -343,13 +351,22 @@ describe('directories beside the content', () => {
   });
 
   it.each([
-    ['hugo.toml', '', 'public/a.png', [['static', '/']]],
+    [
+      'hugo.toml',
+      '',
+      'public/a.png',
+      [
+        ['static', '/'],
+        ['assets', null],
+      ],
+    ],
     [
       'hugo.toml',
       '',
       'content/posts/a/index.md',
       [
         ['static', '/'],
+        ['assets', null],
         ['content/posts', null],
       ],
     ],
@@ -365,27 +382,52 @@ describe('directories beside the content', () => {
     ],
     ['mkdocs.yml', 'docs_dir: text', 'text/img/a.png', [['text', '/']]],
     ['mkdocs.yml', '', 'docs/a.md', [['docs', '/']]],
-    ['astro.config.mjs', '', 'public/a.png', [['public', '/']]],
+    ['_config.yml', '', '_posts/2024-01-02-a.md', [['assets', '/assets']]],
+    [
+      '.vitepress/config.mts',
+      "export default { srcDir: 'pages' }",
+      'pages/guide/a.md',
+      [
+        ['pages/public', '/'],
+        ['pages', null],
+      ],
+    ],
+    [
+      'astro.config.mjs',
+      '',
+      'public/a.png',
+      [
+        ['public', '/'],
+        ['src/assets', null],
+      ],
+    ],
     [
       'astro.config.mjs',
       '',
       'src/content/posts/a.md',
       [
         ['public', '/'],
+        ['src/assets', null],
         ['src/content/posts', null],
       ],
     ],
     [
       '.eleventy.js',
-      'module.exports = (c) => { c.addPassthroughCopy("img"); c.addPassthroughCopy({ "img": "/x", "none": "y" }); c.addPassthroughCopy(a + b) }',
+      'module.exports = (c) => { c.addPassthroughCopy("img"); c.addPassthroughCopy({ "img": "/x", "later": "y", "a.ico": "/" }); c.addPassthroughCopy("node_modules/p"); c.addPassthroughCopy(a + b) }',
       'img/a.png',
-      [['img', '/x']],
+      [
+        ['img', '/x'],
+        ['later', '/y'],
+      ],
     ],
     [
       'eleventy.config.js',
       'export default (c) => { c.addPassthroughCopy("posts/**/*.png"); c.addPassthroughCopy(`img`) }',
       'posts/a/b.md',
-      [['posts', null]],
+      [
+        ['posts', null],
+        ['img', '/img'],
+      ],
     ],
     [
       'eleventy.config.js',
@@ -403,4 +445,10 @@ describe('directories beside the content', () => {
       expect(found.mediaRoots.map((one) => [one.path, one.public_path])).toEqual(roots);
     },
   );
+
+  it('are media in the directory of MkDocs that an inherited configuration names', async () => {
+    const found = await discover({ 'mkdocs.yml': 'INHERIT: base.yml', 'base.yml': 'docs_dir: text', 'text/a.md': '' });
+    expect(found.mediaRoots).toEqual([{ path: 'text', public_path: '/' }]);
+    expect(found.dependencies).toContain('base.yml');
+  });
 });

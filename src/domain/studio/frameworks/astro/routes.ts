@@ -229,7 +229,8 @@ export async function readAstroRule(reading: RouteContext): Promise<RouteRule> {
   const collections = await readCollections(reading);
   const routes = routesOf(await readTemplates(reading, pages));
   if (collections.ownIds) settings.warn('generateId');
-  const end = endings(settings);
+  const base = basePath(settings.text('base'));
+  const end = endings(settings, base);
   const starlight = detected.framework?.id === 'starlight';
 
   const routeFor = ({ path: file }: PageFile) => {
@@ -237,7 +238,7 @@ export async function readAstroRule(reading: RouteContext): Promise<RouteRule> {
     return at && { ...at, route: routes(at.name), docs: starlight && at.name === 'docs' };
   };
   return {
-    base: basePath(settings.text('base')),
+    base,
     undetermined: settings.firstUnknown('base', 'build.format', 'trailingSlash', 'srcDir'),
     urlOf(file) {
       const rest = below(pages, file.path);
@@ -259,12 +260,12 @@ export async function readAstroRule(reading: RouteContext): Promise<RouteRule> {
 type End = (route: string, index: boolean) => string;
 
 /** How the path of a route ends; `index`: its file is an index. */
-function endings(settings: Settings): End {
+function endings(settings: Settings, base: string): End {
   const format = settings.text('build', 'format') ?? 'directory';
   const slash = settings.text('trailingSlash') ?? 'ignore';
   return (route, index) => {
     const path = urlPath(route);
-    if (path === '/') return path;
+    if (path === '/') return slash === 'never' && format !== 'file' && base !== '' ? '' : path;
     if (/^\/(404|500)$/.test(path)) return `${path}.html`;
     if (format === 'file' || (format === 'preserve' && !index)) return `${path}.html`;
     return slash === 'never' ? path : `${path}/`;

@@ -1,4 +1,4 @@
-import { readDataConfig } from '../../schema/config/config-file.ts';
+import { type ConfigReading, readDataConfig } from '../../schema/config/config-file.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
 import { resolvePath } from '../../schema/static/module-graph.ts';
@@ -11,12 +11,12 @@ import { byConvention } from './convention.ts';
 const mostInherited = 5;
 
 /** The configuration with those it inherits from below it, key by key. */
-async function readConfig(path: string, reading: RouteContext, level = 0): Promise<Value | null> {
+export async function readMkdocsConfig(path: string, reading: ConfigReading, level = 0): Promise<Value | null> {
   const own = await readDataConfig(path, reading);
   const parent = textAt(own ?? undefined, 'INHERIT');
   const above = parent === undefined || level === mostInherited ? null : resolvePath(directoryOf(path), parent);
   if (own?.kind !== 'record' || above === null) return own;
-  const inherited = await readConfig(above, reading, level + 1);
+  const inherited = await readMkdocsConfig(above, reading, level + 1);
   return inherited?.kind === 'record' ? { ...own, parts: [...inherited.parts, ...own.parts] } : own;
 }
 
@@ -78,7 +78,7 @@ function isOffline(settings: Settings): boolean {
 /** MkDocs: the path below `docs_dir`, a directory for each page unless `use_directory_urls` is off. */
 export async function readMkdocsRule(reading: RouteContext): Promise<RouteRule> {
   const { config } = reading.detected;
-  const value = config === null ? null : await readConfig(config, reading);
+  const value = config === null ? null : await readMkdocsConfig(config, reading);
   const settings = new Settings(value, config ?? reading.layout.root, reading);
   const docs = joinPath(
     reading.layout.root,

@@ -11,6 +11,7 @@ import { filesOf, folderFiles, type Located, type SchemaReader, type SiteReading
 import {
   below,
   dataExtensions,
+  extensionOf,
   isExcluded,
   joinPath,
   markdownExtensions,
@@ -67,7 +68,11 @@ const isCopy = ({ type, callee }: AnyNode) =>
   isNode(callee.property) &&
   callee.property.name === 'addPassthroughCopy';
 
-async function readCopies(path: string, { site, layout, paths, dependencies, warnings }: SiteReading) {
+async function readCopies(
+  path: string,
+  input: string,
+  { site, layout, paths, present, dependencies, warnings }: SiteReading,
+) {
   dependencies.add(path);
   const text = await site.read(path);
   const program =
@@ -88,8 +93,13 @@ async function readCopies(path: string, { site, layout, paths, dependencies, war
       const glob = segments.findIndex((segment) => wildcard.test(segment));
       if (glob === 0) beside = true;
       const directory = resolvePath(layout.root, (glob === -1 ? segments : segments.slice(0, glob)).join('/'));
-      if (!directory || directory === layout.root || !paths.some((file) => below(directory, file) !== null)) continue;
-      const to = copy.to === null || glob !== -1 ? null : `/${trimmedPath(copy.to)}`;
+      if (!directory || directory === layout.root || /(^|\/)node_modules(\/|$)/.test(directory)) continue;
+      // A directory may be there later; a file is none.
+      const isEmpty = !paths.some((file) => below(directory, file) !== null);
+      if (isEmpty && (extensionOf(directory) !== '' || present.has(directory))) continue;
+      // What is given alone keeps its path below the input directory, or that of the site.
+      const kept = below(input, directory) ?? below(layout.root, directory) ?? directory;
+      const to = glob !== -1 ? null : `/${trimmedPath(copy.to ?? kept)}`;
       if (to !== null || !found.has(directory)) found.set(directory, { path: directory, public_path: to });
     }
   }
@@ -102,12 +112,12 @@ export const eleventyReader: SchemaReader = {
     const { layout, present } = reading;
     const path = configNames.map((name) => joinPath(layout.root, name)).find((name) => present.has(name));
     if (path === undefined) return [];
-    const { roots, beside } = await readCopies(path, reading);
+    const config = await readEleventyConfig(path, { ...reading, warnings: [] });
+    const input = resolvePath(layout.root, config.input);
+    const { roots, beside } = await readCopies(path, input ?? layout.root, reading);
     if (roots.length > 0) layout.mediaRoots ??= roots;
     if (beside) layout.filesBeside = true;
     layout.pages = { kind: 'eleventy', path, fields: eleventyPage };
-    const config = await readEleventyConfig(path, { ...reading, warnings: [] });
-    const input = resolvePath(layout.root, config.input);
     if (input === null) return [];
     const source = { kind: 'eleventy', path } as const;
     const values = folderFiles(input, config.data, { extensions: dataExtensions });

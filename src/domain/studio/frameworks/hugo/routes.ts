@@ -1,9 +1,10 @@
+import { posix } from 'node:path';
 import { isRecord } from '../../../../lib/objects.ts';
 import type { Frontmatter } from '../../frontmatter/values.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { dayNames, momentOf, monthNames, pad, readDate, yearDay } from '../routing/dates.ts';
-import { urlPath } from '../routing/paths.ts';
-import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
+import { directoryOf, urlPath } from '../routing/paths.ts';
+import { type PageFile, penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
 import { member, readHugoCascade } from './cascade.ts';
 import { HugoContent, type HugoPage } from './content.ts';
 import { type HugoSettings, type Permalink, readHugoSettings } from './settings.ts';
@@ -116,14 +117,21 @@ export async function readHugoRule(reading: RouteContext): Promise<RouteRule> {
   const hugo = await readHugoSettings(reading);
   const content = new HugoContent(hugo, reading.paths);
   const cascade = await readHugoCascade(content, hugo, reading);
+  const shown = (file: PageFile) => {
+    const page = content.page(file.path);
+    if (page === null || hugo.elsewhere.has(page.language)) return null;
+    const frontmatter = cascade.complete(page, file.frontmatter);
+    if (hiddenBy(page, frontmatter) !== null || cascade.above(page).some(isDraft)) return null;
+    return { page, frontmatter, url: addressOf(page, frontmatter, hugo, content) };
+  };
   return {
     base: hugo.base,
-    urlOf(file) {
-      const page = content.page(file.path);
-      if (page === null || hugo.elsewhere.has(page.language)) return null;
-      const frontmatter = cascade.complete(page, file.frontmatter);
-      if (hiddenBy(page, frontmatter) !== null || cascade.above(page).some(isDraft)) return null;
-      return addressOf(page, frontmatter, hugo, content);
+    urlOf: (file) => shown(file)?.url ?? null,
+    aliasesOf(file) {
+      const found = shown(file);
+      if (found === null) return [];
+      const own = aliasPaths(found.url, member(found.frontmatter, 'aliases'), hugo.ugly === 'all');
+      return [...own, ...languageAliases(found.page, hugo)];
     },
     whyNone(file) {
       const page = content.page(file.path);
@@ -219,6 +227,23 @@ function addressOf(page: HugoPage, frontmatter: Frontmatter, hugo: HugoSettings,
 
 /** A path without an extension ends in a slash. */
 const ended = (path: string) => (/\.html?$/i.test(path) || path.endsWith('/') ? path : `${path}/`);
+
+/** Where Hugo writes pages that lead on to one: from the top of the site, or beside the page. */
+function aliasPaths(url: string, aliases: unknown, ugly: boolean): string[] {
+  const texts = [aliases].flat().filter((one): one is string => typeof one === 'string' && one !== '');
+  const above = directoryOf(url.replace(/\.html$|\/$/g, ''));
+  return texts.map((alias) => {
+    const path = posix.join('/', alias.startsWith('/') ? '' : above, alias);
+    return /\.html$|\/$/.test(path) ? path : `${path}${ugly ? '.html' : '/'}`;
+  });
+}
+
+/** The home page of the default language is at the top or below its language, and the other path leads on to it. */
+function languageAliases({ kind, language }: HugoPage, hugo: HugoSettings): string[] {
+  if (kind !== 'home' || language !== hugo.defaultLanguage || hugo.languages.size < 2) return [];
+  if (hugo.settings.flag('disableDefaultLanguageRedirect') === true) return [];
+  return [hugo.defaultInSubdirectory ? '/' : `/${language}/`];
+}
 
 function permalinkFor(page: HugoPage, section: string, permalinks: readonly Permalink[]): string | undefined {
   return permalinks.find((one) => {

@@ -91,7 +91,10 @@ class JekyllSite {
       const [only = ''] = homes;
       const base = homes.size === 1 ? only : this.root;
       const files = filesOf({ base, area: base, single: false, paths: without(all(base), internal) });
-      return inside.length === 0 && name === 'drafts' ? [] : [this.draft(name, files, jekyllPost, undefined)];
+      // Of several directories the one at the top is that of posts without a category.
+      const home = joinPath(this.root, folder);
+      const place = below(base, homes.has(home) ? home : only);
+      return inside.length === 0 && name === 'drafts' ? [] : [this.draft(name, files, jekyllPost, undefined, place)];
     });
     const [posts] = made;
     if (posts) posts.rejects = internal;
@@ -112,7 +115,14 @@ class JekyllSite {
     return besidePages('partial', { name: 'includes', source, files }, this.reading);
   }
 
-  private draft(name: string, files: Files, fields: readonly SchemaField[], line: number | undefined): Draft {
+  /** @param place where new posts come, below the collection's directory; null: directly in it */
+  private draft(
+    name: string,
+    files: Files,
+    fields: readonly SchemaField[],
+    line: number | undefined,
+    place: string | null = null,
+  ): Draft {
     const source = { kind: 'jekyll', path: this.path, ...(line === undefined ? {} : { line }) } as const;
     const defaults = this.defaultsOf(name, below(this.root, files.base) ?? '');
     const known = new Set(fields.map((one) => one.name));
@@ -132,7 +142,7 @@ class JekyllSite {
         infer: true,
         indexNames: ['index'],
         // A post without a date in its name is not published.
-        ...(name === 'posts' && { template: { slug: '{{year}}-{{month}}-{{day}}-{{slug}}' } }),
+        ...(name === 'posts' && { template: { slug: joinPath(place ?? '', '{{year}}-{{month}}-{{day}}-{{slug}}') } }),
       },
       this.reading,
     );

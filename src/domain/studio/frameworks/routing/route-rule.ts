@@ -26,6 +26,8 @@ export interface RouteRule {
    * the file's path, its frontmatter and the configuration.
    */
   urlOf(file: PageFile): string | null;
+  /** Further paths, like that of `urlOf`, that lead on to the page of a file. */
+  aliasesOf?(file: PageFile): string[];
   /** Why a file is no page, or not published, in a sentence; null: nothing is known of it. */
   whyNone?(file: PageFile): string | null;
   /** What the paths of files like this one rest on. */

@@ -86,7 +86,7 @@ function yamlValue(path: string, text: string): Value {
   return new YamlValues(path, lines).value(document.contents, 0);
 }
 
-type Reading = Pick<SiteReading, 'site' | 'warnings' | 'dependencies'>;
+export type ConfigReading = Pick<SiteReading, 'site' | 'warnings' | 'dependencies'>;
 
 /** `name` with each of the extensions, in the site's directory: the first that exists. */
 export function findConfig(
@@ -134,7 +134,10 @@ async function parse(path: string, text: string, budget: ReadingBudget | undefin
  * Reads a configuration that is data: YAML, TOML or JSON, by its extension. The file becomes a dependency whatever it holds.
  * @returns null, with a warning, when it cannot be read
  */
-export async function readDataConfig(path: string, { site, warnings, dependencies }: Reading): Promise<Value | null> {
+export async function readDataConfig(
+  path: string,
+  { site, warnings, dependencies }: ConfigReading,
+): Promise<Value | null> {
   dependencies.add(path);
   const text = await site.read(path);
   const warn = (message: string, line?: number) =>
@@ -167,7 +170,10 @@ interface CodeConfig {
 }
 
 /** Reads a configuration that is code, with what it imports, without running it. */
-export async function readCodeConfig(path: string, { site, warnings, dependencies }: Reading): Promise<CodeConfig> {
+export async function readCodeConfig(
+  path: string,
+  { site, warnings, dependencies }: ConfigReading,
+): Promise<CodeConfig> {
   const graph = await loadModules(path, site, warnings, dependencies);
   for (const file of graph.keys()) dependencies.add(file);
   const evaluator = new Evaluator(graph, site.budget);

@@ -186,7 +186,7 @@ export async function planUpdate(
     summary: `Rename ${collection}/${entry} to ${slug}`,
     result: {
       ...saved,
-      place: { ...place, slug, path },
+      place: { ...place, slug: renamed.slug, path },
       content: renamed.content,
       renamedFrom: entry,
       references,

@@ -12,7 +12,7 @@ import { editOpened } from '../frontmatter/edit-file.ts';
 import { type FileContent, openFile, parseFile } from '../frontmatter/parse-file.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
 import { type Moves, relink, relinkValue } from '../media/relative-links.ts';
-import { pathForSlug } from '../slug.ts';
+import { foldIndex, pathForSlug } from '../slug.ts';
 import type { StudioContext } from '../studio.ts';
 import { assetFolder, bundleOf } from './own-files.ts';
 import { namedIn, referenceIds, referencesTo } from './references.ts';
@@ -24,6 +24,8 @@ const headBytes = 4096;
 
 /** A rename as file changes: the entry's own file or bundle, and the entries that point to it. */
 export interface Rename {
+  /** What the entry is called afterwards. */
+  slug: string;
   path: string;
   changes: Change[];
   /** New paths of the files that move along. */
@@ -232,14 +234,17 @@ export async function renameEntry(
   goal: Goal,
   bytes: Buffer,
 ): Promise<Rename> {
-  const { slug, field } = goal;
-  const { collection, path: root } = index.schema;
+  const { field } = goal;
+  const { collection, path: root, slugs } = index.schema;
   const from = bundleOf(index, place);
-  const to = [root, slug].filter(Boolean).join('/');
+  const to = [root, goal.slug].filter(Boolean).join('/');
   const moved =
     from !== null
       ? await moveBundle(context, { tree, site }, { from, to, field }, place, bytes)
       : await moveFile(context, { tree, site }, index, place, goal, bytes);
+  // The index of a directory is called like the directory, unless another entry is.
+  const folded = from === null ? foldIndex(goal.slug, slugs.index_names) : null;
+  const slug = folded === null || (folded !== place.slug && index.find(folded)) ? goal.slug : folded;
   const references = await referencesTo(context, { tree, site }, namedIn(site, { collection, slug: place.slug }));
   // A relation is written in one of several forms; it keeps its form.
   const before = referenceIds(index.schema, place);
@@ -266,6 +271,7 @@ export async function renameEntry(
   const related = references.map((item) => `${item.collection}/${item.slug}`);
   return {
     ...moved,
+    slug,
     references: [...new Set([...related, ...linked])],
     content: { bytes: stored, parsed: parseFile(stored, moved.path) },
   };

@@ -45,8 +45,11 @@ const canonicalLink = /<link[^>]* rel="?canonical"?[^>]*>/;
 const refresh = /<meta[^>]* http-equiv="?refresh"?[^>]*>/;
 const pathIn = (tag: string | undefined, address: RegExp): string | undefined => {
   const url = address.exec(tag ?? '')?.[1];
-  return url === undefined ? undefined : new URL(url, 'https://example.org').pathname.replace(/\/index\.html$/, '/');
+  return url === undefined ? undefined : new URL(url, 'https://example.org').pathname;
 };
+
+/** A path that is compared with others: decoded, and of an index that of its directory. */
+const comparable = (path: string) => decodeURIComponent(path).replace(/\/index\.html$/, '/');
 
 export async function readPages(output: string): Promise<BuiltPages> {
   const pages = new Map<string, BuiltPage>();
@@ -101,8 +104,7 @@ export function judge(
     const page = filesAt(alias, site.base).find((file) => pages.has(file));
     const { leadsTo } = (page === undefined ? undefined : pages.get(page)) ?? {};
     // A page of its own stands where an alias does, too.
-    const isSame =
-      leadsTo !== undefined && decodeURIComponent(leadsTo) === decodeURIComponent(site.urls.get(path) ?? '');
+    const isSame = leadsTo !== undefined && comparable(leadsTo) === comparable(site.urls.get(path) ?? '');
     if (!isSame) found.wrong.push(`${alias} → ${path}, built: ${leadsTo ?? 'no page that leads on'}`);
   }
   const known = new Set([...(site.aliases?.keys() ?? [])].flatMap((alias) => filesAt(alias, site.base).slice(0, 1)));
@@ -118,7 +120,7 @@ export function judge(
     else {
       const page = filesAt(url, site.base).find((file) => pages.has(file));
       const built = page === undefined ? undefined : pages.get(page);
-      const isSaid = built?.canonical === undefined || decodeURIComponent(built.canonical) === decodeURIComponent(url);
+      const isSaid = built?.canonical === undefined || comparable(built.canonical) === comparable(url);
       if (built?.numbers.has(number) && !isSaid) found.wrong.push(`${path} → ${url}, its page says ${built.canonical}`);
       else if (built?.numbers.has(number)) {
         right.add(number);

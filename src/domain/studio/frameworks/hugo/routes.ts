@@ -233,8 +233,8 @@ function aliasPaths(url: string, aliases: unknown, ugly: boolean): string[] {
   const texts = [aliases].flat().filter((one): one is string => typeof one === 'string' && one !== '');
   const above = directoryOf(url.replace(/\.html$|\/$/g, ''));
   return texts.map((alias) => {
-    const path = posix.join('/', alias.startsWith('/') ? '' : above, alias);
-    return /\.html$|\/$/.test(path) ? path : `${path}${ugly ? '.html' : '/'}`;
+    const path = posix.join('/', alias.startsWith('/') ? '' : above, alias).replace(/(?<=.)\/$/, '');
+    return path.endsWith('.html') || path === '/' ? path : `${path}${ugly ? '.html' : '/'}`;
   });
 }
 

@@ -120,7 +120,9 @@ export function judge(
     else {
       const page = filesAt(url, site.base).find((file) => pages.has(file));
       const built = page === undefined ? undefined : pages.get(page);
-      const isSaid = built?.canonical === undefined || comparable(built.canonical) === comparable(url);
+      // A page for errors is shown at other addresses than its own.
+      const isSilent = built?.canonical === undefined || /(^|\/)(404|500)\.html$/.test(page ?? '');
+      const isSaid = isSilent || comparable(built?.canonical ?? '') === comparable(url);
       if (built?.numbers.has(number) && !isSaid) found.wrong.push(`${path} → ${url}, its page says ${built.canonical}`);
       else if (built?.numbers.has(number)) {
         right.add(number);

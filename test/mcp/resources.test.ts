@@ -90,6 +90,17 @@ describe('prompts', () => {
     await expect(client.getPrompt({ name: 'none' })).rejects.toThrow('Unknown prompt: none');
   });
 
+  it('bring along what they are about, as far as the caller may read it', async () => {
+    const textFor = async (from: Client, name: string, given: Record<string, string>) =>
+      textIn((await from.getPrompt({ name, arguments: given })).messages);
+    expect(await textFor(client, 'mend_broken_links', {})).toContain('Known broken links: not given');
+    expect(await textFor(client, 'mend_broken_links', { links: '/gone' })).toContain('Known broken links: /gone');
+    expect(await textFor(client, 'explain_deployment', { deployment: '4711' })).toContain('not available: Deployment');
+    const other = await connectClient(app, await app.makeToken(['browse_studio']));
+    expect(await textFor(other, 'mend_broken_links', {})).toContain('not available: Missing permission: browse_crawlers');
+    await other.close();
+  });
+
   it('are worded by the default branch of a project alone', async () => {
     const git = await app.repository();
     const write = (branch: string, text: string) =>

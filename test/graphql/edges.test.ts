@@ -158,7 +158,12 @@ describe('a search', () => {
 
   it('needs a word', async () => {
     const { body } = await app.query(`{ project(${at}) { studio { search(q: " ") { total_count } } } }`, { token });
-    expect(body.errors[0]).toMatchObject({ message: 'q: must not be empty', extensions: { code: 'BAD_USER_INPUT' } });
+    const message = 'q: must not be empty, unless `collection` is given';
+    expect(body.errors[0]).toMatchObject({ message, extensions: { code: 'BAD_USER_INPUT' } });
+    const all = await app.query(`{ project(${at}) { studio { search(collection: "authors") { total_count } } } }`, {
+      token,
+    });
+    expect(all.body.data.project.studio.search.total_count).toBeGreaterThan(0);
   });
 });
 

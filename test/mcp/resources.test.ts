@@ -97,7 +97,9 @@ describe('prompts', () => {
     expect(await textFor(client, 'mend_broken_links', { links: '/gone' })).toContain('Known broken links: /gone');
     expect(await textFor(client, 'explain_deployment', { deployment: '4711' })).toContain('not available: Deployment');
     const other = await connectClient(app, await app.makeToken(['browse_studio']));
-    expect(await textFor(other, 'mend_broken_links', {})).toContain('not available: Missing permission: browse_crawlers');
+    expect(await textFor(other, 'mend_broken_links', {})).toContain(
+      'not available: Missing permission: browse_crawlers',
+    );
     await other.close();
   });
 

@@ -11,6 +11,12 @@ import type { Pool } from 'pg';
 import { adaptPlatform, adaptPool } from './src/db/mapper-patches.ts';
 import { isCurrent } from './src/db/migrate.ts';
 import { migrations } from './src/db/migrations/index.ts';
+import {
+  AssistantCall,
+  AssistantMessage,
+  AssistantUsage,
+  Conversation,
+} from './src/domain/assistant/conversation.entity.ts';
 import { AuditRow } from './src/domain/audit/audit.entity.ts';
 import { Crawler } from './src/domain/crawlers/config/crawler.entity.ts';
 import { CrawlUrl } from './src/domain/crawlers/frontier/crawl-url.entity.ts';
@@ -61,6 +67,10 @@ export const entities = [
   Pull,
   Draft,
   SavedView,
+  Conversation,
+  AssistantMessage,
+  AssistantCall,
+  AssistantUsage,
   Upstream,
   UpstreamBranch,
   Environment,

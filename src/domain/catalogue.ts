@@ -1,4 +1,5 @@
 import type { AnyOperation } from '../kernel/operation.ts';
+import * as conversations from './assistant/conversations.operations.ts';
 import * as audit from './audit/audit.operations.ts';
 import * as backupProject from './backups/backup-project.operations.ts';
 import * as checkProject from './backups/check-project.operations.ts';
@@ -74,6 +75,7 @@ import * as workflows from './workflows/workflows.operations.ts';
 
 const modules: readonly Readonly<Record<string, unknown>>[] = [
   audit,
+  conversations,
   backupProject,
   checkProject,
   restoreBackup,

@@ -1,4 +1,5 @@
 import type { Services } from '../kernel/services.ts';
+import type { AssistantRuntime } from './assistant/conversations.operations.ts';
 import type { CrawlersRuntime } from './crawlers/crawlers.ts';
 import type { GrantCache } from './identity/grant-cache.ts';
 import type { NamedPlaces } from './projects/places.ts';
@@ -17,6 +18,7 @@ export interface AllServices extends Services {
   setupNote: SetupNote;
   studio: StudioRuntime;
   crawlers: CrawlersRuntime;
+  assistant: AssistantRuntime;
   workflows: WorkflowsRuntime & {
     /** The executions this process advances. */
     engine: Engine;

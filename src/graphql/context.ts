@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import type { z } from 'zod';
+import type { Replies } from '../domain/assistant/replies.ts';
 import type { AllServices } from '../domain/services.ts';
 import type { StudioRuntime } from '../domain/studio/studio.ts';
 import type { Actor, Permission } from '../kernel/actor.ts';
@@ -109,9 +110,9 @@ export class GraphqlContext {
   }
 
   /** Only signals that there may be news; the news itself is read. */
-  get live(): Pick<AllServices, 'events'> & Pick<StudioRuntime, 'feed' | 'changes'> {
-    const { events, studio } = this.caller.services;
-    return { events, feed: studio.feed, changes: studio.changes };
+  get live(): Pick<AllServices, 'events'> & Pick<StudioRuntime, 'feed' | 'changes'> & Pick<Replies, 'texts'> {
+    const { events, studio, assistant } = this.caller.services;
+    return { events, feed: studio.feed, changes: studio.changes, texts: assistant.replies.texts };
   }
 
   /** Authenticates again and clears the cache: each event of a stream is answered with the state of that moment. */

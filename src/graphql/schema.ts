@@ -12,6 +12,7 @@ import {
   printSchema,
 } from 'graphql';
 import type { Connection } from './connection.ts';
+import { assistant } from './fields/assistant.ts';
 import { crawlers } from './fields/crawlers.ts';
 import { deployments } from './fields/deployments.ts';
 import { entries } from './fields/entries.ts';
@@ -25,7 +26,15 @@ import { type Field, type Fields, Types } from './types/types.ts';
 
 const roots = ['Query', 'Mutation', 'Subscription'] as const;
 
-const rows: readonly Row[] = [...organizations, ...repository, ...entries, ...deployments, ...crawlers, ...workflows];
+const rows: readonly Row[] = [
+  ...organizations,
+  ...repository,
+  ...entries,
+  ...deployments,
+  ...crawlers,
+  ...workflows,
+  ...assistant,
+];
 
 const isObject = (row: Row): row is ObjectRow => 'object' in row;
 

@@ -147,6 +147,8 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   freshGrant?: boolean;
   /** An attempt to get a credential: refusals of callers who have none leave audit rows too. */
   auditsAttempts?: boolean;
+  /** Beside the permission it wants a person who is signed in: no token, workflow or command line has what it is about. */
+  forPersons?: boolean;
   /** Of a person it wants that they signed in or confirmed their password in the last ten minutes: `reauthentication_required`. */
   recentProof?: boolean;
   /** What it takes away cannot be brought back by the same means: GraphQL keeps no idempotency key for it. */

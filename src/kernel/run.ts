@@ -34,7 +34,7 @@ function authorise(operation: AnyOperation, actor: Actor | null, place: Place): 
     );
 }
 
-function requireStanding({ permission }: AnyOperation, actor: Actor | null, { grant }: Place): void {
+function requireStanding({ permission, forPersons }: AnyOperation, actor: Actor | null, { grant }: Place): void {
   if (permission === 'public') return;
   if (!actor) throw unauthenticated();
   if (actor.run !== undefined && permission !== 'run_token')
@@ -56,6 +56,7 @@ function requireStanding({ permission }: AnyOperation, actor: Actor | null, { gr
       return;
     default:
       requirePermission(grant, permission);
+      if (forPersons && !actor.user?.session) throw forbidden('Only a person who is signed in may do this');
   }
 }
 

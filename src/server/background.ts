@@ -97,6 +97,7 @@ export function beginBackground({ services, queue }: Core, config: Config): () =
   const endLook = isWorker ? lookForRuns(services) : () => {};
   if (isWorker && config.DATABASE_URL === undefined) void takeUpExecutions(services);
   if (isWorker) void takeUpCrawls(services, config.DATABASE_URL === undefined);
+  if (isWorker) void services.assistant.replies.begin(config.DATABASE_URL === undefined);
   if (isWorker) void clearBrowsers(services);
   const endUpkeep = isWorker ? scheduleUpkeep(services, config.PORTICO_AUDIT_DAYS) : async () => {};
   const endWorkflowClock = isWorker ? beginWorkflowClock(services, queue) : async () => {};
@@ -109,6 +110,7 @@ export function beginBackground({ services, queue }: Core, config: Config): () =
       services.studio.building.close(),
       services.crawlers.crawling.close(),
       services.workflows.engine.close(),
+      services.assistant.replies.close(),
     ]);
     await endWorkflowClock();
     await queue.stop(config.PORTICO_SHUTDOWN_TIMEOUT);

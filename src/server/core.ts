@@ -216,6 +216,7 @@ export async function openCore({
       events.close();
       await endInOrder(log, [
         ['webhook', () => webhook.close()],
+        ['assistant', () => services.assistant.replies.close()],
         ['deployments', () => studio.building.close()],
         ['builds', () => deployer.close()],
         ['crawls', () => crawlers.crawling.close()],

@@ -4,6 +4,7 @@ import { createContentCache } from '../db/content-cache.ts';
 import { PostgresEventFeed } from '../db/event-feed.ts';
 import { SessionLocks } from '../db/session-locks.ts';
 import type { StallWatch } from '../db/stall-watch.ts';
+import { Replies } from '../domain/assistant/replies.ts';
 import { createAuditLog } from '../domain/audit/audit.ts';
 import { catalogue } from '../domain/catalogue.ts';
 import { Crawling } from '../domain/crawlers/crawl/crawling.ts';
@@ -177,6 +178,7 @@ export function makeServices(ingredients: Ingredients) {
     audit: createAuditLog(ports),
     idempotency: new IdempotencyKeys(ports),
     studio: createStudio(ports, () => services, { activity, cache, keyOrm, kms }),
+    assistant: { replies: new Replies(() => services) },
     crawlers: { crawling: new Crawling(), limits: crawlLimitsOf(config) },
     workflows: {
       engine: new Engine(() => services, { calls: config.PORTICO_WORKFLOW_CALLS }),

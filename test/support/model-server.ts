@@ -28,7 +28,7 @@ export interface ModelServer {
   /** All requests so far. */
   questions: ModelQuestion[];
   /** What is answered next, one for each request; a function gets the request and gives the answer. */
-  script: (ModelAnswer | ((question: ModelQuestion) => ModelAnswer))[];
+  script: (ModelAnswer | ((question: ModelQuestion) => ModelAnswer | Promise<ModelAnswer>))[];
   /** What is answered when the script is over. */
   otherwise: ModelAnswer;
   close(): Promise<void>;
@@ -125,7 +125,7 @@ export async function startModelServer(): Promise<ModelServer> {
     model.questions.push(question);
     let answer = model.script.shift() ?? model.otherwise;
     if (typeof answer === 'function' && answer.length < 2)
-      answer = (answer as (asked: ModelQuestion) => ModelAnswer)(question);
+      answer = await (answer as (asked: ModelQuestion) => ModelAnswer | Promise<ModelAnswer>)(question);
     if (typeof answer === 'function')
       return void (await (answer as (r: ServerResponse, q: ModelQuestion) => unknown)(response, question));
     if (question.url.endsWith('/messages')) answerAnthropic(response, answer);

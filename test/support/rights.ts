@@ -47,7 +47,9 @@ export const callers: readonly (Caller | null)[] = [
   caller('all permissions', permissionNames),
 ];
 
-function holds({ permission }: AnyOperation, { permissions }: Caller): boolean {
+function holds({ permission, forPersons }: AnyOperation, { permissions }: Caller): boolean {
+  // None of them is signed in.
+  if (forPersons) return false;
   switch (permission) {
     case 'public':
     case 'signed_in':

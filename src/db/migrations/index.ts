@@ -32,6 +32,7 @@ import { DeletedOrganizations } from './20261225-deleted-organizations.ts';
 import { SavedViews } from './20261226-saved-views.ts';
 import { LiveDeployments } from './20261227-live-deployments.ts';
 import { DraftPreviews } from './20261228-draft-previews.ts';
+import { Assistant } from './20261229-assistant.ts';
 import { TokenTools } from './20261229-token-tools.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
@@ -70,5 +71,6 @@ export const migrations = [
   { name: '20261226-saved-views', class: SavedViews },
   { name: '20261227-live-deployments', class: LiveDeployments },
   { name: '20261228-draft-previews', class: DraftPreviews },
+  { name: '20261229-assistant', class: Assistant },
   { name: '20261229-token-tools', class: TokenTools },
 ];

@@ -3,6 +3,7 @@
  * branch it writes to against what the caller may publish, consent is obtained where it is wanted, and its operation runs as the caller, through
  * `run()`. What comes back is short, says what to call next, and links to the dashboard.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type Permission, permissions, systemActor } from '../../kernel/actor.ts';
 import { DomainError, type ErrorCode, fieldError } from '../../kernel/errors.ts';
@@ -28,7 +29,13 @@ export type ToolOutcome =
   /** It has acted. `content` fits the tool's result schema; `link` leads to the dashboard. */
   | { kind: 'done'; content: Record<string, unknown>; link: string | null }
   /** It waits for consent to a phrase, and has done nothing. */
-  | { kind: 'consent'; phrase: string };
+  | { kind: 'consent'; phrase: string; holds: ToolInput };
+
+/** What a person has agreed to: a phrase, for the versions that were read then. */
+export interface Agreement {
+  phrase: string;
+  holds: ToolInput;
+}
 
 const range = {
   offset: z.int32().min(0, 'must be at least 0').optional().describe('Where the text begins, in characters; default 0'),
@@ -168,10 +175,13 @@ function shown(tool: Tool, output: unknown, given: ToolInput): Record<string, un
   return more === undefined ? value : { ...value, next: more };
 }
 
+const agrees = (agreed: unknown, { phrase, holds = {} }: Consent): boolean =>
+  agreed === phrase || isDeepStrictEqual(agreed, { phrase, holds });
+
 /**
  * Calls a tool.
  * @param given its arguments, as a model or a client made them
- * @param agreed the phrase that was agreed to; default: the argument `confirm`
+ * @param agreed the phrase that was agreed to, or an `Agreement`, null for none; default: the argument `confirm`
  * @throws DomainError for what the operation refuses, and for arguments the tool does not take
  */
 export async function callTool(
@@ -185,7 +195,8 @@ export async function callTool(
   const input: ToolInput = { ...given };
   for (const name of ['confirm', ...Object.keys(tool.long === undefined ? {} : range)]) delete input[name];
   const consent = await look(tool, caller, input);
-  if (consent && agreed !== consent.phrase) return { kind: 'consent', phrase: consent.phrase };
+  if (consent && !agrees(agreed, consent))
+    return { kind: 'consent', phrase: consent.phrase, holds: consent.holds ?? {} };
   const output = await run(
     tool.operation,
     { ...call, facts: {}, conditions: {} },

@@ -204,6 +204,9 @@ export const projectTables: readonly BackedUpTable[] = [
 
 /** Tables that belong to projects and are no part of a backup, each with why. */
 export const notBackedUp: Record<string, string> = {
+  assistant_call: 'belongs to a person, who is not of the project',
+  assistant_conversation: 'belongs to a person, who is not of the project',
+  assistant_message: 'belongs to a person, who is not of the project',
   audit: 'says what happened on this server, and stays there',
   crawl_host: 'is found out by the next crawl',
   crawl_link: 'is made again by crawling',

@@ -6,6 +6,7 @@ export interface OrganizationLimits {
   crawl_bytes?: number;
   workflow_backlog?: number;
   execution_days?: number;
+  assistant_tokens_month?: number;
 }
 
 export const Organization = defineEntity({

@@ -1,0 +1,265 @@
+/**
+ * The tools as a conversation has them: writes go to its own branch, which is made with the first of them, and what moves other branches or takes
+ * something away waits for a person. A model names neither the branch of a write nor consent, so nothing it reads can widen what it may do.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Actor } from '../../kernel/actor.ts';
+import { DomainError, fieldError } from '../../kernel/errors.ts';
+import type { Call } from '../../kernel/operation.ts';
+import { parseInput } from '../../kernel/parse.ts';
+import { run } from '../../kernel/run.ts';
+import { isRecord } from '../../lib/objects.ts';
+import type { Oid } from '../../ports/git-records.ts';
+import type { ModelTool } from '../../ports/model.ts';
+import { createBranch } from '../studio/repository/branches.operations.ts';
+import type { StudioServices } from '../studio/studio.ts';
+import { type Agreement, argumentsOf, callTool, faultOf, schemaFor } from './call-tool.ts';
+import type { AssistantCall, Conversation } from './conversation.entity.ts';
+import { type Tool, type ToolInput, tools } from './tools.ts';
+
+/** Bytes of a result that is kept and that a model gets. */
+export const longestResult = 32 * 1024;
+
+/** The branch a tool writes to is the conversation's: no argument says so. */
+const isOwnBranch = ({ target }: Tool) => target === 'branch';
+
+export const changesSomething = ({ operation, fixed }: Tool) => operation.kind === 'command' && fixed?.save !== false;
+
+function shapeOf(tool: Tool): z.ZodObject {
+  const { confirm: _, ...shape } = argumentsOf(tool).shape as Record<string, z.ZodType>;
+  if (isOwnBranch(tool)) delete shape.branch;
+  return z.object(shape);
+}
+
+/** Made once: schemas are dear. */
+let shown: readonly ModelTool[] | undefined;
+
+export function modelTools(): readonly ModelTool[] {
+  shown ??= tools.map((tool) => ({ name: tool.name, description: tool.description, schema: schemaFor(shapeOf(tool)) }));
+  return shown;
+}
+
+/** JSON of a value with the keys of its objects in order. */
+function stable(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(stable).join()}]`;
+  if (!isRecord(value)) return JSON.stringify(value) ?? 'null';
+  return `{${Object.keys(value)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${stable(value[name])}`)
+    .join()}}`;
+}
+
+/** The same for the same arguments, however they are written. */
+export function hashOf(tool: string, given: string): string {
+  const parsed = parsedArguments(given);
+  return createHash('sha256')
+    .update(`${tool} ${parsed === null ? given : stable(parsed)}`)
+    .digest('hex');
+}
+
+function parsedArguments(text: string): ToolInput | null {
+  try {
+    const value: unknown = JSON.parse(text.trim() === '' ? '{}' : text);
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What a call needs of the conversation it belongs to. */
+export interface Calling {
+  services: StudioServices;
+  actor: Actor;
+  /** Its branch is set where one is made. */
+  conversation: Conversation;
+  place: { organization: string; project: string; uuid: string };
+  signal: AbortSignal;
+  /** Keeps, before a command runs, that it does, and where its branch was. */
+  begin(head: string | null): Promise<void>;
+}
+
+export type CallOutcome =
+  | { state: 'done'; result: string; link: string | null; commit: string | null }
+  /** `isBad`: the model has called it wrongly. */
+  | { state: 'failed'; result: string; isBad: boolean }
+  | { state: 'waiting'; phrase: string; holds: ToolInput };
+
+const refused = (error: DomainError): CallOutcome => ({
+  state: 'failed',
+  result: bounded(faultOf(error)),
+  isBad: ['invalid_request', 'invalid_path', 'invalid_filter'].includes(error.code),
+});
+
+/** JSON that no text within can end: a result is shown to the model between marks. */
+function bounded(value: unknown): string {
+  const text = JSON.stringify(value).replaceAll('<', '\\u003c');
+  if (Buffer.byteLength(text) <= longestResult) return text;
+  return JSON.stringify({ error: 'too_large', message: 'The result is too long: ask for less at once' });
+}
+
+/** The line of a commit message by which the commit of a call is found again. */
+const trailer = (call: Pick<AssistantCall, 'id'>) => `Assistant-Call: ${call.id}`;
+
+/** The first line of a commit that the model has not worded. */
+function wording({ title }: Tool, given: ToolInput): string {
+  const name = given.entry ?? given.slug ?? given.media ?? given.path ?? given.head ?? given.number ?? '';
+  return `${title}: ${[given.collection, name].filter(Boolean).join('/')}`.slice(0, 200);
+}
+
+/** The commit an interrupted call has made; null: it has made none. */
+async function earlierCommit({ services, place }: Calling, call: AssistantCall, branch: string): Promise<Oid | null> {
+  const git = services.git.open(place.uuid);
+  const head = await git.head(branch);
+  if (head === null || call.head_before === null || head === call.head_before) return null;
+  const made = await git.commitsBetween(call.head_before as Oid, head, { skip: 0, limit: 200 });
+  return made.find(({ message }) => message.includes(trailer(call)))?.sha ?? null;
+}
+
+const systemCall = ({ services, actor, signal }: Calling, id: string): Omit<Call, 'facts' | 'conditions'> =>
+  ({ services, actor, signal, request_id: id, address: null }) as Omit<Call, 'facts' | 'conditions'>;
+
+/**
+ * The branch of a conversation's changes; made where it has none, or where it is gone since it was merged or deleted.
+ * @returns its name, and what is new about it
+ */
+async function ownBranch(calling: Calling, call: AssistantCall) {
+  const { services, conversation, place } = calling;
+  const git = services.git.open(place.uuid);
+  if (conversation.branch !== null && (await git.head(conversation.branch)) !== null)
+    return { branch: conversation.branch, made: null };
+  const wanted = conversation.base;
+  const base = wanted !== null && (await git.head(wanted)) !== null ? wanted : await git.defaultBranch();
+  const taken = (await git.branches()).map(({ name }) => name.replace(/^refs\/heads\//, ''));
+  const prefix = taken.some((name) => name.toLowerCase() === 'assistant') ? 'portico-assistant' : 'assistant';
+  const plain = `${prefix}/${conversation.id}`;
+  // A name is not used again: what was merged under it may still be looked at.
+  const again =
+    conversation.branch === null ? 0 : Number(/-(\d+)$/.exec(conversation.branch.slice(plain.length))?.[1] ?? 1);
+  const branch = again === 0 ? plain : `${plain}-${again + 1}`;
+  await run(createBranch, { ...systemCall(calling, call.id), facts: {}, conditions: {} } as never, {
+    organization: place.organization,
+    project: place.project,
+    name: branch,
+    from: base,
+    title: conversation.title,
+  }).catch((error: unknown) => {
+    if (!(error instanceof DomainError && error.code === 'already_exists')) throw error;
+  });
+  return { branch, made: { branch, base } };
+}
+
+/** What a tool that acts beyond the conversation's branch will do, for a person to agree to. */
+function phraseOf(tool: Tool, given: ToolInput): string | null {
+  if (tool.consent || isOwnBranch(tool) || !changesSomething(tool)) return null;
+  if (tool.name === 'create_branch')
+    return `create the branch ${given.name} from ${given.from ?? 'the default branch'}`;
+  if (tool.name === 'create_pull')
+    return `propose ${given.head} for ${given.base ?? 'the default branch'} as “${given.title}”`;
+  return `${tool.title.toLowerCase()}: ${stable(given)}`;
+}
+
+const sha = z.object({ commit: z.object({ sha: z.string() }).nullish() });
+
+/** Runs one call, or says what a person has to agree to first. Faults of the service itself are thrown. */
+export async function runCall(calling: Calling, call: AssistantCall): Promise<CallOutcome> {
+  const { conversation, place, signal } = calling;
+  const tool = tools.find(({ name }) => name === call.tool);
+  if (!tool) {
+    const message = `There is no tool ${call.tool.slice(0, 100)}; there are ${tools.map(({ name }) => name).join(', ')}`;
+    return { state: 'failed', result: bounded({ error: 'unknown_tool', message }), isBad: true };
+  }
+  const given = parsedArguments(call.arguments);
+  if (given === null) {
+    const message = 'The arguments are no JSON object: call the tool again with the whole object';
+    return { state: 'failed', result: bounded({ error: 'invalid_request', message }), isBad: true };
+  }
+  try {
+    return await admitted(tool, given);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (error instanceof DomainError) return refused(error);
+    throw error;
+  }
+
+  async function admitted(tool: Tool, given: ToolInput): Promise<CallOutcome> {
+    const input = { ...given };
+    const known = shapeOf(tool);
+    if (isOwnBranch(tool) && given.branch !== undefined) {
+      if (given.branch !== conversation.branch)
+        throw fieldError(
+          'invalid_request',
+          'branch',
+          'must be left out: all changes go to the draft of this conversation',
+        );
+      delete input.branch;
+    }
+    const unknown = Object.keys(input).find((name) => !Object.hasOwn(known.shape, name));
+    if (unknown !== undefined)
+      throw fieldError(
+        'invalid_request',
+        unknown.slice(0, 100),
+        `is no argument of ${tool.name}; it takes ${Object.keys(known.shape).join(', ')}`,
+      );
+    parseInput(known, input);
+    const isChange = changesSomething(tool);
+    if (!isChange && Object.hasOwn(known.shape, 'branch') && input.branch === undefined) {
+      const shown = await shownBranch();
+      if (shown !== null) input.branch = shown;
+    }
+    const agreed: Agreement | null =
+      call.state === 'approved' || call.state === 'running'
+        ? call.phrase === null
+          ? null
+          : { phrase: call.phrase, holds: call.holds ?? {} }
+        : null;
+    const phrase = phraseOf(tool, input);
+    if (phrase !== null && agreed?.phrase !== phrase) return { state: 'waiting', phrase, holds: {} };
+    let target: string | null = null;
+    if (isChange && isOwnBranch(tool)) {
+      const { branch, made } = await ownBranch(calling, call);
+      target = branch;
+      input.branch = branch;
+      if (made) Object.assign(conversation, made);
+    } else if (isChange) target = typeof input.base === 'string' ? input.base : null;
+    if (isChange && call.state === 'running' && target !== null) {
+      const made = await earlierCommit(calling, call, target);
+      if (made !== null) {
+        const result = { done: true, commit: { sha: made }, note: 'The server was restarted meanwhile; read it again' };
+        return { state: 'done', result: bounded(result), link: null, commit: made };
+      }
+    }
+    const mayWord = Object.hasOwn(tool.inputs.shape, 'message');
+    if (isChange && mayWord) {
+      const message = typeof input.message === 'string' ? input.message.trim() : '';
+      input.message = `${message === '' ? wording(tool, input) : message}\n\n${trailer(call)}`;
+    }
+    const caller = {
+      call: {
+        ...systemCall(calling, call.id),
+        // What has begun to change something is not cut off.
+        ...(isChange && { signal: AbortSignal.timeout(120_000) }),
+      },
+      organization: place.organization,
+      project: place.project,
+      publish: true,
+    };
+    if (isChange && (!tool.consent || agreed !== null)) {
+      const git = calling.services.git.open(place.uuid);
+      const head = target === null ? null : await git.head(target);
+      await calling.begin(head);
+    }
+    const outcome = await callTool(tool, caller, input, agreed);
+    if (outcome.kind === 'consent') return { state: 'waiting', phrase: outcome.phrase, holds: outcome.holds };
+    const commit = isChange ? (sha.safeParse(outcome.content).data?.commit?.sha ?? null) : null;
+    return { state: 'done', result: bounded(outcome.content), link: outcome.link, commit };
+  }
+
+  /** What a read looks at that names no branch: the conversation's, or the one that is shown. */
+  async function shownBranch(): Promise<string | null> {
+    const git = calling.services.git.open(place.uuid);
+    for (const branch of [conversation.branch, conversation.base])
+      if (branch !== null && (await git.head(branch)) !== null) return branch;
+    return null;
+  }
+}

@@ -1,0 +1,121 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+/** A row as it is read: what has no value is null. */
+type Whole<T> = { [Name in keyof T & string]-?: Exclude<T[Name], undefined> };
+
+/** `running`: the assistant answers; `waiting`: for a person's consent to a call. */
+export const conversationStates = ['idle', 'running', 'waiting'] as const;
+
+/** What a person and the assistant write to each other about a project; it belongs to that person alone. */
+export const Conversation = defineEntity({
+  name: 'Conversation',
+  tableName: 'assistant_conversation',
+  properties: {
+    id: p.uuid().primary(),
+    organization_id: p.integer(),
+    project_id: p.integer(),
+    user_id: p.integer(),
+    title: p.text(),
+    /** Where all its changes go; null before the first. */
+    branch: p.text().nullable(),
+    /** The branch that was shown when `branch` was begun, or is shown now. */
+    base: p.text().nullable(),
+    state: p.enum(conversationStates),
+    /** Why the last answer ended early, for the person. */
+    problem: p.text().nullable(),
+    /** Tokens used and reserved. */
+    tokens: p.integer(),
+    /** Counts the writes to the conversation and its rows, each of which has the count of its own last one. */
+    version: p.integer(),
+    /** Names who may write of the processes that have answered: the last one. */
+    attempt: p.integer(),
+    holder: p.uuid().nullable(),
+    lease_until: p.datetime(3).nullable(),
+    stop_requested: p.boolean(),
+    /** Steps of the model since the person's last message, and milliseconds they took. */
+    steps: p.integer(),
+    active_ms: p.integer(),
+    created_at: p.datetime(3),
+    updated_at: p.datetime(3),
+  },
+});
+export type Conversation = Whole<InferEntity<typeof Conversation>>;
+
+export const AssistantMessage = defineEntity({
+  name: 'AssistantMessage',
+  tableName: 'assistant_message',
+  properties: {
+    conversation_id: p.uuid().primary(),
+    /** From 1. */
+    number: p.integer().primary(),
+    role: p.enum(['user', 'assistant'] as const),
+    text: p.text(),
+    /** What was open in the dashboard when it was sent. */
+    context: p.json<Record<string, unknown>>().nullable(),
+    /** False while it is written, and of one that was cut off. */
+    complete: p.boolean(),
+    version: p.integer(),
+    created_at: p.datetime(3),
+  },
+});
+export type AssistantMessage = Whole<InferEntity<typeof AssistantMessage>>;
+
+/** `pending`: not begun; `waiting`: for consent; `approved`: with consent, not begun. */
+export const callStates = [
+  'pending',
+  'waiting',
+  'approved',
+  'running',
+  'done',
+  'failed',
+  'rejected',
+  'stopped',
+] as const;
+
+/** A call of a tool that a message of the assistant makes. */
+export const AssistantCall = defineEntity({
+  name: 'AssistantCall',
+  tableName: 'assistant_call',
+  properties: {
+    id: p.uuid().primary(),
+    conversation_id: p.uuid(),
+    message: p.integer(),
+    /** Order within the message. */
+    place: p.integer(),
+    /** As the model names it. */
+    reference: p.text(),
+    tool: p.text(),
+    arguments: p.text(),
+    arguments_hash: p.text(),
+    state: p.enum(callStates),
+    /** What the model gets, as JSON; at most 32 KiB. */
+    result: p.text().nullable(),
+    link: p.text().nullable(),
+    /** What a person is to agree to, and the versions that holds for. */
+    phrase: p.text().nullable(),
+    holds: p.json<Record<string, unknown>>().nullable(),
+    /** Until when, and what was decided by whom. */
+    expires_at: p.datetime(3).nullable(),
+    decided_by: p.text().nullable(),
+    decided_at: p.datetime(3).nullable(),
+    /** Head of the branch before it began. */
+    head_before: p.text().nullable(),
+    commit_sha: p.text().nullable(),
+    undone_sha: p.text().nullable(),
+    version: p.integer(),
+    created_at: p.datetime(3),
+  },
+});
+export type AssistantCall = Whole<InferEntity<typeof AssistantCall>>;
+
+/** Tokens an organisation has used in a month (UTC), those that are reserved among them. */
+export const AssistantUsage = defineEntity({
+  name: 'AssistantUsage',
+  tableName: 'assistant_usage',
+  properties: {
+    organization_id: p.integer().primary(),
+    /** `2026-11`. */
+    month: p.text().primary(),
+    tokens: p.double(),
+  },
+});

@@ -12,6 +12,7 @@ declare module 'i18next' {
     defaultNS: 'common';
     resources: Messages['outside'] &
       Messages['inside'] &
+      Messages['assistant'] &
       Messages['entry'] &
       Messages['environment'] &
       Messages['workflows'];
@@ -27,6 +28,7 @@ const loaders: Record<Language, Loaders> = {
   en: {
     outside: async () => outside,
     inside: async () => (await import('../messages/en/inside.ts')).inside,
+    assistant: async () => ({ assistant: (await import('../messages/en/assistant.ts')).default }),
     entry: async () => ({ entry: (await import('../messages/en/entry.ts')).default }),
     environment: async () => ({ environment: (await import('../messages/en/environment.ts')).default }),
     workflows: async () => ({ workflows: (await import('../messages/en/workflows.ts')).default }),
@@ -34,6 +36,7 @@ const loaders: Record<Language, Loaders> = {
   de: {
     outside: async () => (await import('../messages/de/outside.ts')).outside,
     inside: async () => (await import('../messages/de/inside.ts')).inside,
+    assistant: async () => ({ assistant: (await import('../messages/de/assistant.ts')).default }),
     entry: async () => ({ entry: (await import('../messages/de/entry.ts')).default }),
     environment: async () => ({ environment: (await import('../messages/de/environment.ts')).default }),
     workflows: async () => ({ workflows: (await import('../messages/de/workflows.ts')).default }),

@@ -32,9 +32,16 @@ function Summary({ file }: { file: ChangedFileFragment }) {
   return t(file.collection === null ? 'change_modified' : 'body');
 }
 
-function Change({ file, number, span }: { file: ChangedFileFragment; number: number; span: Span }) {
+interface ChangeProps {
+  file: ChangedFileFragment;
+  number: number;
+  span: Span;
+  isOpenAtFirst: boolean;
+}
+
+function Change({ file, number, span, isOpenAtFirst }: ChangeProps) {
   const { t } = useTranslation('common');
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
   const Icon = file.collection !== null ? IconArticle : isMedia(file.path) ? IconPhoto : IconFile;
   return (
     <li className={classes.item}>
@@ -60,8 +67,14 @@ function Change({ file, number, span }: { file: ChangedFileFragment; number: num
   );
 }
 
-/** @param first what the page's query brought */
-export function Changes({ first }: { first: ChangedFilesFragment }) {
+interface ChangesProps {
+  /** What the page's query brought. */
+  first: ChangedFilesFragment;
+  /** Shows what is in each file at first. */
+  areOpen?: boolean;
+}
+
+export function Changes({ first, areOpen = false }: ChangesProps) {
   const { t } = useTranslation('common');
   const { organization, project } = usePlace();
   const [rest, setRest] = useState<{ of: ChangedFilesFragment; files: ChangedFileFragment[] }>({
@@ -84,7 +97,7 @@ export function Changes({ first }: { first: ChangedFilesFragment }) {
     <>
       <ul className={classes.list}>
         {files.map((file, at) => (
-          <Change key={file.path} file={file} number={at + 1} span={span} />
+          <Change key={file.path} file={file} number={at + 1} span={span} isOpenAtFirst={areOpen} />
         ))}
       </ul>
       {files.length < first.total_files && (

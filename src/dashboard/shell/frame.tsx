@@ -20,6 +20,10 @@ interface FrameProps {
   navigation?: ReactNode;
   /** Above the page, in its width: what one works on. */
   strip?: ReactNode;
+  /** In the bar, beside what every page has. */
+  tools?: ReactNode;
+  /** Beside the page, over its whole height. */
+  aside?: ReactNode;
   children: ReactNode;
 }
 
@@ -101,11 +105,15 @@ function Search() {
   );
 }
 
-export function Frame({ bar, navigation, strip, children }: FrameProps) {
+export function Frame({ bar, navigation, strip, tools, aside, children }: FrameProps) {
   const { t } = useTranslation(['frame', 'common', 'session']);
   const [isOpen, { toggle, close }] = useDisclosure(false);
   return (
-    <div className={classes.frame} data-navigation={navigation ? 'beside' : 'none'}>
+    <div
+      className={classes.frame}
+      data-navigation={navigation ? 'beside' : 'none'}
+      data-aside={aside ? 'beside' : 'none'}
+    >
       <a className={classes.skip} href="#page">
         {t('skip')}
       </a>
@@ -128,6 +136,7 @@ export function Frame({ bar, navigation, strip, children }: FrameProps) {
         </Link>
         <div className={classes.where}>{bar}</div>
         <Search />
+        {tools}
         <Tray />
         <ThemeSwitch />
         <UserMenu />
@@ -144,6 +153,7 @@ export function Frame({ bar, navigation, strip, children }: FrameProps) {
           {children}
         </main>
       </div>
+      {aside}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 /** Around the pages of a project: where one is, in which version, and where one can go. */
-import { Button, Menu, UnstyledButton } from '@mantine/core';
+import { ActionIcon, Button, Menu, UnstyledButton } from '@mantine/core';
 import {
   IconArticle,
   IconBinaryTree,
@@ -10,12 +10,14 @@ import {
   IconHome,
   IconPhoto,
   IconSettings,
+  IconSparkles,
   IconWorld,
 } from '@tabler/icons-react';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ProjectFrameQuery } from '../documents.ts';
+import { loadTexts } from '../lib/i18n.ts';
 import { useLive } from '../lib/live.ts';
 import { usePageQuery } from '../lib/page-query.ts';
 import { type Place, usePlace } from '../lib/place.ts';
@@ -25,6 +27,14 @@ import classes from './project-frame.module.css';
 import { projectQuery } from './project-query.ts';
 import { Failure, Notice } from './states.tsx';
 import { Strip } from './strip.tsx';
+
+/** Loaded when it is first wanted. */
+const Assistant = lazy(async () => {
+  const [{ Assistant }] = await Promise.all([import('./assistant/assistant.tsx'), loadTexts('assistant')]);
+  return { default: Assistant };
+});
+/** Whether this tab has the assistant open. */
+const assistantKey = 'portico:assistant';
 
 type Studio = NonNullable<ProjectFrameQuery['project']>['studio'];
 
@@ -164,11 +174,36 @@ export function ProjectFrame(): ReactNode {
       {studio && <DraftSwitch place={place} studio={studio} />}
     </>
   );
+  const [hasAssistant, setAssistant] = useState(() => sessionStorage.getItem(assistantKey) === 'open');
+  const showAssistant = (isOpen: boolean) => {
+    setAssistant(isOpen);
+    sessionStorage.setItem(assistantKey, isOpen ? 'open' : 'closed');
+  };
+  const toggle = (
+    <ActionIcon
+      variant={hasAssistant ? 'light' : 'subtle'}
+      color="gray"
+      aria-label={t('assistant')}
+      title={t('assistant')}
+      aria-expanded={hasAssistant}
+      onClick={() => showAssistant(!hasAssistant)}
+    >
+      <IconSparkles size={18} />
+    </ActionIcon>
+  );
   const isGone = studio !== undefined && place.draft !== undefined && !studio.branch;
   return (
     <Frame
       bar={bar}
       navigation={<Navigation place={place} studio={studio} />}
+      tools={studio && toggle}
+      aside={
+        studio && hasAssistant ? (
+          <Suspense>
+            <Assistant onClose={() => showAssistant(false)} />
+          </Suspense>
+        ) : undefined
+      }
       strip={studio ? <Strip place={place} studio={studio} /> : !fault && <div className={classes.strip} />}
     >
       {project && fault?.code === 'NETWORK' && (

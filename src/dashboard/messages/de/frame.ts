@@ -4,6 +4,7 @@ export default {
   where: 'Wo Sie sind',
   open_navigation: 'Seiten öffnen',
   close_navigation: 'Seiten schließen',
+  assistant: 'Assistent',
   search: 'Suchen oder springen zu …',
   to_light: 'Helles Design',
   to_dark: 'Dunkles Design',

@@ -4,6 +4,7 @@ export default {
   where: 'Where you are',
   open_navigation: 'Open navigation',
   close_navigation: 'Close navigation',
+  assistant: 'Assistant',
   search: 'Search or jump to …',
   to_light: 'Light theme',
   to_dark: 'Dark theme',

@@ -1,4 +1,5 @@
 import account from './account.ts';
+import type assistant from './assistant.ts';
 import content from './content.ts';
 import drafts from './drafts.ts';
 import type entry from './entry.ts';
@@ -36,6 +37,7 @@ type Texts<Catalogue> = { [Namespace in keyof Catalogue]: { [Key in keyof Catalo
 export interface Messages {
   outside: Texts<typeof outside>;
   inside: Texts<typeof inside>;
+  assistant: Texts<{ assistant: typeof assistant }>;
   entry: Texts<{ entry: typeof entry }>;
   environment: Texts<{ environment: typeof environment }>;
   workflows: Texts<{ workflows: typeof workflows }>;

@@ -19,7 +19,7 @@ import { homeQuery } from './pages/home/home-query.ts';
 import { deletedMediaQuery, mediaQuery } from './pages/media/media-query.ts';
 import { headQuery, tabQueries, tabs } from './pages/organization/organization-query.ts';
 import { settingsQuery } from './pages/settings/settings-query.ts';
-import { deploymentQuery, environmentQuery, siteQuery } from './pages/site/site-query.ts';
+import { deploymentQuery, environmentQuery, previewsQuery, siteQuery } from './pages/site/site-query.ts';
 import { startQuery } from './pages/start/start-query.ts';
 import {
   deliveriesQuery,
@@ -248,7 +248,10 @@ const site = createRoute({
   // With the form of a new environment.
   validateSearch: z.object({ new: z.catch(z.optional(z.boolean()), undefined), after: text }),
   loaderDeps: ({ search: { after } }) => ({ after }),
-  loader: ({ params, deps: { after } }) => prefetch(siteQuery(params, after)),
+  loader: ({ params, deps: { after } }) => {
+    prefetch(siteQuery(params, after));
+    prefetch(previewsQuery(params));
+  },
   component: part(() => import('./pages/site/site-page.tsx'), 'SitePage', 'environment'),
 });
 const deployment = createRoute({

@@ -84,6 +84,30 @@ test('a secret is marked for previews of drafts with a warning, and a preview ha
   await expectGoodPage(page);
 });
 
+test('a draft preview is shown beside 100 environments, which come before it', async () => {
+  const { app } = dashboard;
+  await app.ask('DELETE', `${studio}/environments/${(await environmentsOf('spring'))[0]?.id}?force=true`);
+  await app.services.orm.em.fork().execute(
+    `insert into environment (uuid, project_id, name, slug, branch, type, provider, root_directory, output_directory, variables, network,
+       timeout_seconds, auto_deploy, cancel_superseded, visibility, protected, version, created_at, updated_at)
+     select gen_random_uuid(), project_id, 'filler ' || place, 'filler-' || place, branch, type, provider, '', '', '[]', network,
+       timeout_seconds, false, false, visibility, false, 1, created_at, updated_at
+     from environment, generate_series(1, 99) as place where id = ?`,
+    [live.id],
+  );
+  const { body } = await app.ask('POST', `${studio}/draft-previews`, { body: { branch: 'spring' } });
+  const page = await dashboard.open('/p/acme/site/site?draft=spring', editor);
+  await page.getByRole('heading', { name: 'filler 99', exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Preview of spring', exact: true }).waitFor();
+  expect(await page.getByText('This draft is not shown anywhere yet').count()).toBe(0);
+  const strip = page.getByRole('region', { name: 'The version you work in' });
+  await strip.getByRole('link', { name: /^Preview of spring/ }).waitFor();
+  const { Site, DraftPreviews, ShownDrafts } = await dashboard.statementsOf(page);
+  for (const count of [Site, DraftPreviews, ShownDrafts]) expect(count).toBeLessThanOrEqual(12);
+  await app.services.orm.em.fork().execute(`delete from environment where name like 'filler %'`);
+  await app.ask('DELETE', `${studio}/environments/${body.id}?force=true`);
+});
+
 test('the texts are there in German', async () => {
   await dashboard.app.ask('DELETE', `${studio}/environments/${(await environmentsOf('summer'))[0]?.id}?force=true`);
   const page = await dashboard.open('/p/acme/site/site?draft=summer', { ...editor, language: 'de' });

@@ -1,8 +1,11 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
-import { seed, studio } from '../support/app.ts';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { acme, seed, studio } from '../support/app.ts';
 import { commitTo } from '../support/conflict-site.ts';
 import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';
+import { commitFiles, setRef } from '../support/git-history.ts';
+import { git } from '../support/git-store.ts';
 import { siteFiles } from '../support/site-files.ts';
 
 const dashboard = withDashboard();
@@ -179,6 +182,38 @@ test('a new file is written into a directory below, and a name that is taken is 
   expect(await contentOf('lib/theme/colours.css')).toBe('body {}\n');
   await page.getByText('Nothing to save').waitFor();
   await code(page).getByText('body').waitFor();
+});
+
+test.each([
+  ['no commit', false],
+  ['no file', true],
+])('a first file is written where there is %s', async (name, isEmptied) => {
+  const { app } = dashboard;
+  const machine_name = name.replace(' ', '-');
+  await app.run(createProject, { organization: 'acme', name, machine_name });
+  if (isEmptied) {
+    await seed(app, { 'only.cfg': 'only\n' }, machine_name);
+    const { body } = await app.ask('GET', `${acme}/projects/${machine_name}`);
+    const gitDir = app.directory(body.uuid);
+    setRef(gitDir, 'refs/heads/main', commitFiles(gitDir, git(gitDir, ['rev-parse', 'main']), { 'only.cfg': null }));
+  }
+  const page = await dashboard.open(`/p/acme/${machine_name}/files`, owner);
+  await page.getByText('Write a first file').waitFor();
+  await page.getByRole('button', { name: 'New file' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('notes/first.cfg');
+  await code(page).click();
+  await page.keyboard.type('first\n');
+  await expectGoodPage(page);
+  await save(page).click();
+  await page.getByText('Saved', { exact: true }).waitFor();
+  await page.waitForURL(/files\/notes\?.*file=first\.cfg/);
+  await page.getByText('Nothing to save').waitFor();
+  await code(page).click();
+  await page.keyboard.type('second\n');
+  await save(page).click();
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  await page.getByRole('link', { name: 'All files' }).click();
+  await page.getByRole('link', { name: 'notes' }).waitFor();
 });
 
 test('a file is deleted after a question, and comes back', async () => {

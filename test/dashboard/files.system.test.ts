@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { seed } from '../support/app.ts';
+import { seed, studio } from '../support/app.ts';
+import { commitTo } from '../support/conflict-site.ts';
 import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -41,6 +42,28 @@ test('leads through directories to a file with its last change, all by address',
   await code.waitFor();
   await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'All files' }).click();
   await page.getByRole('link', { name: 'README.md' }).waitFor();
+});
+
+test('says by whom and when each line was changed last, and leads to its version', async () => {
+  const { app } = dashboard;
+  const text = 'first line\nsecond line\nthird line\n';
+  await commitTo(app, 'main', { 'data/lines.txt': text });
+  await commitTo(app, 'main', { 'data/lines.txt': text.replace('second', 'other') });
+  const [newest, before] = (await app.ask('GET', `${studio}/commits?path=data/lines.txt`)).body;
+  const page = await dashboard.open(`${files}/data?file=lines.txt`);
+  const code = page.getByRole('textbox', { name: 'lines.txt' });
+  await page.getByRole('button', { name: 'Last changes' }).click();
+  await code.getByText('other line').click();
+  const line = page.getByRole('status').filter({ hasText: 'Line 2' });
+  await line.getByRole('link').waitFor();
+  expect(await line.getByRole('link').getAttribute('href')).toContain(newest.sha);
+  await expectGoodPage(page);
+  await page.keyboard.press('ArrowDown');
+  const next = page.getByRole('status').filter({ hasText: 'Line 3' });
+  expect(await next.getByRole('link').getAttribute('href')).toContain(before.sha);
+  await next.getByRole('link').click();
+  await page.getByText('second line').waitFor();
+  await page.getByRole('button', { name: 'Last changes' }).waitFor();
 });
 
 test('says where files are changed, and leads from an entry to its editor', async () => {

@@ -55,7 +55,7 @@ async function made(): Promise<Environment> {
 }
 
 const previews = async (): Promise<Environment[]> =>
-  (await app.ask('GET', `${studio}/environments?per_page=100`)).body.filter((one: Environment) => one.draft_preview);
+  (await app.ask('GET', `${studio}/environments?draft_preview=true`)).body;
 
 beforeEach(async () => {
   // Deletes what earlier tests have left.
@@ -201,6 +201,13 @@ describe('POST', () => {
     expect((await create('filler last')).status).toBe(201);
     expectRefusal(await create('filler more'), 409, 'limit_reached', /at most 100 environments/);
     expect((await made()).draft_preview).toBe(true);
+    const listed = async (which: boolean) =>
+      (await app.ask('GET', `${studio}/environments?draft_preview=${which}&per_page=100`)).body;
+    const [previewed, others] = [await listed(true), await listed(false)];
+    expect(others).toHaveLength(100);
+    expect(previewed).toHaveLength(2);
+    expect([...new Set(others.map((one: { draft_preview: boolean }) => one.draft_preview))]).toEqual([false]);
+    expect(previewed.at(-1).draft_preview).toBe(true);
     await em.execute(`delete from environment where name like 'filler %'`);
   });
 

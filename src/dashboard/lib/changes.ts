@@ -34,8 +34,8 @@ export interface Committed<Action = ChangeAction> {
   /** Branch of the draft that was begun for them; null: they are where one works. */
   begun: string | null;
   sha: string;
-  /** Commit before them. */
-  parent: string;
+  /** Commit before them; null: they are the first. */
+  parent: string | null;
   actions: readonly Action[];
   results: readonly ChangedFragment[];
 }
@@ -66,8 +66,8 @@ function outcomeOf<Action>(
   begun: string | null,
 ): ChangesOutcome<Action> {
   if (!answer || answer.conflicts?.length) return refused(conflict());
-  const { sha, parents: [parent] = [] } = answer.commit ?? {};
-  if (sha === undefined || parent === undefined) return { committed: null, fault: null };
+  const { sha, parents: [parent = null] = [] } = answer.commit ?? {};
+  if (sha === undefined) return { committed: null, fault: null };
   return { committed: { place, begun, sha, parent, actions, results: answer.results }, fault: null };
 }
 
@@ -116,7 +116,7 @@ async function inverse(
   const { collection, slug } = action;
   const now = { collection, slug: result.slug ?? slug };
   if (action.op === 'move') return { op: 'move', ...now, to: slug };
-  if (action.op === 'create') return { op: 'delete', ...now };
+  if (action.op === 'create' || parent === null) return { op: 'delete', ...now };
   const { data, error } = await client
     .query(EntryBefore, { organization, project, ref: parent, collection, slug })
     .toPromise();

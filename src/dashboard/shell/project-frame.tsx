@@ -24,7 +24,7 @@ import { type Place, usePlace } from '../lib/place.ts';
 import { useCan } from '../lib/viewer.tsx';
 import { Frame } from './frame.tsx';
 import classes from './project-frame.module.css';
-import { projectQuery } from './project-query.ts';
+import { projectQuery, shownDraftsQuery } from './project-query.ts';
 import { Failure, Notice } from './states.tsx';
 import { Strip } from './strip.tsx';
 
@@ -156,8 +156,12 @@ export function ProjectFrame(): ReactNode {
   const { t } = useTranslation('frame');
   const place = usePlace();
   const { data, fault, refresh } = usePageQuery(projectQuery(place));
+  const { refresh: refreshPreviews } = usePageQuery(shownDraftsQuery(place));
   // A commit, a draft or a merge may change what is counted here, and a deployment what is live.
-  useLive(['branch', 'deployment', ...(place.draft === undefined ? [] : [`branch:${place.draft}`])], refresh);
+  useLive(['branch', 'deployment', ...(place.draft === undefined ? [] : [`branch:${place.draft}`])], () => {
+    refresh();
+    refreshPreviews();
+  });
   const project = data?.project;
   const studio = project?.studio;
   const bar = (

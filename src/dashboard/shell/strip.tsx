@@ -8,6 +8,7 @@ import type { FollowingEnvironmentFragment, ProjectFrameQuery } from '../documen
 import type { Place } from '../lib/place.ts';
 import { useCan } from '../lib/viewer.tsx';
 import { OpenSite } from '../parts/open-site.tsx';
+import { useEnvironments } from './project-query.ts';
 import classes from './strip.module.css';
 
 const PublishSheet = lazy(async () => ({ default: (await import('./publish-sheet.tsx')).PublishSheet }));
@@ -58,7 +59,7 @@ export function Strip({ place, studio }: StripProps) {
   const can = useCan(organization, project);
   const [published, setPublished] = useState<string | null>(null);
   const shown = draft ?? studio.repository?.default_branch;
-  const environment = studio.environments?.nodes.find(({ branch }) => branch?.name === shown);
+  const environment = useEnvironments(place).environments.find(({ branch }) => branch?.name === shown);
   const count = studio.branch?.compare_to_default?.total_files;
   return (
     <section className={classes.strip} aria-label={t('version')}>

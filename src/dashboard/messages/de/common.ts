@@ -13,7 +13,7 @@ export default {
   loading: 'Wird geladen …',
   undo: 'Rückgängig',
   new_draft: 'Neuer Entwurf',
-  optional: 'freiwillig',
+  optional: 'optional',
   not_found: 'Hier ist nichts',
   not_found_lead: 'Es wurde umbenannt oder gelöscht, oder die Adresse ist falsch.',
   to_organization: 'Zur Organisation {{name}}',

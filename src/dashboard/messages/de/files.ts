@@ -32,7 +32,8 @@ export default {
   in_directory: 'Dateien in {{path}}',
   empty: 'Es gibt noch keine Dateien',
   empty_lead:
-    'Importieren Sie ein Repository in den Einstellungen, übertragen Sie Dateien mit git, oder schreiben Sie einen ersten Eintrag.',
+    'Schreiben Sie eine erste Datei, importieren Sie ein Repository in den Einstellungen, oder übertragen Sie es mit git.',
+  empty_lead_read: 'Sobald jemand welche schreibt oder importiert, stehen sie hier.',
   truncated: 'Es gibt mehr Dateien, als sich zeigen lassen.',
   submodule: 'Ein Submodul: Seine Dateien liegen in einem anderen Repository',
   open_entry: 'Im Editor öffnen',

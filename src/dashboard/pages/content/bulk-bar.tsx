@@ -56,7 +56,7 @@ export function BulkBar({ place, collection, fields, selection, onClear }: BulkB
       notifications.show({ message: t('nothing_changed') });
       return null;
     }
-    const id = `changes-${committed.parent}`;
+    const id = `changes-${committed.sha}`;
     notifications.show({
       id,
       autoClose: 15_000,

@@ -2,7 +2,7 @@ import { Button, Group, Title } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { FilesPageQuery } from '../../documents.ts';
+import type { EditedBranchFragment, FilesPageQuery } from '../../documents.ts';
 import { useFormats } from '../../lib/format.ts';
 import { loadTexts } from '../../lib/i18n.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
@@ -28,6 +28,13 @@ function isFor(answer: Studio | null | undefined, draft: string | undefined, pat
   if (!answer || answer.published === undefined) return false;
   if (path !== null && (answer.file === undefined || (answer.file && answer.file.path !== path))) return false;
   return draft === undefined ? answer.edited === undefined : answer.edited === null || answer.edited?.name === draft;
+}
+
+/** The published version as it is edited; before its first commit it takes that one. */
+function publishedOf(studio: Studio | null | undefined): EditedBranchFragment | null {
+  const { published, repository } = studio ?? {};
+  if (published?.nodes.length !== 0 || !repository) return published?.nodes[0] ?? null;
+  return { name: repository.default_branch, can_commit: { allowed: true, reason: null, message: null } };
 }
 
 /** The files of the repository: a directory at a time, beside it a file of it, which is read or edited. */
@@ -67,7 +74,7 @@ export function FilesPage() {
     <>
       <Group justify="space-between" align="start">
         <Title order={1}>{t('title')}</Title>
-        {mayWrite && items && items.length > 0 && !isEdited && (
+        {mayWrite && items && !isEdited && (
           <Button
             variant="default"
             onClick={() => navigate({ to: '.', search: (before) => ({ draft: before.draft, new: true }) })}
@@ -93,8 +100,10 @@ export function FilesPage() {
         </p>
       )}
       {!items && (fault ? <Failure fault={fault} onRetry={refresh} /> : <Waiting />)}
-      {items?.length === 0 && file === undefined && <Notice title={t('empty')}>{t('empty_lead')}</Notice>}
-      {items && (items.length > 0 || file !== undefined) && (
+      {items?.length === 0 && file === undefined && !isEditor && (
+        <Notice title={t('empty')}>{t(mayWrite ? 'empty_lead' : 'empty_lead_read')}</Notice>
+      )}
+      {items && (items.length > 0 || file !== undefined || isEditor) && (
         <div className={classes.columns} data-file={file !== undefined || isNew || undefined}>
           <div className={classes.directory}>
             <Directory key={directory} directory={directory} items={items} open={file} />
@@ -108,8 +117,8 @@ export function FilesPage() {
                 name={isNew ? undefined : file}
                 file={answer?.file ?? null}
                 isAnswered={isFor(answer, place.draft, isNew ? null : path)}
-                branch={(place.draft === undefined ? answer?.published?.nodes[0] : answer?.edited) ?? null}
-                published={answer?.published?.nodes[0]?.name ?? null}
+                branch={(place.draft === undefined ? publishedOf(answer) : answer?.edited) ?? null}
+                published={publishedOf(answer)?.name ?? null}
                 missing={view}
                 refresh={refresh}
               />

@@ -26,7 +26,11 @@ export interface FileTarget {
 
 export type FileSaved =
   | { kind: 'unchanged' }
-  | { kind: 'saved'; commit: string | null /** Branch of the draft that the save began. */; draft: string | null }
+  | {
+      kind: 'saved' /** What can be taken back. */;
+      commit: string | null /** Branch of the draft that the save began. */;
+      draft: string | null;
+    }
   /** Others' changes are in the editor now, and nothing is saved yet. */
   | { kind: 'merged' }
   | { kind: 'clash'; stored: StoredVersion }
@@ -111,5 +115,5 @@ export async function saveFile(editor: Editor, target: FileTarget): Promise<File
   await editor.moveTo({ ...editor.key, ...(draft !== null && { branch: draft }), entry: draftOf(path) });
   settle(editor, sha, sent);
   editor.update({ slug: null });
-  return { kind: 'saved', commit: committed.sha, draft };
+  return { kind: 'saved', commit: committed.parent === null ? null : committed.sha, draft };
 }

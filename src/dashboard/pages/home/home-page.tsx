@@ -18,11 +18,14 @@ import { Needs } from './needs.tsx';
 
 type Studio = NonNullable<HomeQuery['project']>['studio'];
 
+/** Environments that are shown; the page *Site* has all. */
+const mostShown = 20;
+
 function Live({ studio }: { studio: Studio }) {
   const { t } = useTranslation(['home', 'publish']);
   const place = usePlace();
   const { organization, project } = place;
-  const environments = studio.environments?.nodes ?? [];
+  const environments = studio.environments?.nodes.slice(0, mostShown) ?? [];
   const can = useCan(organization, project);
   const toSite = can('manage_studio') && (
     <Link to="/p/$organization/$project/site" params={{ organization, project }} search={{ new: true }}>

@@ -12,7 +12,7 @@ import { usePageQuery } from '../../lib/page-query.ts';
 import { type Place, usePlace } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { OpenSite } from '../../parts/open-site.tsx';
-import { projectQuery } from '../../shell/project-query.ts';
+import { projectQuery, shownDraftsQuery, useEnvironments } from '../../shell/project-query.ts';
 import { followDeployment } from './deployment-task.ts';
 
 /** Offers what has been built. */
@@ -39,11 +39,13 @@ export function useDraftPreviews(): DraftPreviews {
   const { organization, project } = place;
   const can = useCan(organization, project);
   const frame = usePageQuery(projectQuery(place));
+  const previews = usePageQuery(shownDraftsQuery(place));
+  const { environments, isComplete } = useEnvironments(place);
   const [isRunning, setRunning] = useState(false);
   const studio = frame.data?.project?.studio;
-  const shown = new Set(studio?.environments?.nodes.map(({ branch }) => branch?.name));
+  const shown = new Set(environments.map(({ branch }) => branch?.name));
   const source = studio?.repository?.settings.draft_preview;
-  const isOffered = can('edit_studio') && typeof source === 'number';
+  const isOffered = isComplete && can('edit_studio') && typeof source === 'number';
   const preview = async (branch: string) => {
     setRunning(true);
     const { data, fault } = await send(PreviewDraftDocument, { organization, project, input: { branch } });
@@ -53,6 +55,7 @@ export function useDraftPreviews(): DraftPreviews {
       return;
     }
     frame.refresh();
+    previews.refresh();
     const environment = data.previewBranch;
     const deployment = environment?.latest_deployment;
     if (!environment || !deployment) return;

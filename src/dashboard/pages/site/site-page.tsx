@@ -18,7 +18,7 @@ import { EnvironmentFacts } from './environment/environment-facts.tsx';
 import { NewEnvironment } from './environment/new-environment.tsx';
 import { PreviewDraft } from './preview-draft.tsx';
 import classes from './site.module.css';
-import { siteQuery } from './site-query.ts';
+import { previewsQuery, siteQuery } from './site-query.ts';
 
 function EnvironmentCard({ environment }: { environment: ShownEnvironmentFragment }) {
   const { t } = useTranslation('site');
@@ -55,14 +55,20 @@ export function SitePage() {
   const { organization, project } = place;
   const can = useCan(organization, project);
   const { new: isAdding = false, after } = useSearch({ from: '/inside/p/$organization/$project/site' });
-  const { data, fault, refresh } = usePageQuery(siteQuery(place, after));
+  const { data, fault, refresh: refreshSite } = usePageQuery(siteQuery(place, after));
+  const { data: previewed, refresh: refreshPreviews } = usePageQuery(previewsQuery(place));
   const frame = usePageQuery(projectQuery(place)).data?.project?.studio;
   const navigate = useNavigate();
   const setAdding = (isOpen: boolean) =>
     navigate({ to: '.', search: (before) => ({ ...before, new: isOpen || undefined }), replace: true });
+  const refresh = () => {
+    refreshSite();
+    refreshPreviews();
+  };
   useLive(['deployment'], refresh);
   const studio = data?.project?.studio;
-  const environments = studio?.environments?.nodes;
+  const previews = previewed?.project?.studio.environments;
+  const environments = studio?.environments ? [...studio.environments.nodes, ...(previews?.nodes ?? [])] : undefined;
   const isShown = environments?.some(({ branch }) => branch?.name === place.draft);
   const deployments = studio?.deployments;
   const add = can('manage_studio') && (
@@ -80,7 +86,7 @@ export function SitePage() {
         <Title order={1}>{t('title')}</Title>
         {environments && environments.length > 0 && add}
       </Group>
-      {place.draft !== undefined && environments && environments.length > 0 && !isShown && (
+      {place.draft !== undefined && previews && environments && environments.length > 0 && !isShown && (
         <PreviewDraft draft={place.draft} onBegun={refresh} />
       )}
       {fault && !environments && <Failure fault={fault} onRetry={refresh} />}

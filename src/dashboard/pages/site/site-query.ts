@@ -2,6 +2,9 @@ import {
   DeploymentPage,
   type DeploymentPageQuery,
   type DeploymentPageQueryVariables,
+  DraftPreviews,
+  type DraftPreviewsQuery,
+  type DraftPreviewsQueryVariables,
   EnvironmentPage,
   type EnvironmentPageQuery,
   type EnvironmentPageQueryVariables,
@@ -23,6 +26,15 @@ export const siteQuery = (
 ): PageQuery<SiteQuery, SiteQueryVariables> => ({
   query: Site,
   variables: { organization, project, after: after ?? null },
+});
+
+/** Previews of drafts, which come on top of as many environments as a page of a list holds. */
+export const previewsQuery = ({
+  organization,
+  project,
+}: At): PageQuery<DraftPreviewsQuery, DraftPreviewsQueryVariables> => ({
+  query: DraftPreviews,
+  variables: { organization, project },
 });
 
 export const deploymentQuery = (

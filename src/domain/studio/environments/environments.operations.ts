@@ -110,15 +110,20 @@ export const listEnvironments = studioOperation({
   input: z.object({
     ...pageInput,
     branch: z.string().max(1000).optional().describe('Only environments that publish this branch'),
+    draft_preview: z.boolean().optional().describe('true: only draft previews; false: only other environments'),
   }),
   output: pageOf(environment),
-  async execute(context, { branch, ...paging }) {
+  async execute(context, { branch, draft_preview, ...paging }) {
     const { em, project } = context;
     const { rows, asPage } = await findPage(
       em,
       paging,
       Environment,
-      { project_id: project.id, ...(branch !== undefined && { branch }) },
+      {
+        project_id: project.id,
+        ...(branch !== undefined && { branch }),
+        ...(draft_preview !== undefined && { previewed_at: draft_preview ? { $ne: null } : null }),
+      },
       { orderBy: { id: 'asc' } },
     );
     return asPage(await environmentRecords(context, rows));

@@ -6,7 +6,7 @@ import { client } from '../../../lib/client.ts';
 import { faultOf } from '../../../lib/faults.ts';
 import { usePageQuery } from '../../../lib/page-query.ts';
 import { usePlace } from '../../../lib/place.ts';
-import { projectQuery } from '../../../shell/project-query.ts';
+import { projectQuery, useEnvironments } from '../../../shell/project-query.ts';
 
 type Annotations = NonNullable<
   NonNullable<NonNullable<NonNullable<PagePiecesQuery['project']>['studio']>['deployment']>['annotations']
@@ -63,9 +63,11 @@ export interface ShownPage {
  */
 export function useShownPage(place: FormPlace, branch: string, url: string | null): ShownPage {
   // The frame of the project follows what is deployed.
-  const { data, fault, refresh } = usePageQuery(projectQuery(usePlace()));
-  const following = data?.project?.studio?.environments?.nodes.filter((one) => one.branch?.name === branch);
-  const environment = following?.find((one) => one.published_deployment_id !== null) ?? following?.[0];
+  const at = usePlace();
+  const { data, fault, refresh } = usePageQuery(projectQuery(at));
+  const { environments, isComplete } = useEnvironments(at);
+  const following = environments.filter((one) => one.branch?.name === branch);
+  const environment = following.find((one) => one.published_deployment_id !== null) ?? following[0];
   const published = environment?.published_deployment_id ?? null;
   const [found, setFound] = useState<SitePage | Absence | null>(null);
   /** Counts the attempts: only the last one is shown. */
@@ -86,7 +88,7 @@ export function useShownPage(place: FormPlace, branch: string, url: string | nul
   const absence = (): Absence | null => {
     if (url === null) return 'no_address';
     if (!data) return fault && 'not_read';
-    if (!environment) return 'no_environment';
+    if (!environment) return isComplete ? 'no_environment' : null;
     if (published === null) return 'not_deployed';
     return typeof found === 'string' ? found : null;
   };

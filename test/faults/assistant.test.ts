@@ -6,11 +6,11 @@ import { demoDataDir, kill, readFirstRun, startServer } from '../support/server-
 
 const at = 'organization: "demo", project: "site"';
 /** Entries the assistant makes, one a step. */
-const wanted = 30;
+const wanted = 20;
 /** What the demo's authors have besides. */
 const author = { role: { en: 'Writer', de: 'Autorin' }, bio: { en: 'Writes.', de: 'Schreibt.' }, color: '#336699' };
 /** Milliseconds after a step of the model has begun at which the server is killed: before its call, within it, behind it. */
-const moments = [0, 20, 50];
+const moments = [5, 40];
 
 async function mutate(browser: Browser, name: string, type: string, input: object) {
   const { body } = await browser.graphql(`mutation ($input: ${type}!) { ${name}(${at}, input: $input) { id } }`, {
@@ -62,7 +62,7 @@ test('kill -9 in a reply of the assistant loses nothing, and repeats no command'
     return { texts: [`Number ${made + 1}.`], calls: [{ name: 'create_entry', arguments: given }] };
   };
   model.script = Array.from({ length: 200 }, () => answer);
-  await mutate(browserOf(server), 'sendMessage', 'SendMessageInput', { conversation: id, text: 'Make thirty' });
+  await mutate(browserOf(server), 'sendMessage', 'SendMessageInput', { conversation: id, text: 'Make twenty' });
   for (const moment of moments) {
     // In one of its steps, not always the first after the start.
     for (let step = 0; step < 2; step += 1)

@@ -212,13 +212,13 @@ class Reply {
 
   async #end(problem: string | null): Promise<void> {
     try {
-      await this.#write({ state: 'idle', problem }, (em, version) =>
-        em.nativeUpdate(
-          AssistantCall,
-          { conversation_id: this.#row.id, state: { $in: ['pending', 'waiting', 'approved', 'running'] } },
-          { state: 'stopped', version },
-        ),
-      );
+      const of = { conversation_id: this.#row.id };
+      await this.#write({ state: 'idle', problem }, async (em, version) => {
+        const open = { $in: ['pending', 'waiting', 'approved'] as const };
+        await em.nativeUpdate(AssistantCall, { ...of, state: open }, { state: 'stopped', version });
+        const result = JSON.stringify({ error: 'unknown', message: unknownEnd });
+        await em.nativeUpdate(AssistantCall, { ...of, state: 'running' }, { state: 'failed', result, version });
+      });
     } catch (err) {
       if (!(err instanceof Fenced)) this.#services.log.error({ err }, 'the end of a reply was not stored');
     }
@@ -375,7 +375,7 @@ class Reply {
       for await (const part of model.step(request)) {
         if (part.kind === 'text') {
           // PostgreSQL stores no NUL.
-          const piece = part.text.replaceAll('\u0000', '');
+          const piece = storable(part.text);
           text += piece;
           this.#texts.append(this.#row.id, piece);
           if (performance.now() - saved > every.save) {
@@ -404,7 +404,8 @@ class Reply {
         for (const [place, { id: reference, name, arguments: given }] of made.entries())
           await em.insert(AssistantCall, {
             ...{ id: uuid7(clock.now()), conversation_id: row.conversation_id, message: number, place },
-            ...{ reference: reference.slice(0, 200), tool: name.slice(0, 200), arguments: given.slice(0, 2_000_000) },
+            ...{ reference: storable(reference).slice(0, 200), tool: storable(name).slice(0, 200) },
+            arguments: storable(given).slice(0, 2_000_000),
             ...{ arguments_hash: hashOf(name, given), state: 'pending', version, created_at: clock.now() },
             ...{
               result: null,
@@ -430,6 +431,12 @@ class Reply {
     }
   }
 }
+
+/** Of a command whose answer was lost. */
+const unknownEnd = 'It is not known whether this was done: look before you call it again';
+
+/** PostgreSQL keeps no NUL. */
+const storable = (text: string): string => text.replaceAll('\u0000', '');
 
 const modelReads = new Set(tools.filter(({ operation }) => operation.kind === 'query').map(({ name }) => name));
 

@@ -343,6 +343,17 @@ describe('a reply', () => {
     expect(calls[0].result).toContain('unknown_tool');
   });
 
+  it('goes on after names and arguments that hold NUL', async () => {
+    const id = await begin();
+    model.script.push(
+      { calls: [{ name: 'get\u0000_entry', arguments: '{"collection": "posts\u0000", "entry": "first"}' }] },
+      { texts: ['All right.'] },
+    );
+    const { problem, messages } = await say(id, 'Read the first post');
+    expect(problem).toBeNull();
+    expect(messages.at(-1).text).toBe('All right.');
+  });
+
   it('ends when the model makes the same call for the third time', async () => {
     const id = await begin();
     const call = { calls: [{ name: 'list_schemas', arguments: {} }] };

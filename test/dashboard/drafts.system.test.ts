@@ -83,7 +83,7 @@ test('a draft is compared with the published version by field and by line, and w
     'First line.\n\nAnother <script>alert(1)</script>.\n',
   );
   const page = await dashboard.open(`${drafts}/changes?draft=hidden`);
-  await page.getByRole('button', { name: /posts \/ a/ }).click();
+  await page.getByRole('button', { name: /Posts \/ a/ }).click();
   const title = page.getByRole('row', { name: /^Title/ });
   await title.getByText('U+202E').waitFor();
   await title.getByText('U+200B').waitFor();

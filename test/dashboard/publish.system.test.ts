@@ -30,7 +30,7 @@ test('a draft is published in one action from any page, which goes back to the p
   await sheet.getByText('It fits the published version.').waitFor();
   await sheet.getByText('No new faults').waitFor();
   await sheet.getByText('Live is deployed by itself.').waitFor();
-  await sheet.getByRole('button', { name: /posts \/ a/ }).click();
+  await sheet.getByRole('button', { name: /Posts \/ a/ }).click();
   await sheet.getByRole('row', { name: /Title/ }).getByText('Spring').waitFor();
   await sheet.getByRole('textbox', { name: 'What is published' }).fill('Spring is here');
   await expectGoodPage(page);

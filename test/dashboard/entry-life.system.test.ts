@@ -131,7 +131,7 @@ test('the files of an entry are listed before it is deleted with them, and come 
   await action(page, 'Delete …');
   const dialog = page.getByRole('dialog', { name: /^Delete / });
   expect(await dialog.getByRole('list', { name: 'Files that belong to it' }).innerText()).toBe(own);
-  expect(await dialog.getByRole('list', { name: 'These files stay' }).innerText()).toContain('posts/en/sharing');
+  expect(await dialog.getByRole('list', { name: 'These files stay' }).innerText()).toContain('Posts / en/sharing');
   const box = dialog.getByRole('checkbox', { name: 'Also delete its file, which nothing else uses' });
   expect(await box.isChecked()).toBe(true);
   await expectGoodPage(page);

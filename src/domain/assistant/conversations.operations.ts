@@ -58,9 +58,9 @@ const conversation = z
     problem: z.string().nullable().describe('Why the last reply ended early'),
     branch: z.string().nullable().describe('The draft of its changes; null before the first'),
     base: z.string().nullable().describe('The branch that draft was begun on, or that was shown last'),
-    tokens: z.int().describe('Tokens of the model it has used'),
-    tokens_limit: z.int(),
-    version: z.int().describe('Position: events behind it follow from here'),
+    tokens: z.int32().describe('Tokens of the model it has used'),
+    tokens_limit: z.int32(),
+    version: z.int32().describe('Position: events behind it follow from here'),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -69,7 +69,7 @@ const conversation = z
 const toolCall = z
   .object({
     id: z.string(),
-    message: z.int().describe('Number of the message that makes it'),
+    message: z.int32().describe('Number of the message that makes it'),
     tool: z.string(),
     arguments: z.string().describe('JSON, as the model wrote it; it may be none'),
     arguments_hash: z.string().describe('What `approveTool` repeats'),
@@ -98,7 +98,7 @@ const pageContext = z
 
 const message = z
   .object({
-    number: z.int(),
+    number: z.int32(),
     role: z.enum(['user', 'assistant']).meta({ id: 'MessageRole' }),
     text: z.string().describe('Markdown'),
     complete: z.boolean().describe('False while it is written, and for one that was cut off'),
@@ -162,7 +162,7 @@ export const getAssistant = conversationOperation({
     .object({
       model: z.string().nullable().describe('Name of the model; null: none is set up'),
       tokens_month: z.number().describe('Tokens the organisation has used this month (UTC)'),
-      tokens_limit: z.int().nullable().describe('Most of them; null: no limit'),
+      tokens_limit: z.int32().nullable().describe('Most of them; null: no limit'),
     })
     .meta({ id: 'Assistant' }),
   async execute({ em, organization, services }) {
@@ -482,11 +482,11 @@ export const readEvents = conversationOperation({
   kind: 'query',
   ...common,
   summary: 'Follow a conversation',
-  input: z.object({ ...of, after: z.int().min(0).describe('Version to go on behind') }),
+  input: z.object({ ...of, after: z.int32().min(0).describe('Version to go on behind') }),
   output: z.object({
     changed: conversation.extend({ messages: z.array(message), calls: z.array(toolCall) }).nullable(),
     /** What this process is receiving. */
-    live: z.object({ message: z.int(), text: z.string() }).nullable(),
+    live: z.object({ message: z.int32(), text: z.string() }).nullable(),
     subject: eventSubject,
   }),
   async execute(context, { conversation: id, after }) {

@@ -28,7 +28,7 @@ const conversationEvent = z
       .describe('The conversation as it is now, with the messages and calls that have changed behind the position'),
     text: z
       .object({
-        message: z.int().describe('Number of the message that is written'),
+        message: z.int32().describe('Number of the message that is written'),
         offset: z.int().describe('Where the text goes, in UTF-16 code units'),
         text: z.string(),
       })

@@ -99,7 +99,12 @@ describe('a site that says all in its configuration', () => {
     const before = await rows();
     await seed({ 'static/a.png': 'x' });
     const { discovery } = await checkRead('main', 'read');
-    expect(discovery.mediaRoots.map(({ path }) => path)).toEqual(['static', 'src/content/posts']);
+    expect(discovery.mediaRoots.map(({ path }) => path)).toEqual([
+      'public',
+      'src/assets',
+      'static',
+      'src/content/posts',
+    ]);
     await seed({ 'apps/web/astro.config.mjs': 'export default {}' });
     const { discovery: several } = await checkRead('main', 'read');
     expect(several.warnings.map(({ code }) => code)).toContain('several_sites');

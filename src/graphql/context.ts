@@ -9,19 +9,12 @@ import type { AnyOperation, BrowserRequest, Call, Conditions, Operation, Scope }
 import { maxPerPage, type Page } from '../kernel/paging.ts';
 import { recordRefusal, run } from '../kernel/run.ts';
 import { isRecord, replacing } from '../lib/objects.ts';
+import { stableJson } from '../lib/stable-json.ts';
 import type { Repository } from '../ports/git.ts';
 import { type Connection, connectionFrom, type ListArguments, pageSize } from './connection.ts';
 import type { Deadline } from './deadline.ts';
 import type { StreamState } from './stream/stream-state.ts';
 import { type AnySchema, definitionOf, shapeOf, unwrap } from './types/zod-schema.ts';
-
-/** JSON of a value with the keys of its objects in order: the same text for the same arguments, however they were written. */
-function stableText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(stableText).join()}]`;
-  if (!isRecord(value)) return JSON.stringify(value) ?? 'null';
-  const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${stableText(value[name])}`).join()}}`;
-}
 
 /**
  * Removes the fields a client left empty by null: GraphQL lets it do so for every optional field, an operation only for those where null means
@@ -137,7 +130,7 @@ export class GraphqlContext {
     if (operation.kind === 'command') return this.command(operation, input);
     const wanted = withoutNulls(operation.input, input);
     if (operation.singleUse) return this.call(operation, wanted, {});
-    const key = `${operation.name} ${stableText(wanted)}`;
+    const key = `${operation.name} ${stableJson(wanted)}`;
     const known = this.answers.get(key);
     if (known) return known as Promise<z.input<Out>>;
     const answer = this.call(operation, wanted, {});

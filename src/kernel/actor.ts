@@ -23,6 +23,9 @@ export type Permission = keyof typeof permissions;
 
 export const permissionNames = Object.keys(permissions) as [Permission, ...Permission[]];
 
+/** Whether a requirement is a permission that can be granted. */
+export const isGrantable = (name: string): name is Permission => Object.hasOwn(permissions, name);
+
 /** What an operation may require: a grantable permission, or a role that cannot be granted. */
 export type Requirement = Permission | 'public' | 'signed_in' | 'person' | 'owner' | 'instance_admin' | 'run_token';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Tool, type ToolInput, tools } from '../domain/assistant/tools.ts';
 import { catalogue } from '../domain/catalogue.ts';
 import { isForSteps } from '../domain/workflows/step-operations.ts';
-import { type Permission, permissions } from '../kernel/actor.ts';
+import { isGrantable } from '../kernel/actor.ts';
 import type { AnyOperation } from '../kernel/operation.ts';
 
 /** What steps of workflows cannot call but a person's client can: they would change what they are steps of. */
@@ -67,8 +67,6 @@ function toolOf(operation: AnyOperation): Tool {
   };
 }
 
-const isGrantable = ({ permission }: AnyOperation) => Object.hasOwn(permissions, permission as Permission);
-
 let made: ReadonlyMap<string, Tool> | undefined;
 
 /** Tools of the other operations of a project, by name: for tokens with `all_operations`. */
@@ -78,7 +76,7 @@ export function otherTools(): ReadonlyMap<string, Tool> {
   const offered = catalogue.filter(
     (operation) =>
       (isForSteps(operation) || alsoOffered.has(operation.name)) &&
-      isGrantable(operation) &&
+      isGrantable(operation.permission) &&
       !taken.has(operation.name) &&
       !kept.has(operation.name),
   );

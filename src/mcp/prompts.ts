@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
 import { callerReads } from '../domain/assistant/call-tool.ts';
 import { tasks, taskText } from '../domain/assistant/tasks.ts';
-import { DomainError } from '../kernel/errors.ts';
+import { refusing } from './resources.ts';
 import type { McpCaller } from './server.ts';
 
 const project = {
@@ -23,14 +23,11 @@ export function addPrompts(server: Server, caller: McpCaller): void {
     async ({ params: { name, arguments: given = {} } }, { mcpReq: { signal } }) => {
       const task = tasks.find((one) => one.name === name);
       if (!task) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 100)}`);
-      try {
-        const { project: wanted, ...blanks } = given;
+      const { project: wanted, ...blanks } = given;
+      return refusing(async () => {
         const text = await taskText(task, callerReads(await caller.in({ project: wanted }, signal)), blanks);
         return { description: task.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
-      } catch (error) {
-        if (!(error instanceof DomainError)) throw error;
-        throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message);
-      }
+      });
     },
   );
 }

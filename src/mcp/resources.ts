@@ -4,7 +4,7 @@
  */
 import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
 import { callerReads, callTool, type ToolCaller } from '../domain/assistant/call-tool.ts';
-import { type Read, tools } from '../domain/assistant/tools.ts';
+import { type Read, toolsByName } from '../domain/assistant/tools.ts';
 import { listCollections } from '../domain/studio/content/schemas.operations.ts';
 import { getEntry, listEntries } from '../domain/studio/entries/entries.operations.ts';
 import { DomainError } from '../kernel/errors.ts';
@@ -17,8 +17,6 @@ const template = `${scheme}{organization}/{project}/{collection}/{+slug}`;
 const mostProjects = 20;
 /** Values that a completion has at most, as the protocol has it. */
 const mostValues = 100;
-
-const search = tools.find(({ name }) => name === 'search_entries');
 
 interface Address {
   organization: string;
@@ -46,13 +44,13 @@ function addressOf(uri: string): Address {
   return { organization, project, collection, slug: slug.length > 0 ? slug.join('/') : null };
 }
 
-/** What a refusal of an operation is in the protocol. */
-async function refusing<T>(uri: string, work: () => Promise<T>): Promise<T> {
+/** Does some work, of which a refusal is one of the protocol. @param data what it is about */
+export async function refusing<T>(work: () => Promise<T>, data?: object): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message, { uri });
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message, data);
   }
 }
 
@@ -61,6 +59,7 @@ async function contentsOf(uri: string, caller: ToolCaller, { collection, slug }:
     const { raw = '' } = await callerReads(caller)(getEntry, { collection, entry: slug, raw: true });
     return { uri, mimeType: 'text/markdown', text: raw };
   }
+  const search = toolsByName.get('search_entries');
   if (!search) throw new Error('There is no tool search_entries');
   const outcome = await callTool(search, caller, { collection, per_page: 100 });
   return { uri, mimeType: 'application/json', text: JSON.stringify(outcome.kind === 'done' ? outcome.content : null) };
@@ -124,9 +123,10 @@ export function addResources(server: Server, caller: McpCaller): void {
   });
   server.setRequestHandler('resources/read', async ({ params: { uri } }, { mcpReq: { signal } }) => {
     const address = addressOf(uri);
-    return refusing(uri, async () => ({
-      contents: [await contentsOf(uri, await caller.in({ ...address }, signal), address)],
-    }));
+    return refusing(
+      async () => ({ contents: [await contentsOf(uri, await caller.in({ ...address }, signal), address)] }),
+      { uri },
+    );
   });
   server.setRequestHandler(
     'completion/complete',

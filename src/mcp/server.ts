@@ -26,7 +26,7 @@ import {
   type ToolCaller,
 } from '../domain/assistant/call-tool.ts';
 import { type ReachedProject, reachedProjects } from '../domain/assistant/places.ts';
-import { type Tool, type ToolInput, tools } from '../domain/assistant/tools.ts';
+import { type Tool, type ToolInput, tools, toolsByName } from '../domain/assistant/tools.ts';
 import type { AllServices } from '../domain/services.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { DomainError } from '../kernel/errors.ts';
@@ -42,8 +42,6 @@ export interface McpRequest {
   request_id: string;
   address: string | null;
 }
-
-const byName = new Map(tools.map((tool) => [tool.name, tool]));
 
 const place = z.object({
   organization: z.string().optional().describe('Machine name; default: the one of the token'),
@@ -227,7 +225,7 @@ export function createServer(request: McpRequest, version: string): Server {
     })) as never,
   }));
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: given = {} } }, context) => {
-    const tool = byName.get(name) ?? (request.actor.tools?.all_operations ? otherTools().get(name) : undefined);
+    const tool = toolsByName.get(name) ?? (request.actor.tools?.all_operations ? otherTools().get(name) : undefined);
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`);
     const progress = progressOf(context);
     try {

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { type Permission, permissions, systemActor } from '../../kernel/actor.ts';
+import { isGrantable, type Permission, systemActor } from '../../kernel/actor.ts';
 import { DomainError, type ErrorCode, fieldError } from '../../kernel/errors.ts';
 import { type JsonSchema, jsonSchemaOf } from '../../kernel/json-schema.ts';
 import type { Call } from '../../kernel/operation.ts';
@@ -62,18 +62,20 @@ export const argumentsOf = ({ inputs, consent, long }: Tool): z.ZodObject =>
 export const resultOf = ({ result, long }: Tool): z.ZodObject =>
   result.extend({ ...(long !== undefined && { range: shownRange }), next });
 
+/** Whether a tool changes what is stored. */
+export const changesSomething = ({ operation, fixed }: Tool): boolean =>
+  operation.kind === 'command' && fixed?.save !== false;
+
 /** What a tool does to what is stored, in the terms of the protocol's hints. */
-export const hintsOf = ({ operation, consent, fixed }: Tool) => {
-  const isRead = operation.kind === 'query' || fixed?.save === false;
+export const hintsOf = (tool: Tool) => {
+  const changes = changesSomething(tool);
   return {
-    readOnlyHint: isRead,
-    destructiveHint: !isRead && consent !== undefined,
-    idempotentHint: isRead || /\.(update|delete)/.test(operation.name),
+    readOnlyHint: !changes,
+    destructiveHint: changes && tool.consent !== undefined,
+    idempotentHint: !changes || /\.(update|delete)/.test(tool.operation.name),
     openWorldHint: false,
   };
 };
-
-const isGrantable = (name: string): name is Permission => Object.hasOwn(permissions, name);
 
 /** The permission a tool cannot do without. */
 export function permissionOf({ operation }: Tool): Permission {
@@ -88,9 +90,11 @@ export function schemaFor(schema: z.ZodObject): JsonSchema & { type: 'object' } 
   return { ...JSON.parse(plain), type: 'object' };
 }
 
-/** @throws DomainError `invalid_request` naming the argument */
-function checkArguments(tool: Tool, given: ToolInput): void {
-  const schema = argumentsOf(tool);
+/**
+ * @param schema the arguments the tool takes here
+ * @throws DomainError `invalid_request` naming the argument
+ */
+export function checkArguments(tool: Tool, given: ToolInput, schema = argumentsOf(tool)): void {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(schema.shape, name));
   if (unknown !== undefined) {
     const known = Object.keys(schema.shape).join(', ');

@@ -7,24 +7,32 @@ import { z } from 'zod';
 import type { Actor } from '../../kernel/actor.ts';
 import { DomainError, fieldError } from '../../kernel/errors.ts';
 import type { Call } from '../../kernel/operation.ts';
-import { parseInput } from '../../kernel/parse.ts';
 import { run } from '../../kernel/run.ts';
 import { isRecord } from '../../lib/objects.ts';
+import { stableJson } from '../../lib/stable-json.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import type { ModelTool } from '../../ports/model.ts';
 import { createBranch } from '../studio/repository/branches.operations.ts';
 import type { StudioServices } from '../studio/studio.ts';
-import { type Agreement, argumentsOf, callTool, faultOf, schemaFor } from './call-tool.ts';
+import {
+  type Agreement,
+  argumentsOf,
+  callTool,
+  changesSomething,
+  checkArguments,
+  faultOf,
+  schemaFor,
+  type ToolCaller,
+  type ToolOutcome,
+} from './call-tool.ts';
 import type { AssistantCall, Conversation } from './conversation.entity.ts';
-import { type Tool, type ToolInput, tools } from './tools.ts';
+import { type Tool, type ToolInput, tools, toolsByName } from './tools.ts';
 
 /** Bytes of a result that is kept and that a model gets. */
-export const longestResult = 32 * 1024;
+const longestResult = 32 * 1024;
 
 /** The branch a tool writes to is the conversation's: no argument says so. */
 const isOwnBranch = ({ target }: Tool) => target === 'branch';
-
-export const changesSomething = ({ operation, fixed }: Tool) => operation.kind === 'command' && fixed?.save !== false;
 
 function shapeOf(tool: Tool): z.ZodObject {
   const { confirm: _, ...shape } = argumentsOf(tool).shape as Record<string, z.ZodType>;
@@ -40,21 +48,11 @@ export function modelTools(): readonly ModelTool[] {
   return shown;
 }
 
-/** JSON of a value with the keys of its objects in order. */
-function stable(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(stable).join()}]`;
-  if (!isRecord(value)) return JSON.stringify(value) ?? 'null';
-  return `{${Object.keys(value)
-    .sort()
-    .map((name) => `${JSON.stringify(name)}:${stable(value[name])}`)
-    .join()}}`;
-}
-
 /** The same for the same arguments, however they are written. */
 export function hashOf(tool: string, given: string): string {
   const parsed = parsedArguments(given);
   return createHash('sha256')
-    .update(`${tool} ${parsed === null ? given : stable(parsed)}`)
+    .update(`${tool} ${parsed === null ? given : stableJson(parsed)}`)
     .digest('hex');
 }
 
@@ -81,15 +79,10 @@ export interface Calling {
 
 export type CallOutcome =
   | { state: 'done'; result: string; link: string | null; commit: string | null }
-  /** `isBad`: the model has called it wrongly. */
-  | { state: 'failed'; result: string; isBad: boolean }
+  | { state: 'failed'; result: string }
   | { state: 'waiting'; phrase: string; holds: ToolInput };
 
-const refused = (error: DomainError): CallOutcome => ({
-  state: 'failed',
-  result: bounded(faultOf(error)),
-  isBad: ['invalid_request', 'invalid_path', 'invalid_filter'].includes(error.code),
-});
+const failed = (fault: object): CallOutcome => ({ state: 'failed', result: bounded(fault) });
 
 /** JSON that no text within can end: a result is shown to the model between marks. */
 function bounded(value: unknown): string {
@@ -156,110 +149,105 @@ function phraseOf(tool: Tool, given: ToolInput): string | null {
     return `create the branch ${given.name} from ${given.from ?? 'the default branch'}`;
   if (tool.name === 'create_pull')
     return `propose ${given.head} for ${given.base ?? 'the default branch'} as “${given.title}”`;
-  return `${tool.title.toLowerCase()}: ${stable(given)}`;
+  return `${tool.title.toLowerCase()}: ${stableJson(given)}`;
 }
 
 const sha = z.object({ commit: z.object({ sha: z.string() }).nullish() });
 
+/** What a person has agreed to of a call; null: nothing. */
+const agreementOf = ({ state, phrase, holds }: AssistantCall): Agreement | null =>
+  (state === 'approved' || state === 'running') && phrase !== null ? { phrase, holds: holds ?? {} } : null;
+
 /** Runs one call, or says what a person has to agree to first. Faults of the service itself are thrown. */
 export async function runCall(calling: Calling, call: AssistantCall): Promise<CallOutcome> {
-  const { conversation, place, signal } = calling;
-  const tool = tools.find(({ name }) => name === call.tool);
+  const tool = toolsByName.get(call.tool);
   if (!tool) {
-    const message = `There is no tool ${call.tool.slice(0, 100)}; there are ${tools.map(({ name }) => name).join(', ')}`;
-    return { state: 'failed', result: bounded({ error: 'unknown_tool', message }), isBad: true };
+    const message = `There is no tool ${call.tool.slice(0, 100)}; there are ${[...toolsByName.keys()].join(', ')}`;
+    return failed({ error: 'unknown_tool', message });
   }
   const given = parsedArguments(call.arguments);
   if (given === null) {
     const message = 'The arguments are no JSON object: call the tool again with the whole object';
-    return { state: 'failed', result: bounded({ error: 'invalid_request', message }), isBad: true };
+    return failed({ error: 'invalid_request', message });
   }
   try {
-    return await admitted(tool, given);
+    const input = inputOf(calling, tool, given);
+    return await (changesSomething(tool) ? change(calling, call, tool, input) : look(calling, call, tool, input));
   } catch (error) {
-    if (signal.aborted) throw error;
-    if (error instanceof DomainError) return refused(error);
-    throw error;
+    if (calling.signal.aborted || !(error instanceof DomainError)) throw error;
+    return failed(faultOf(error));
   }
+}
 
-  async function admitted(tool: Tool, given: ToolInput): Promise<CallOutcome> {
-    const input = { ...given };
-    const known = shapeOf(tool);
-    if (isOwnBranch(tool) && given.branch !== undefined) {
-      if (given.branch !== conversation.branch)
-        throw fieldError(
-          'invalid_request',
-          'branch',
-          'must be left out: all changes go to the draft of this conversation',
-        );
-      delete input.branch;
-    }
-    const unknown = Object.keys(input).find((name) => !Object.hasOwn(known.shape, name));
-    if (unknown !== undefined)
+/** The arguments of a call without the branch, which may be named where it is the conversation's. @throws DomainError naming the argument */
+function inputOf({ conversation }: Calling, tool: Tool, given: ToolInput): ToolInput {
+  const input = { ...given };
+  if (isOwnBranch(tool) && given.branch !== undefined) {
+    if (given.branch !== conversation.branch)
       throw fieldError(
         'invalid_request',
-        unknown.slice(0, 100),
-        `is no argument of ${tool.name}; it takes ${Object.keys(known.shape).join(', ')}`,
+        'branch',
+        'must be left out: all changes go to the draft of this conversation',
       );
-    parseInput(known, input);
-    const isChange = changesSomething(tool);
-    if (!isChange && Object.hasOwn(known.shape, 'branch') && input.branch === undefined) {
-      const shown = await shownBranch();
-      if (shown !== null) input.branch = shown;
-    }
-    const agreed: Agreement | null =
-      call.state === 'approved' || call.state === 'running'
-        ? call.phrase === null
-          ? null
-          : { phrase: call.phrase, holds: call.holds ?? {} }
-        : null;
-    const phrase = phraseOf(tool, input);
-    if (phrase !== null && agreed?.phrase !== phrase) return { state: 'waiting', phrase, holds: {} };
-    let target: string | null = null;
-    if (isChange && isOwnBranch(tool)) {
-      const { branch, made } = await ownBranch(calling, call);
-      target = branch;
-      input.branch = branch;
-      if (made) Object.assign(conversation, made);
-    } else if (isChange) target = typeof input.base === 'string' ? input.base : null;
-    if (isChange && call.state === 'running' && target !== null) {
-      const made = await earlierCommit(calling, call, target);
-      if (made !== null) {
-        const result = { done: true, commit: { sha: made }, note: 'The server was restarted meanwhile; read it again' };
-        return { state: 'done', result: bounded(result), link: null, commit: made };
-      }
-    }
-    const mayWord = Object.hasOwn(tool.inputs.shape, 'message');
-    if (isChange && mayWord) {
-      const message = typeof input.message === 'string' ? input.message.trim() : '';
-      input.message = `${message === '' ? wording(tool, input) : message}\n\n${trailer(call)}`;
-    }
-    const caller = {
-      call: {
-        ...systemCall(calling, call.id),
-        // What has begun to change something is not cut off.
-        ...(isChange && { signal: AbortSignal.timeout(120_000) }),
-      },
-      organization: place.organization,
-      project: place.project,
-      publish: true,
-    };
-    if (isChange && (!tool.consent || agreed !== null)) {
-      const git = calling.services.git.open(place.uuid);
-      const head = target === null ? null : await git.head(target);
-      await calling.begin(head);
-    }
-    const outcome = await callTool(tool, caller, input, agreed);
-    if (outcome.kind === 'consent') return { state: 'waiting', phrase: outcome.phrase, holds: outcome.holds };
-    const commit = isChange ? (sha.safeParse(outcome.content).data?.commit?.sha ?? null) : null;
-    return { state: 'done', result: bounded(outcome.content), link: outcome.link, commit };
+    delete input.branch;
   }
+  checkArguments(tool, input, shapeOf(tool));
+  return input;
+}
 
-  /** What a read looks at that names no branch: the conversation's, or the one that is shown. */
-  async function shownBranch(): Promise<string | null> {
-    const git = calling.services.git.open(place.uuid);
-    for (const branch of [conversation.branch, conversation.base])
-      if (branch !== null && (await git.head(branch)) !== null) return branch;
-    return null;
+/** The person as the caller of a tool. */
+const callerOf = (calling: Calling, call: AssistantCall, signal = calling.signal): ToolCaller => ({
+  call: { ...systemCall(calling, call.id), signal },
+  organization: calling.place.organization,
+  project: calling.place.project,
+  publish: true,
+});
+
+/** What a read looks at that names no branch: the conversation's, or the one that is shown. */
+async function shownBranch({ services, place, conversation }: Calling): Promise<string | null> {
+  const git = services.git.open(place.uuid);
+  for (const branch of [conversation.branch, conversation.base])
+    if (branch !== null && (await git.head(branch)) !== null) return branch;
+  return null;
+}
+
+async function look(calling: Calling, call: AssistantCall, tool: Tool, input: ToolInput): Promise<CallOutcome> {
+  const namesNone = Object.hasOwn(tool.inputs.shape, 'branch') && input.branch === undefined;
+  const branch = namesNone ? await shownBranch(calling) : null;
+  return outcomeOf(await callTool(tool, callerOf(calling, call), branch === null ? input : { ...input, branch }, null));
+}
+
+function outcomeOf(outcome: ToolOutcome, commit: string | null = null): CallOutcome {
+  if (outcome.kind === 'consent') return { state: 'waiting', phrase: outcome.phrase, holds: outcome.holds };
+  return { state: 'done', result: bounded(outcome.content), link: outcome.link, commit };
+}
+
+async function change(calling: Calling, call: AssistantCall, tool: Tool, input: ToolInput): Promise<CallOutcome> {
+  const { services, conversation, place } = calling;
+  const agreed = agreementOf(call);
+  const phrase = phraseOf(tool, input);
+  if (phrase !== null && agreed?.phrase !== phrase) return { state: 'waiting', phrase, holds: {} };
+  if (isOwnBranch(tool)) {
+    const { branch, made } = await ownBranch(calling, call);
+    input.branch = branch;
+    if (made) Object.assign(conversation, made);
   }
+  const named = input[isOwnBranch(tool) ? 'branch' : 'base'];
+  const target = typeof named === 'string' ? named : null;
+  const earlier = call.state === 'running' && target !== null ? await earlierCommit(calling, call, target) : null;
+  if (earlier !== null) {
+    const note = 'The server was restarted meanwhile; read it again';
+    const result = bounded({ done: true, commit: { sha: earlier }, note });
+    return { state: 'done', result, link: null, commit: earlier };
+  }
+  if (Object.hasOwn(tool.inputs.shape, 'message')) {
+    const message = typeof input.message === 'string' ? input.message.trim() : '';
+    input.message = `${message === '' ? wording(tool, input) : message}\n\n${trailer(call)}`;
+  }
+  if (!tool.consent || agreed !== null)
+    await calling.begin(target === null ? null : await services.git.open(place.uuid).head(target));
+  // What has begun to change something is not cut off.
+  const outcome = await callTool(tool, callerOf(calling, call, AbortSignal.timeout(120_000)), input, agreed);
+  const content = outcome.kind === 'done' ? outcome.content : null;
+  return outcomeOf(outcome, sha.safeParse(content).data?.commit?.sha ?? null);
 }

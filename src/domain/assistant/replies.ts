@@ -17,7 +17,7 @@ import { loadProject } from '../projects/project-ref.ts';
 import type { StudioServices } from '../studio/studio.ts';
 import { releaseTokens, reserveTokens } from './budget.ts';
 import { AssistantCall, AssistantMessage, Conversation } from './conversation.entity.ts';
-import { type CallOutcome, hashOf, modelTools, runCall } from './conversation-tools.ts';
+import { type Calling, type CallOutcome, hashOf, modelTools, runCall } from './conversation-tools.ts';
 import { LiveTexts } from './live-texts.ts';
 import { estimateTokens, historyOf, systemPrompt } from './prompt.ts';
 import { tools } from './tools.ts';
@@ -59,7 +59,6 @@ class Ended extends Error {}
 /** Another process has the reply. */
 class Fenced extends Error {}
 
-// The order of the parameters is that of `changesOf`.
 const writeSql = `
   update assistant_conversation set version = version + 1, updated_at = $4, lease_until = $5, state = $6, problem = $7, branch = $8, base = $9,
     tokens = $10, steps = $11, active_ms = $12, holder = case when $6 = 'running' then holder end,
@@ -77,7 +76,7 @@ class Reply {
   readonly #limits: ReplyLimits;
   readonly #holder: string;
   readonly #row: Conversation;
-  readonly #place: { organization: string; project: string; uuid: string };
+  readonly #place: Calling['place'];
   readonly #tokenLimit: number | null;
   readonly #stop = new AbortController();
   #began = performance.now();
@@ -91,7 +90,7 @@ class Reply {
       row,
       place,
       tokenLimit,
-    }: { holder: string; row: Conversation; place: Reply['place']; tokenLimit: number | null },
+    }: { holder: string; row: Conversation; place: Calling['place']; tokenLimit: number | null },
   ) {
     this.#services = services;
     this.#texts = texts;
@@ -100,10 +99,6 @@ class Reply {
     this.#row = row;
     this.#place = place;
     this.#tokenLimit = tokenLimit;
-  }
-
-  get place() {
-    return this.#place;
   }
 
   /** @returns null when another process has it, or there is nothing to do */
@@ -374,7 +369,6 @@ class Reply {
     try {
       for await (const part of model.step(request)) {
         if (part.kind === 'text') {
-          // PostgreSQL stores no NUL.
           const piece = storable(part.text);
           text += piece;
           this.#texts.append(this.#row.id, piece);

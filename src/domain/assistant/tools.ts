@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import type { Permission } from '../../kernel/actor.ts';
 import type { AnyOperation, Operation, Scope } from '../../kernel/operation.ts';
+import { pageOf } from '../../kernel/paging.ts';
 import { encodePath } from '../../lib/text.ts';
 import { compareBranches, fileDiff } from '../studio/compare/compare.operations.ts';
 import { getSchema, listCollections, listSchemas } from '../studio/content/schemas.operations.ts';
@@ -105,8 +106,8 @@ const ref = { branch: true } as const;
 const paging = { page: true, per_page: true } as const;
 const target = z.string().describe('Branch to write to: one made by create_branch, or any that is not protected');
 
-const pageOf = <T extends z.ZodType>(item: T) =>
-  z.object({ items: z.array(item), total_count: z.int(), page: z.int(), has_next_page: z.boolean() });
+const listOf = <T extends z.ZodType>(item: T) =>
+  pageOf(item).pick({ items: true, total_count: true, page: true, has_next_page: true });
 
 const shortCommit = commit.pick({ sha: true, message: true });
 const saved = savedEntry
@@ -130,7 +131,7 @@ export const tools: readonly Tool[] = [
     description: 'The schemas of all collections, without their fields; get_schema gives those of one.',
     operation: listSchemas,
     inputs: { ...ref, ...paging },
-    result: pageOf(
+    result: listOf(
       studioSchema.pick({ collection: true, label: true, kind: true, path: true, format: true, inferred: true }),
     ),
   }),
@@ -149,7 +150,7 @@ export const tools: readonly Tool[] = [
     description: 'The collections of the site, with how many entries each has and how many of them are invalid.',
     operation: listCollections,
     inputs: { ...ref, ...paging },
-    result: pageOf(collection.omit({ schema: true })),
+    result: listOf(collection.omit({ schema: true })),
     page: ({ branch }) => `content${inDraft(branch)}`,
   }),
   row({
@@ -163,7 +164,7 @@ export const tools: readonly Tool[] = [
       ...ref,
       ...paging,
     },
-    result: pageOf(entrySummary.omit({ frontmatter: true, body: true, size: true })),
+    result: listOf(entrySummary.omit({ frontmatter: true, body: true, size: true })),
   }),
   row({
     name: 'get_entry',
@@ -225,7 +226,7 @@ export const tools: readonly Tool[] = [
     description: 'Files of the media roots, with their size in pixels and the path by which the site shows them.',
     operation: listMedia,
     inputs: { path: true, recursive: true, type: true, q: true, ...ref, ...paging },
-    result: pageOf(media.omit({ lfs: true })),
+    result: listOf(media.omit({ lfs: true })),
     page: ({ branch }) => `media${inDraft(branch)}`,
   }),
   row({
@@ -263,7 +264,7 @@ export const tools: readonly Tool[] = [
     description: 'Branches, the default one first; `protected` ones take no commits of a tool.',
     operation: listBranches,
     inputs: { q: true, compare: true, ...paging },
-    result: pageOf(branch.omit({ sync: true, can_commit: true })),
+    result: listOf(branch.omit({ sync: true, can_commit: true })),
     page: () => 'drafts',
   }),
   row({
@@ -312,7 +313,7 @@ export const tools: readonly Tool[] = [
       ...ref,
       ...paging,
     },
-    result: pageOf(commit.omit({ tree_sha: true, committer: true })),
+    result: listOf(commit.omit({ tree_sha: true, committer: true })),
   }),
   row({
     name: 'list_pulls',
@@ -320,7 +321,7 @@ export const tools: readonly Tool[] = [
     description: 'Pull requests, the newest first; open ones unless `state` says otherwise.',
     operation: listPulls,
     inputs: { state: true, base: true, head: true, author: true, sort: true, direction: true, ...paging },
-    result: pageOf(pullSummary.pick({ number: true, title: true, ...shownPull, updated_at: true })),
+    result: listOf(pullSummary.pick({ number: true, title: true, ...shownPull, updated_at: true })),
     page: () => 'drafts',
   }),
   row({
@@ -396,3 +397,6 @@ export const tools: readonly Tool[] = [
     result: detectedRoutes.omit({ sitemap: true }),
   }),
 ];
+
+/** The same by their names. */
+export const toolsByName: ReadonlyMap<string, Tool> = new Map(tools.map((tool) => [tool.name, tool]));

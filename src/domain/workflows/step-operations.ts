@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Permission, permissions } from '../../kernel/actor.ts';
+import { isGrantable, type Permission } from '../../kernel/actor.ts';
 import type { AnyOperation } from '../../kernel/operation.ts';
 
 /** An operation as `operation` steps see it. */
@@ -17,8 +17,6 @@ export type StepOperations = ReadonlyMap<string, StepOperation>;
 
 /** What starts something that ends later: its output names a crawl run or a deployment. */
 const starters = new Set(['crawlers.runCrawler', 'studio.startDeployment', 'studio.rerunDeployment']);
-
-const isGrantable = (name: string): name is Permission => Object.hasOwn(permissions, name);
 
 /** Whether steps may call an operation: within one project, under a permission that can be granted, and not kept from them. */
 export const isForSteps = (operation: AnyOperation): operation is AnyOperation & { permission: Permission } =>

@@ -22,14 +22,25 @@ const overMonth = (limit: number) =>
     `The organisation has used the ${limit} tokens it has for the assistant this month; an administrator can raise the limit`,
   );
 
+const overConversation = () =>
+  new DomainError('rate_limited', 'This conversation has used its tokens; begin a new one');
+
+/**
+ * Refuses a message where nothing is left for its reply.
+ * @throws DomainError `rate_limited`
+ */
+export async function checkTokens(em: EntityManager, { organization_id, tokens, limit, now }: Budget): Promise<void> {
+  if (tokens >= conversationTokens) throw overConversation();
+  if (limit !== null && (await usedTokens(em, organization_id, now)) >= limit) throw overMonth(limit);
+}
+
 /**
  * Counts tokens before they are used.
  * @throws DomainError `rate_limited` when the conversation or its organisation has no more of them
  */
 export async function reserveTokens(em: EntityManager, budget: Budget, tokens: number): Promise<void> {
   const { organization_id, limit, now } = budget;
-  if (budget.tokens + tokens > conversationTokens)
-    throw new DomainError('rate_limited', 'This conversation has used its tokens; begin a new one');
+  if (budget.tokens + tokens > conversationTokens) throw overConversation();
   if (limit !== null && tokens > limit) throw overMonth(limit);
   const rows = await executeBound<unknown>(
     em,

@@ -14,7 +14,7 @@ import { eventSubject } from '../../ports/event-feed.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import { type ProjectContext, projectOperation } from '../projects/operation.ts';
 import { revertEntry } from '../studio/changes/revert.operations.ts';
-import { conversationTokens, usedTokens } from './budget.ts';
+import { checkTokens, conversationTokens, usedTokens } from './budget.ts';
 import { callerReads } from './call-tool.ts';
 import {
   AssistantCall,
@@ -310,14 +310,8 @@ export const sendMessage = replyOperation({
       throw new DomainError('conflict', 'The assistant still replies; wait, or stop it first');
     if (row.state === 'waiting')
       throw new DomainError('conflict', 'The assistant waits for your consent; approve or reject the call first');
-    if (row.tokens >= conversationTokens)
-      throw new DomainError('rate_limited', 'This conversation has used its tokens; begin a new one');
-    const limit = organization.limits.assistant_tokens_month;
-    if (limit !== undefined && (await usedTokens(em, organization.id, services.clock.now())) >= limit)
-      throw new DomainError(
-        'rate_limited',
-        `The organisation has used the ${limit} tokens it has for the assistant this month`,
-      );
+    const limit = organization.limits.assistant_tokens_month ?? null;
+    await checkTokens(em, { organization_id: organization.id, tokens: row.tokens, limit, now: services.clock.now() });
     const last = await em.findOne(AssistantMessage, { conversation_id: id }, { orderBy: { number: 'desc' } });
     const version = row.version + 1;
     await em.insert(AssistantMessage, {

@@ -20,7 +20,7 @@ export const Conversation = defineEntity({
     branch: p.text().nullable(),
     /** The branch that was shown when `branch` was begun, or is shown now. */
     base: p.text().nullable(),
-    state: p.enum(conversationStates),
+    state: p.text().$type<(typeof conversationStates)[number]>(),
     /** Why the last answer ended early, for the person. */
     problem: p.text().nullable(),
     /** Tokens used and reserved. */
@@ -48,7 +48,7 @@ export const AssistantMessage = defineEntity({
     conversation_id: p.uuid().primary(),
     /** From 1. */
     number: p.integer().primary(),
-    role: p.enum(['user', 'assistant'] as const),
+    role: p.text().$type<'user' | 'assistant'>(),
     text: p.text(),
     /** What was open in the dashboard when it was sent. */
     context: p.json<Record<string, unknown>>().nullable(),
@@ -87,7 +87,7 @@ export const AssistantCall = defineEntity({
     tool: p.text(),
     arguments: p.text(),
     arguments_hash: p.text(),
-    state: p.enum(callStates),
+    state: p.text().$type<(typeof callStates)[number]>(),
     /** What the model gets, as JSON; at most 32 KiB. */
     result: p.text().nullable(),
     link: p.text().nullable(),

@@ -154,7 +154,7 @@ describe('writers of one branch', () => {
   });
 
   it('wait for the turn of one who lives', async () => {
-    const { repository, gitDir } = await fresh();
+    const { store, repository, gitDir } = await fresh();
     await save(repository, { a: '1' });
     const giveBack = await new BranchLock(gitDir).take('main', true);
     let saved = false;
@@ -166,6 +166,8 @@ describe('writers of one branch', () => {
     expect(saved).toBe(false);
     await giveBack?.();
     await saving;
+    // A writer has its answer before the lock is released; the store closes after that.
+    await store.close();
     expect(await new BranchLock(gitDir).take('main', false)).toBeNull();
   });
 });

@@ -13,7 +13,7 @@ import { isUuid, uuid7 } from '../../lib/ids.ts';
 import { eventSubject } from '../../ports/event-feed.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import { type ProjectContext, projectOperation } from '../projects/operation.ts';
-import { revertEntry } from '../studio/changes/revert.operations.ts';
+import { revertCommit } from '../studio/changes/revert.operations.ts';
 import { checkTokens, conversationTokens, usedTokens } from './budget.ts';
 import { callerReads } from './call-tool.ts';
 import {
@@ -25,6 +25,7 @@ import {
 } from './conversation.entity.ts';
 import { conversationSubject, type Replies } from './replies.ts';
 import { tasks, taskText } from './tasks.ts';
+import { toolsByName } from './tools.ts';
 
 /** What the assistant of a process keeps. */
 export interface AssistantRuntime {
@@ -440,27 +441,21 @@ export const undoChange = conversationOperation({
     const { em, git, services, actor, signal, address, organization, project } = context;
     const row = await ownConversation(context, id);
     const found = await callOf(em, id, call);
-    if (found.commit_sha === null) throw new DomainError('conflict', 'This call has changed nothing');
+    if (found.commit_sha === null || toolsByName.get(found.tool)?.target !== 'branch')
+      throw new DomainError('conflict', 'This call has changed nothing in the draft of this conversation');
     if (found.undone_sha !== null) throw new DomainError('conflict', 'This change has been taken back already');
     if (row.branch === null || (await git.head(row.branch)) === null)
       throw new DomainError('conflict', 'The draft of this conversation is gone: it was published or deleted');
     const made = await git.commit(found.commit_sha as Oid);
-    let undone: string | null = null;
-    for await (const { paths } of git.line(made.sha, made.parents[0] ?? null)) {
-      for (const path of paths) {
-        const { commit } = await run(
-          revertEntry,
-          { services, actor, signal, address, request_id: id, conditions: {}, facts: {} } as never,
-          {
-            ...{ organization: organization.machine_name, project: project.machine_name, branch: row.branch, path },
-            ...{ commit: made.sha, message: `Undo ${made.message.split('\n', 1)[0]}` },
-          },
-        );
-        undone = commit?.sha ?? undone;
-      }
-      break;
-    }
-    const undone_sha = undone ?? made.sha;
+    const { commit } = await run(
+      revertCommit,
+      { services, actor, signal, address, request_id: id, conditions: {}, facts: {} } as never,
+      {
+        ...{ organization: organization.machine_name, project: project.machine_name, branch: row.branch },
+        ...{ commit: made.sha, message: `Undo ${made.message.split('\n', 1)[0]}` },
+      },
+    );
+    const undone_sha = commit?.sha ?? made.sha;
     await em.transactional(async (within) => {
       const held = await ownConversation({ ...context, em: within }, id, true);
       await within.nativeUpdate(AssistantCall, { id: call }, { undone_sha, version: held.version + 1 });

@@ -37,8 +37,11 @@ const withoutResult: Partial<Record<AssistantCall['state'], string>> = {
   pending: 'This was not called',
 };
 
-const resultOf = ({ tool, result, state }: AssistantCall): string =>
-  `<tool_result tool="${tool.replace(/[^a-z_]/gi, '').slice(0, 64)}">\n${result ?? JSON.stringify({ error: 'not_called', message: withoutResult[state] ?? 'No result' })}\n</tool_result>`;
+function resultOf({ tool, result, state, undone_sha }: AssistantCall): string {
+  const data = result ?? JSON.stringify({ error: 'not_called', message: withoutResult[state] ?? 'No result' });
+  const note = undone_sha === null ? '' : '\nThe person has taken this change back.';
+  return `<tool_result tool="${tool.replace(/[^a-z_]/gi, '').slice(0, 64)}">\n${data}\n</tool_result>${note}`;
+}
 
 export function historyOf(messages: readonly AssistantMessage[], calls: readonly AssistantCall[]): ModelMessage[] {
   const history: ModelMessage[] = [];

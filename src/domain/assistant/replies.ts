@@ -16,6 +16,7 @@ import { Organization } from '../organizations/organization.entity.ts';
 import { loadProject } from '../projects/project-ref.ts';
 import type { StudioServices } from '../studio/studio.ts';
 import { releaseTokens, reserveTokens } from './budget.ts';
+import { changesSomething } from './call-tool.ts';
 import { AssistantCall, AssistantMessage, Conversation } from './conversation.entity.ts';
 import { type Calling, type CallOutcome, hashOf, modelTools, runCall } from './conversation-tools.ts';
 import { LiveTexts } from './live-texts.ts';
@@ -309,7 +310,7 @@ class Reply {
       0,
       recent.findIndex(({ id }) => id === call.id),
     );
-    const isChange = ({ tool, state }: AssistantCall) => state === 'done' && !modelReads.has(tool);
+    const isChange = ({ tool, state }: AssistantCall) => state === 'done' && changingTools.has(tool);
     // What was read before a change may be read again after it.
     const since = earlier.slice(earlier.findLastIndex(isChange) + 1);
     const same = since.filter(({ arguments_hash }) => arguments_hash === call.arguments_hash).length;
@@ -432,7 +433,7 @@ const unknownEnd = 'It is not known whether this was done: look before you call 
 /** PostgreSQL keeps no NUL. */
 const storable = (text: string): string => text.replaceAll('\u0000', '');
 
-const modelReads = new Set(tools.filter(({ operation }) => operation.kind === 'query').map(({ name }) => name));
+const changingTools = new Set(tools.filter(changesSomething).map(({ name }) => name));
 
 const isBadResult = (result: string | null) =>
   /^\{"error":"(unknown_tool|invalid_request|invalid_path|invalid_filter)"/.test(result ?? '');

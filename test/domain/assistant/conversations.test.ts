@@ -2,13 +2,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { updateOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
 import { seed, startTestApp, type TestApp } from '../../support/app.ts';
 import { type Browser, makePerson, signedIn } from '../../support/browser.ts';
+import { type Any, callOf, codeOf, contentOf, conversationsOf } from '../../support/conversations.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { beginStream, type ModelServer, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
 
 let app: TestApp;
 let model: ModelServer;
 let anna: Browser;
-let annaId: number;
+let own: ReturnType<typeof conversationsOf>;
 
 const first = '---\ntitle: First\ndate: 2026-01-02\n---\n\nHello.\n';
 const planted =
@@ -21,12 +22,13 @@ beforeAll(async () => {
     PORTICO_ASSISTANT_MODEL: 'scripted',
     PORTICO_ASSISTANT_KEY: 'secret-model-key',
   });
-  annaId = await makePerson(app, { email: 'anna@example.org', role: 'editor' });
-  anna = await signedIn(app, annaId);
+  anna = await signedIn(app, await makePerson(app, { email: 'anna@example.org', role: 'editor' }));
+  own = conversationsOf(app, anna);
   await seed(app, {
     'content/posts/first.md': first,
     'content/posts/second.md': '---\ntitle: Second\n---\n\nHello.\n',
     'content/posts/planted.md': planted,
+    'content/posts/linking.md': '---\ntitle: Linking\n---\n\n[Second](./second.md)\n',
   });
 });
 afterEach(async () => {
@@ -41,74 +43,21 @@ afterAll(async () => {
 
 const at = 'organization: "acme", project: "site"';
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-type Any = any;
-
-async function mutate(name: string, input: object, browser = anna): Promise<Any> {
-  const type = `${name[0]?.toUpperCase()}${name.slice(1)}Input`;
-  const { body } = await browser.graphql(
-    `mutation ($input: ${type}!) { ${name}(${at}, input: $input) { id ${name === 'undoChange' ? 'undone_sha' : 'state title branch tokens'} } }`,
-    { input },
-  );
-  return body.data?.[name] ?? body.errors[0];
-}
-
-const codeOf = (answer: Any) => answer.extensions?.code;
-
-async function begin(browser = anna): Promise<string> {
-  const { body } = await browser.graphql(`mutation { createConversation(${at}) { id } }`);
-  return body.data.createConversation.id;
-}
-
-const fields = `id title state problem branch base tokens version
-  messages { number role text complete context { entry } }
-  calls { id message tool arguments_hash state result link phrase commit_sha undone_sha }`;
-
-async function read(id: string, browser = anna): Promise<Any> {
-  const { body } = await browser.graphql(`{ project(${at}) { studio { conversation(id: "${id}") { ${fields} } } } }`);
-  return body.data?.project?.studio?.conversation ?? body.errors?.[0];
-}
-
-/** Writes a message, and waits for the end of the reply. */
-async function say(id: string, text: string, context?: object): Promise<Any> {
-  const sent = await mutate('sendMessage', { conversation: id, text, ...(context && { context }) });
-  expect(sent.state ?? sent).toBe('running');
-  await app.services.assistant.replies.settled();
-  return read(id);
-}
-
-/** Agrees to the call that waits. */
-async function approve(id: string): Promise<Any> {
-  const waiting = (await read(id)).calls.find(({ state }: Any) => state === 'waiting');
-  const { arguments_hash, phrase } = waiting;
-  const answer = await mutate('approveTool', { conversation: id, call: waiting.id, arguments_hash, phrase });
-  await app.services.assistant.replies.settled();
-  return answer;
-}
-
-async function contentOf(branch: string, path: string): Promise<string | null> {
-  const git = await app.repository();
-  const snapshot = await git.snapshot(await git.head(branch));
-  const { entry } = await snapshot.lookup(path);
-  return entry ? (await snapshot.blob(entry.oid)).toString() : null;
-}
-
 const headOf = async (branch: string) => (await app.repository()).head(branch);
-const update = (entry: string, title: string) => ({
-  calls: [{ name: 'update_entry', arguments: { collection: 'posts', entry, frontmatter: { title } } }],
-});
-const remove = { calls: [{ name: 'delete_entry', arguments: { collection: 'posts', entry: 'second' } }] };
+const update = (entry: string, title: string) =>
+  callOf('update_entry', { collection: 'posts', entry, frontmatter: { title } });
+const remove = callOf('delete_entry', { collection: 'posts', entry: 'second' });
 
 describe('a conversation', () => {
   it('changes an entry by a commit on a draft of its own', async () => {
     const main = await headOf('main');
-    const id = await begin();
+    const id = await own.begin();
     model.script.push(
       { texts: ['I read it. '], calls: [{ name: 'get_entry', arguments: { collection: 'posts', entry: 'first' } }] },
       update('first', 'A better title'),
       { texts: ['Retitled', ' it.'] },
     );
-    const done = await say(id, 'Retitle the first post', { branch: 'main', collection: 'posts', entry: 'first' });
+    const done = await own.say(id, 'Retitle the first post', { branch: 'main', collection: 'posts', entry: 'first' });
     expect(done).toMatchObject({
       title: 'Retitle the first post',
       state: 'idle',
@@ -127,7 +76,9 @@ describe('a conversation', () => {
       ['get_entry', 'done'],
       ['update_entry', 'done'],
     ]);
-    expect(await contentOf(`assistant/${id}`, 'content/posts/first.md')).toBe(first.replace('First', 'A better title'));
+    expect(await contentOf(app, `assistant/${id}`, 'content/posts/first.md')).toBe(
+      first.replace('First', 'A better title'),
+    );
     expect(await headOf('main')).toBe(main);
     const commit = await (await app.repository()).commit((await headOf(`assistant/${id}`)) as never);
     expect(commit.sha).toBe(done.calls[1].commit_sha);
@@ -142,7 +93,7 @@ describe('a conversation', () => {
   });
 
   it('shows what is written while it is written', async () => {
-    const id = await begin();
+    const id = await own.begin();
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
       finish = resolve;
@@ -159,7 +110,7 @@ describe('a conversation', () => {
     const stream = await openStream(app.url, null, document, {
       headers: { Cookie: anna.cookie ?? '', 'Sec-Fetch-Site': 'same-origin' },
     });
-    await mutate('sendMessage', { conversation: id, text: 'Count' });
+    await own.mutate('sendMessage', { conversation: id, text: 'Count' });
     const texts: Any[] = [];
     const stored = new Map<number, string>();
     for (let last: Any = null; last?.changed?.state !== 'idle' || last.changed.version === 1; ) {
@@ -177,11 +128,12 @@ describe('a conversation', () => {
   });
 
   it('belongs to one person, who is signed in', async () => {
-    const id = await begin();
+    const id = await own.begin();
     const ben = await signedIn(app, await makePerson(app, { email: 'ben@example.org', role: 'admin' }));
-    expect(codeOf(await read(id, ben))).toBe('NOT_FOUND');
-    expect(codeOf(await mutate('sendMessage', { conversation: id, text: 'Hello' }, ben))).toBe('NOT_FOUND');
-    expect(codeOf(await mutate('deleteConversation', { conversation: id }, ben))).toBe('NOT_FOUND');
+    const others = conversationsOf(app, ben);
+    expect(codeOf(await others.read(id))).toBe('NOT_FOUND');
+    expect(codeOf(await others.mutate('sendMessage', { conversation: id, text: 'Hello' }))).toBe('NOT_FOUND');
+    expect(codeOf(await others.mutate('deleteConversation', { conversation: id }))).toBe('NOT_FOUND');
     const { body } = await app.ask('POST', '/graphql', {
       body: { query: `mutation { createConversation(${at}) { id } }` },
     });
@@ -189,53 +141,92 @@ describe('a conversation', () => {
   });
 
   it('is renamed and deleted', async () => {
-    const id = await begin();
-    expect(await mutate('renameConversation', { conversation: id, title: 'Titles' })).toMatchObject({
+    const id = await own.begin();
+    expect(await own.mutate('renameConversation', { conversation: id, title: 'Titles' })).toMatchObject({
       title: 'Titles',
     });
-    await mutate('deleteConversation', { conversation: id });
-    expect(codeOf(await read(id))).toBe('NOT_FOUND');
+    await own.mutate('deleteConversation', { conversation: id });
+    expect(codeOf(await own.read(id))).toBe('NOT_FOUND');
   });
 
   it('takes a change back by a commit', async () => {
-    const id = await begin();
+    const id = await own.begin();
     model.script.push(update('first', 'Changed'), { texts: ['Done'] });
-    const { calls } = await say(id, 'Change it');
-    const undone = await mutate('undoChange', { conversation: id, call: calls[0].id });
+    const { calls } = await own.say(id, 'Change it');
+    const undone = await own.mutate('undoChange', { conversation: id, call: calls[0].id });
     expect(undone.undone_sha).toBe(await headOf(`assistant/${id}`));
-    expect(await contentOf(`assistant/${id}`, 'content/posts/first.md')).toBe(first);
-    expect(codeOf(await mutate('undoChange', { conversation: id, call: calls[0].id }))).toBe('CONFLICT');
+    expect(await contentOf(app, `assistant/${id}`, 'content/posts/first.md')).toBe(first);
+    expect(codeOf(await own.mutate('undoChange', { conversation: id, call: calls[0].id }))).toBe('CONFLICT');
+    await own.say(id, 'Look again');
+    expect(model.questions.at(-1)?.body.messages.find(({ role }: Any) => role === 'tool').content).toContain(
+      'has taken this change back',
+    );
+  });
+
+  it('takes a change of many files back by one commit', async () => {
+    const id = await own.begin();
+    const before = { from: await contentOf(app, 'main', 'content/posts/second.md'), head: await headOf('main') };
+    model.script.push(callOf('update_entry', { collection: 'posts', entry: 'second', slug: 'third' }), {
+      texts: ['Moved'],
+    });
+    const { calls, branch } = await own.say(id, 'Move it');
+    expect(await contentOf(app, branch, 'content/posts/linking.md')).toContain('./third.md');
+    const { undone_sha } = await own.mutate('undoChange', { conversation: id, call: calls[0].id });
+    const git = await app.repository();
+    expect((await git.commit(undone_sha)).parents).toEqual([calls[0].commit_sha]);
+    expect((await git.diff(before.head, undone_sha, { skip: 0, limit: 10 })).total).toBe(0);
+    expect(await contentOf(app, branch, 'content/posts/second.md')).toBe(before.from);
+  });
+
+  it('takes a change back only once what was done to its files since is taken back', async () => {
+    const id = await own.begin();
+    model.script.push(
+      callOf('create_entry', { collection: 'posts', slug: 'new', frontmatter: { title: 'New' } }),
+      callOf('update_entry', { collection: 'posts', entry: 'new', slug: 'newer' }),
+      { texts: ['Done'] },
+    );
+    const { calls, branch } = await own.say(id, 'Make it');
+    const undo = (call: number) => own.mutate('undoChange', { conversation: id, call: calls[call].id });
+    expect(await undo(0)).toMatchObject({
+      message: expect.stringContaining('content/posts/new.md has been moved or deleted since'),
+    });
+    await undo(1);
+    await undo(0);
+    const git = await app.repository();
+    expect((await git.diff(await headOf('main'), (await headOf(branch)) as never, { skip: 0, limit: 10 })).total).toBe(
+      0,
+    );
   });
 });
 
 describe('consent', () => {
   it('is waited for before an entry is deleted, and holds once', async () => {
-    const id = await begin();
+    const id = await own.begin();
     model.script.push(remove, { texts: ['Deleted'] });
-    const waiting = await say(id, 'Delete the second post');
+    const waiting = await own.say(id, 'Delete the second post');
     expect(waiting.state).toBe('waiting');
     expect(waiting.calls[0]).toMatchObject({
       state: 'waiting',
       phrase: expect.stringMatching(/^delete posts\/second at /),
     });
-    expect(await contentOf(`assistant/${id}`, 'content/posts/second.md')).not.toBeNull();
-    expect(codeOf(await mutate('sendMessage', { conversation: id, text: 'Go on' }))).toBe('CONFLICT');
+    expect(await contentOf(app, `assistant/${id}`, 'content/posts/second.md')).not.toBeNull();
+    expect(codeOf(await own.mutate('sendMessage', { conversation: id, text: 'Go on' }))).toBe('CONFLICT');
     const { id: call, arguments_hash, phrase } = waiting.calls[0];
     const wrong = { conversation: id, call, arguments_hash: 'other', phrase };
-    expect(codeOf(await mutate('approveTool', wrong))).toBe('CONFLICT');
+    expect(codeOf(await own.mutate('approveTool', wrong))).toBe('CONFLICT');
     const right = { conversation: id, call, arguments_hash, phrase };
-    const answers = await Promise.all([mutate('approveTool', right), mutate('approveTool', right)]);
+    const answers = await Promise.all([own.mutate('approveTool', right), own.mutate('approveTool', right)]);
     expect(answers.map((answer) => codeOf(answer) ?? answer.state).sort()).toEqual(['CONFLICT', 'running']);
     await app.services.assistant.replies.settled();
-    expect(await read(id)).toMatchObject({ state: 'idle', calls: [{ state: 'done' }] });
-    expect(await contentOf(`assistant/${id}`, 'content/posts/second.md')).toBeNull();
-    expect(await contentOf('main', 'content/posts/second.md')).not.toBeNull();
+    expect(await own.read(id)).toMatchObject({ state: 'idle', calls: [{ state: 'done' }] });
+    expect(await contentOf(app, `assistant/${id}`, 'content/posts/second.md')).toBeNull();
+    expect(await contentOf(app, 'main', 'content/posts/second.md')).not.toBeNull();
   });
 
   it('is wanted again when the entry has changed meanwhile', async () => {
-    const id = await begin();
+    const id = await own.begin();
     model.script.push(remove, { texts: ['Deleted'] });
-    const before = await say(id, 'Delete it');
+    const before = await own.say(id, 'Delete it');
     const git = await app.repository();
     await git.write({
       branch: `assistant/${id}`,
@@ -246,41 +237,41 @@ describe('consent', () => {
         result: null,
       }),
     });
-    await approve(id);
-    const again = await read(id);
+    await own.approve(id);
+    const again = await own.read(id);
     expect(again).toMatchObject({ state: 'waiting', calls: [{ state: 'waiting' }] });
     expect(again.calls[0].phrase).not.toBe(before.calls[0].phrase);
-    await approve(id);
-    expect(await read(id)).toMatchObject({ state: 'idle', calls: [{ state: 'done' }] });
+    await own.approve(id);
+    expect(await own.read(id)).toMatchObject({ state: 'idle', calls: [{ state: 'done' }] });
   });
 
   it('ends after 24 hours', async () => {
-    const id = await begin();
+    const id = await own.begin();
     model.script.push(remove);
-    await say(id, 'Delete it');
+    await own.say(id, 'Delete it');
     app.clock.now = new Date(Date.now() + 24 * 3600_000 + 60_000);
     try {
-      expect(codeOf(await approve(id))).toBe('CONFLICT');
+      expect(codeOf(await own.approve(id))).toBe('CONFLICT');
     } finally {
       app.clock.now = null;
     }
-    await mutate('stopReply', { conversation: id });
-    expect(await read(id)).toMatchObject({ state: 'idle', calls: [{ state: 'stopped' }] });
+    await own.mutate('stopReply', { conversation: id });
+    expect(await own.read(id)).toMatchObject({ state: 'idle', calls: [{ state: 'stopped' }] });
   });
 
   it('is refused with a reason that the model gets', async () => {
-    const id = await begin();
+    const id = await own.begin();
     model.script.push(remove, { texts: ['I leave it'] });
-    const { calls } = await say(id, 'Delete it');
-    await mutate('rejectTool', { conversation: id, call: calls[0].id, reason: 'It is still linked' });
+    const { calls } = await own.say(id, 'Delete it');
+    await own.mutate('rejectTool', { conversation: id, call: calls[0].id, reason: 'It is still linked' });
     await app.services.assistant.replies.settled();
-    expect(await read(id)).toMatchObject({ state: 'idle', calls: [{ state: 'rejected' }] });
+    expect(await own.read(id)).toMatchObject({ state: 'idle', calls: [{ state: 'rejected' }] });
     expect(model.questions.at(-1)?.body.messages.at(-1).content).toContain('It is still linked');
   });
 
   it('cannot be given by the model, and merges and branches of others wait for it', async () => {
     const main = await headOf('main');
-    const id = await begin();
+    const id = await own.begin();
     const phrase = `delete posts/second at ${'0'.repeat(7)}`;
     model.script.push(
       { calls: [{ name: 'delete_entry', arguments: { collection: 'posts', entry: 'second', confirm: phrase } }] },
@@ -292,42 +283,42 @@ describe('consent', () => {
       update('first', 'Prepared'),
       { calls: [{ name: 'merge_branches', arguments: { head: `assistant/${id}`, base: 'main' } }] },
     );
-    const { state, calls } = await say(id, 'Do as the planted post says');
+    const { state, calls } = await own.say(id, 'Do as the planted post says');
     expect(state).toBe('waiting');
     expect(calls.map((call: Any) => call.state)).toEqual(['failed', 'failed', 'done', 'waiting']);
     expect(calls[1].result).toContain('draft of this conversation');
     expect(await headOf('main')).toBe(main);
-    await mutate('stopReply', { conversation: id });
+    await own.mutate('stopReply', { conversation: id });
     model.script.push({ calls: [{ name: 'create_branch', arguments: { name: 'elsewhere' } }] });
-    expect(await say(id, 'Make a branch')).toMatchObject({ state: 'waiting' });
+    expect(await own.say(id, 'Make a branch')).toMatchObject({ state: 'waiting' });
     expect(await headOf('elsewhere')).toBeNull();
-    await mutate('stopReply', { conversation: id });
+    await own.mutate('stopReply', { conversation: id });
   });
 });
 
 describe('a reply', () => {
   it('marks what tools read as data that no text can end', async () => {
-    const id = await begin();
+    const id = await own.begin();
     model.script.push(
       { calls: [{ name: 'get_entry', arguments: { collection: 'posts', entry: 'planted' } }] },
       { texts: ['It holds instructions'] },
     );
-    await say(id, 'Read it');
+    await own.say(id, 'Read it');
     const { content } = model.questions.at(-1)?.body.messages.at(-1) ?? {};
     expect(content.match(/<\/tool_result>/g)).toHaveLength(1);
     expect(content).toContain('\\u003c/tool_result>');
   });
 
   it('ends with a sentence for a wrong key, and goes on with the next message', async () => {
-    const id = await begin();
+    const id = await own.begin();
     model.script.push((response, _question) => void response.writeHead(401).end('{}'));
-    const ended = await say(id, 'Hello');
+    const ended = await own.say(id, 'Hello');
     expect(ended).toMatchObject({ state: 'idle', problem: expect.stringContaining('refuses the key') });
-    expect(await say(id, 'Again')).toMatchObject({ state: 'idle', problem: null });
+    expect(await own.say(id, 'Again')).toMatchObject({ state: 'idle', problem: null });
   });
 
   it('answers the model for unknown tools and wrong arguments, and ends when that goes on', async () => {
-    const id = await begin();
+    const id = await own.begin();
     model.script.push(
       { calls: [{ name: 'format_disk', arguments: {} }] },
       { calls: [{ name: 'get_entry', arguments: '{"collection": "po' }] },
@@ -336,7 +327,7 @@ describe('a reply', () => {
       { calls: [{ name: 'get_entry', arguments: { name: 'first' } }] },
       { calls: [{ name: 'get_entry', arguments: {} }] },
     );
-    const { state, problem, calls } = await say(id, 'Read it');
+    const { state, problem, calls } = await own.say(id, 'Read it');
     expect(state).toBe('idle');
     expect(problem).toContain('wrong arguments');
     expect(calls.map((call: Any) => call.state)).toEqual(['failed', 'failed', 'failed', 'failed', 'failed', 'stopped']);
@@ -344,61 +335,68 @@ describe('a reply', () => {
   });
 
   it('goes on after names and arguments that hold NUL', async () => {
-    const id = await begin();
+    const id = await own.begin();
     model.script.push(
       { calls: [{ name: 'get\u0000_entry', arguments: '{"collection": "posts\u0000", "entry": "first"}' }] },
       { texts: ['All right.'] },
     );
-    const { problem, messages } = await say(id, 'Read the first post');
+    const { problem, messages } = await own.say(id, 'Read the first post');
     expect(problem).toBeNull();
     expect(messages.at(-1).text).toBe('All right.');
   });
 
+  it('counts a look at addresses among the reads', async () => {
+    const id = await own.begin();
+    const detect = callOf('detect_routes', {});
+    model.script.push(detect, detect, detect);
+    expect((await own.say(id, 'Where is it?')).problem).toContain('same call of detect_routes');
+  });
+
   it('ends when the model makes the same call for the third time', async () => {
-    const id = await begin();
+    const id = await own.begin();
     const call = { calls: [{ name: 'list_schemas', arguments: {} }] };
     model.script.push(call, call, call);
-    const { problem, calls } = await say(id, 'List them');
+    const { problem, calls } = await own.say(id, 'List them');
     expect(problem).toContain('same call');
     expect(calls.map(({ state }: Any) => state)).toEqual(['done', 'done', 'stopped']);
   });
 
   it('is stopped, and keeps what was written', async () => {
-    const id = await begin();
+    const id = await own.begin();
     model.script.push((response, _question) => {
       beginStream(response);
       sendEvent(response, textEvent('Half of'));
-      void mutate('stopReply', { conversation: id });
+      void own.mutate('stopReply', { conversation: id });
     });
-    expect(await say(id, 'Write')).toMatchObject({ state: 'idle', problem: 'Stopped' });
-    expect(await say(id, 'Go on')).toMatchObject({ state: 'idle', problem: null });
+    expect(await own.say(id, 'Write')).toMatchObject({ state: 'idle', problem: 'Stopped' });
+    expect(await own.say(id, 'Go on')).toMatchObject({ state: 'idle', problem: null });
   });
 
   it('goes on with a new draft when its own was deleted', async () => {
-    const id = await begin();
+    const id = await own.begin();
     model.script.push(update('first', 'One'), { texts: ['Done'] });
-    const { branch } = await say(id, 'Change it');
+    const { branch } = await own.say(id, 'Change it');
     const git = await app.repository();
     await git.deleteBranch(branch, (await git.head(branch)) as never);
     model.script.push(update('first', 'Two'), { texts: ['Done'] });
-    expect(await say(id, 'And again')).toMatchObject({ state: 'idle', branch: `assistant/${id}-2` });
-    expect(await contentOf(`assistant/${id}-2`, 'content/posts/first.md')).toBe(first.replace('First', 'Two'));
+    expect(await own.say(id, 'And again')).toMatchObject({ state: 'idle', branch: `assistant/${id}-2` });
+    expect(await contentOf(app, `assistant/${id}-2`, 'content/posts/first.md')).toBe(first.replace('First', 'Two'));
   });
 
   it('is refused when the organisation has used its tokens', async () => {
-    const id = await begin();
+    const id = await own.begin();
     const limit = (assistant_tokens_month: number) =>
       app.run(updateOrganization, { organization: 'acme', limits: { assistant_tokens_month } });
     await limit(0);
-    expect(codeOf(await mutate('sendMessage', { conversation: id, text: 'Hello' }))).toBe('RATE_LIMITED');
+    expect(codeOf(await own.mutate('sendMessage', { conversation: id, text: 'Hello' }))).toBe('RATE_LIMITED');
     const [{ tokens } = { tokens: 0 }] = await app.services.orm.em
       .fork()
       .execute<{ tokens: number }[]>('select tokens from assistant_usage');
     // There are tokens left, but not as many as an answer may take.
     const most = Number(tokens) + 100;
     await limit(most);
-    expect(await say(id, 'Hello')).toMatchObject({ problem: expect.stringContaining(`${most} tokens`) });
+    expect(await own.say(id, 'Hello')).toMatchObject({ problem: expect.stringContaining(`${most} tokens`) });
     await limit(1_000_000_000);
-    expect(await say(id, 'Hello')).toMatchObject({ state: 'idle', problem: null });
+    expect(await own.say(id, 'Hello')).toMatchObject({ state: 'idle', problem: null });
   });
 });

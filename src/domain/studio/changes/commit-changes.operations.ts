@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { yieldLoop } from '../../../lib/concurrency.ts';
-import type { Change, CommitPlan, StagedTree } from '../../../ports/git-writes.ts';
+import type { CommitPlan, StagedTree } from '../../../ports/git-writes.ts';
 import { entryChange, entryDraft, renameDetails, withAssets, writeInput } from '../entries/entries.schema.ts';
 import { planCreate } from '../entries/plan-create.ts';
 import { planDelete } from '../entries/plan-delete.ts';
@@ -19,7 +19,14 @@ import { studioWarning, type Warning } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
-import { advance, contentAt, type PlanContext, type StagedContent, type Step } from './staged-content.ts';
+import {
+  advance,
+  contentAt,
+  lastOfEachPath,
+  type PlanContext,
+  type StagedContent,
+  type Step,
+} from './staged-content.ts';
 import { authorOf, messageOf } from './write-rules.ts';
 
 const ofCommit = { branch: true, message: true, author: true } as const;
@@ -263,11 +270,6 @@ async function checkAll(
     if (outcome.status === 'rejected') throw outcome.reason;
     return outcome.value;
   });
-}
-
-function lastOfEachPath(steps: readonly Step<Done>[]): Change[] {
-  const changes = steps.flatMap((step) => step.changes);
-  return [...new Map(changes.map((change) => [change.path, change])).values()];
 }
 
 function describe(steps: readonly Step<Done>[]): string {

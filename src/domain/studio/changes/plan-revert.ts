@@ -128,14 +128,21 @@ function checkSeen({ project, conditions }: RevertContext, current: TreeEntry | 
 
 const renamesAtOnce = 1000;
 
-/** @throws DomainError `not_editable` when the commit made the file out of another: deleting it would not bring that one back */
-async function checkNoRename({ git }: RevertContext, { after, before }: Versions, path: string): Promise<void> {
+/**
+ * @param changed paths that the same change has brought back already
+ * @throws DomainError `not_editable` when the commit made the file out of another: deleting it would not bring that one back
+ */
+async function checkNoRename(
+  { git }: RevertContext,
+  { after, before }: Versions,
+  { path, changed }: { path: string; changed: ReadonlySet<string> },
+): Promise<void> {
   if (!after.commit || !before.commit) return;
   for (let skip = 0, total = 1; skip < total; skip += renamesAtOnce) {
     const page = await git.diff(before.commit, after.commit, { skip, limit: renamesAtOnce });
     total = page.total;
     const from = page.files.find((file) => file.path === path && file.status === 'renamed')?.previous_path;
-    if (from)
+    if (from && !changed.has(from))
       throw new DomainError(
         'not_editable',
         `commit: ${short(after.commit)} renamed ${from} to ${path}; rename it back instead`,
@@ -146,7 +153,7 @@ async function checkNoRename({ git }: RevertContext, { after, before }: Versions
 /** Takes back what the commit changed, onto the file as it is now. @throws DomainError `merge_conflict` */
 async function undo(
   context: RevertContext,
-  { tree }: StagedContent,
+  { tree, changed }: StagedContent,
   place: Place,
   versions: Versions,
   current: TreeEntry,
@@ -160,7 +167,7 @@ async function undo(
       `did not change ${path}; mode restore brings back the file as it was there`,
     );
   if (same(current, incoming)) return { kind: 'version', file: current };
-  if (!incoming) await checkNoRename(context, versions, path);
+  if (!incoming) await checkNoRename(context, versions, { path, changed });
   if (same(current, base)) return incoming ? { kind: 'version', file: incoming } : { kind: 'gone' };
   const conflict = (found: FileConflict) => {
     const known = entry && { collection: entry.index.schema.collection, slug: entry.slug };

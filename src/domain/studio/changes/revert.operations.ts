@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { fieldError } from '../../../kernel/errors.ts';
-import type { Commit, Snapshot } from '../../../ports/git-records.ts';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import { yieldLoop } from '../../../lib/concurrency.ts';
+import type { Commit, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { entry, writeInput } from '../entries/entries.schema.ts';
 import { savedRecord } from '../entries/saved-entry.ts';
 import { openFile } from '../frontmatter/parse-file.ts';
@@ -17,8 +18,8 @@ import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 import { planRevert, type Revert, type Reverted } from './plan-revert.ts';
-import { commitStep } from './staged-content.ts';
-import { authorOf } from './write-rules.ts';
+import { advance, commitStep, contentAt, lastOfEachPath, type Step } from './staged-content.ts';
+import { authorOf, messageOf } from './write-rules.ts';
 
 const revertInput = {
   commit: z.string().describe('Full id of a commit'),
@@ -88,22 +89,22 @@ async function recordOf(
   return { sha: stored.oid, ...(slug !== undefined && { slug }), media: shown };
 }
 
+/** @throws DomainError `not_found` */
+async function reachableCommit({ git }: Pick<Context, 'git'>, text: string): Promise<Oid> {
+  if (isOid(text) && (await git.isReachable(text))) return text;
+  throw fieldError('not_found', 'commit', 'must be the full id of a commit that a branch, tag or pull request reaches');
+}
+
 async function revert(context: Context, target: Revert['target'], input: Input) {
-  const { git } = context;
   const author = authorOf(context, input.author);
   const branch = await directBranch(context, input.branch);
-  if (!isOid(input.commit) || !(await git.isReachable(input.commit)))
-    throw fieldError(
-      'not_found',
-      'commit',
-      'must be the full id of a commit that a branch, tag or pull request reaches',
-    );
+  const commit = await reachableCommit(context, input.commit);
   const {
     commit: made,
     snapshot,
     result,
   } = await commitStep(context, { branch, author, message: input.message }, (staged) =>
-    planRevert(context, staged, { ...input, target }),
+    planRevert(context, staged, { ...input, commit, target }),
   );
   return { ...result, ...(await recordOf(context, snapshot, made, result)), commit: made, unchanged: made === null };
 }
@@ -157,4 +158,61 @@ export const revertMedia = studioOperation({
   output: revertedFile,
   audit: ({ path }) => ({ type: 'media', id: path }),
   execute: (context, { path, ...input }) => revert(context, { path }, input),
+});
+
+/** Paths a commit changed, those it left nothing at first: what was renamed is there again before its new name goes. */
+async function changedPaths({ git }: Pick<Context, 'git'>, { sha, parents }: Commit) {
+  const after = await git.snapshot(sha);
+  const found: { path: string; isGone: boolean }[] = [];
+  for await (const { paths } of git.line(sha, parents[0] ?? null)) {
+    for (const path of paths) found.push({ path, isGone: (await after.lookup(path)).entry === null });
+    break;
+  }
+  return found.sort((one, other) => Number(other.isGone) - Number(one.isGone));
+}
+
+export const revertCommit = studioOperation({
+  name: 'studio.revertCommit',
+  kind: 'command',
+  effect: 'external',
+  permission: 'edit_studio',
+  also: { delete_studio: 'when the commit made a file', manage_studio: also.manage_studio },
+  notInSteps: true,
+  summary: 'Take back all that a commit changed, in one commit; what was changed since stays',
+  input: z.object({ commit: revertInput.commit, ...writeInput }),
+  output: z.object({
+    commit: commit.nullable().describe('null when no byte changed'),
+    warnings: z.array(studioWarning),
+    sync: sync.optional(),
+  }),
+  audit: (_input, output) => ({ type: 'commit', id: output?.commit?.sha ?? null }),
+  async execute(context, { commit: text, message, ...input }) {
+    const { git } = context;
+    const author = authorOf(context, input.author);
+    const branch = await directBranch(context, input.branch);
+    const reverted = await git.commit(await reachableCommit(context, text));
+    const paths = await changedPaths(context, reverted);
+    const { commit: made, result } = await git.write({
+      branch,
+      author,
+      async plan(head) {
+        let staged = await contentAt(context, head);
+        const steps: Step<Reverted>[] = [];
+        for (const { path, isGone } of paths) {
+          await yieldLoop();
+          if (!isGone && (await staged.tree.lookup(path)).entry === null)
+            throw new DomainError('conflict', `${path} has been moved or deleted since; take that back first`);
+          const target = { target: { path }, commit: reverted.sha, mode: 'undo' } as const;
+          const step = await planRevert(context, staged, target);
+          staged = await advance(context, staged, step.changes);
+          steps.push(step);
+        }
+        const warnings = [];
+        for (const { check } of steps) warnings.push(...(await check(staged)));
+        const subject = reverted.message.split('\n', 1)[0] ?? '';
+        return { changes: lastOfEachPath(steps), message: messageOf(message, `Revert “${subject}”`), result: warnings };
+      },
+    });
+    return { commit: made, warnings: result };
+  },
 });

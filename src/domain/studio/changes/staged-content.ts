@@ -41,6 +41,12 @@ export interface Step<T> {
   check(after: StagedContent): Promise<Warning[]>;
 }
 
+/** What steps of one commit leave at each path. */
+export function lastOfEachPath(steps: readonly Step<unknown>[]): Change[] {
+  const changes = steps.flatMap((step) => step.changes);
+  return [...new Map(changes.map((change) => [change.path, change])).values()];
+}
+
 /** The content of a branch before the first step. */
 export async function contentAt(
   { git, studio }: Pick<PlanContext, 'git' | 'studio'>,

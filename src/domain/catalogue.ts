@@ -1,5 +1,6 @@
 import type { AnyOperation } from '../kernel/operation.ts';
 import * as conversations from './assistant/conversations.operations.ts';
+import * as suggestions from './assistant/suggestions.operations.ts';
 import * as audit from './audit/audit.operations.ts';
 import * as backupProject from './backups/backup-project.operations.ts';
 import * as checkProject from './backups/check-project.operations.ts';
@@ -76,6 +77,7 @@ import * as workflows from './workflows/workflows.operations.ts';
 const modules: readonly Readonly<Record<string, unknown>>[] = [
   audit,
   conversations,
+  suggestions,
   backupProject,
   checkProject,
   restoreBackup,

@@ -178,7 +178,7 @@ export function makeServices(ingredients: Ingredients) {
     audit: createAuditLog(ports),
     idempotency: new IdempotencyKeys(ports),
     studio: createStudio(ports, () => services, { activity, cache, keyOrm, kms }),
-    assistant: { replies: new Replies(() => services) },
+    assistant: { replies: new Replies(() => services), suggesting: { count: 0 } },
     crawlers: { crawling: new Crawling(), limits: crawlLimitsOf(config) },
     workflows: {
       engine: new Engine(() => services, { calls: config.PORTICO_WORKFLOW_CALLS }),

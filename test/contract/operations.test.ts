@@ -73,6 +73,7 @@ const withoutRoute: Record<string, string> = {
       'renameConversation',
       'sendMessage',
       'stop',
+      'suggestText',
       'undoChange',
     ].map((name) => [`assistant.${name}`, 'GraphQL only: a conversation is of a person in the dashboard']),
   ),

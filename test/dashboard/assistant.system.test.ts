@@ -210,3 +210,41 @@ test('twelve tasks are done to the expected files, and what goes beyond the draf
     await panel.getByText('What shall be done?').waitFor();
   }
 });
+
+test('a suggestion for a selected text changes nothing before it is taken, and only the text it was made for', async () => {
+  const page = await dashboard.open(entry);
+  const text = page.getByRole('textbox', { name: 'Text', exact: true });
+  await text.getByText('Alpha body').click();
+  const before = await text.innerText();
+  const ask = page.getByRole('button', { name: 'Ask the assistant about the text' });
+  const region = page.getByRole('region', { name: 'Ask the assistant about the text' });
+  const suggestion = region.getByRole('region', { name: 'Suggestion' });
+  model.script = [{ texts: ['A warm', ' welcome.'] }, { texts: ['Nothing of it.'] }];
+  await ask.click();
+  await region.getByRole('button', { name: 'Improve' }).click();
+  expect(await suggestion.innerText()).toBe('A warm welcome.');
+  await expectGoodPage(page);
+  await page.keyboard.press('Escape');
+  await region.waitFor({ state: 'detached' });
+  expect(await text.innerText()).toBe(before);
+
+  model.script = [{ texts: ['A warm', ' welcome.'] }, { texts: ['A second one.'] }];
+  await ask.click();
+  await region.getByRole('textbox').fill('Make it warmer');
+  await page.keyboard.press('Enter');
+  await suggestion.waitFor();
+  await region.getByRole('button', { name: 'Take' }).click();
+  await text.getByText('A warm welcome.').waitFor();
+  expect(JSON.stringify(model.questions.at(-1)?.body)).toContain('Make it warmer');
+  await page.keyboard.press('Control+z');
+  await expect.poll(() => text.innerText()).toBe(before);
+
+  await ask.click();
+  await region.getByRole('button', { name: 'Shorten' }).click();
+  await suggestion.getByText('A second one.').waitFor();
+  await text.getByText('Alpha body').click();
+  await page.keyboard.type('new ');
+  await region.getByRole('button', { name: 'Take' }).click();
+  await region.getByText('The text has changed since. Ask again.').waitFor();
+  expect(await text.innerText()).toContain('new ');
+});

@@ -30,6 +30,8 @@ import { toolsByName } from './tools.ts';
 /** What the assistant of a process keeps. */
 export interface AssistantRuntime {
   replies: Replies;
+  /** Suggestions that are being written. */
+  suggesting: { count: number };
 }
 
 /** Conversations of one person in one project; the oldest must be deleted for more. */

@@ -16,6 +16,7 @@ import {
   stop,
   undoChange,
 } from '../../domain/assistant/conversations.operations.ts';
+import { suggestText } from '../../domain/assistant/suggestions.operations.ts';
 import type { EventSubject } from '../../ports/event-feed.ts';
 import type { GraphqlContext } from '../context.ts';
 import type { Source } from '../stream/follow.ts';
@@ -94,6 +95,7 @@ export const assistant: readonly Row[] = [
   mutation('approveTool', approveTool),
   mutation('rejectTool', rejectTool),
   mutation('undoChange', undoChange),
+  mutation('suggestText', suggestText),
   subscription('assistantEvents', conversationEvent, {
     description:
       'What happens in a conversation: texts as the model writes them, messages, calls and states as they are stored',

@@ -1,7 +1,7 @@
 /** The entry's text: as it reads, as source, or as source with its preview beside it, and buttons for what is often written. */
 import { ActionIcon, Group, SegmentedControl, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconBold, IconItalic, IconLink, IconPhoto, IconSearch } from '@tabler/icons-react';
+import { IconBold, IconItalic, IconLink, IconPhoto, IconSearch, IconSparkles } from '@tabler/icons-react';
 import {
   type CSSProperties,
   lazy,
@@ -30,6 +30,7 @@ import type { PageHandle } from './page/page-frame.tsx';
 type View = import('@codemirror/view').EditorView;
 type Extension = import('@codemirror/state').Extension;
 
+const Ask = lazy(async () => ({ default: (await import('./ask.tsx')).Ask }));
 const Source = lazy(async () => ({ default: (await import('./source.tsx')).Source }));
 const BlockMenu = lazy(async () => ({ default: (await import('./visual/block-menu.tsx')).BlockMenu }));
 const PageFrame = lazy(async () => ({ default: (await import('./page/page-frame.tsx')).PageFrame }));
@@ -89,6 +90,7 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
   const mode = chosen === 'page' && page === null ? 'source' : chosen;
   const [picking, setPicking] = useState<'link' | 'image' | null>(null);
   const view = useRef<View | null>(null);
+  const [isAsking, setAsking] = useState(false);
   const [shownView, setShownView] = useState<View | null>(null);
   const hint = useId();
   const isMarkdown = language === 'markdown' && !isRaw;
@@ -183,6 +185,7 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
                 <IconItalic size={16} />,
                 withView(async (one) => (await import('./visual/marks.ts')).toggleInline(one, 'Emphasis')),
               )}
+              {!isOnPage && button(t('ask_about'), <IconSparkles size={16} />, () => setAsking(true))}
               {button(t('link_entry'), <IconLink size={16} />, () => setPicking('link'))}
               {button(t('insert_image'), <IconPhoto size={16} />, () => setPicking('image'))}
               <InsertMenu
@@ -230,6 +233,7 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
         </Suspense>
       </div>
       <Suspense>
+        {isAsking && shownView && !isOnPage && <Ask view={shownView} onClose={() => setAsking(false)} />}
         {picking === 'link' && (
           <LinkPicker
             onClose={() => setPicking(null)}

@@ -17,6 +17,7 @@ import {
   AssistantUsage,
   Conversation,
 } from './src/domain/assistant/conversation.entity.ts';
+import { OrganizationModel } from './src/domain/assistant/organization-model.entity.ts';
 import { AuditRow } from './src/domain/audit/audit.entity.ts';
 import { Crawler } from './src/domain/crawlers/config/crawler.entity.ts';
 import { CrawlUrl } from './src/domain/crawlers/frontier/crawl-url.entity.ts';
@@ -71,6 +72,7 @@ export const entities = [
   AssistantMessage,
   AssistantCall,
   AssistantUsage,
+  OrganizationModel,
   Upstream,
   UpstreamBranch,
   Environment,

@@ -1,5 +1,6 @@
 import type { AnyOperation } from '../kernel/operation.ts';
 import * as conversations from './assistant/conversations.operations.ts';
+import * as assistantModel from './assistant/model.operations.ts';
 import * as suggestions from './assistant/suggestions.operations.ts';
 import * as audit from './audit/audit.operations.ts';
 import * as backupProject from './backups/backup-project.operations.ts';
@@ -78,6 +79,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   audit,
   conversations,
   suggestions,
+  assistantModel,
   backupProject,
   checkProject,
   restoreBackup,

@@ -15,7 +15,7 @@ import type { JobQueue } from '../ports/jobs.ts';
 import type { Locks } from '../ports/locks.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics.ts';
-import type { Model } from '../ports/model.ts';
+import type { Models } from '../ports/model.ts';
 import type { OpenId } from '../ports/openid.ts';
 import type { PageAnnotator } from '../ports/page-annotator.ts';
 import type { PageReader } from '../ports/page-reader.ts';
@@ -61,8 +61,8 @@ export interface Ports {
   secrets: Secrets;
   /** null where the settings name no provider. */
   openid: OpenId | null;
-  /** The assistant's; null where the settings name none. */
-  model: Model | null;
+  /** The assistant's. */
+  models: Models;
   jobs: JobQueue;
   locks: Locks;
   clock: Clock;

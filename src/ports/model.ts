@@ -76,3 +76,30 @@ export interface Model {
   step(request: ModelRequest): AsyncIterable<ModelPart>;
   close(): Promise<void>;
 }
+
+export const modelProviders = ['openai', 'anthropic'] as const;
+
+/** Which model is used, and how it is reached. */
+export interface ModelSettings {
+  /** The protocol its address speaks. */
+  provider: (typeof modelProviders)[number];
+  /** Base of the provider's API. */
+  url: string;
+  /** As the provider names it. */
+  name: string;
+  key: string | null;
+}
+
+/** The models a process reaches: the operator's, and those of organisations. */
+export interface Models {
+  /** The operator's; null where the settings name none. */
+  readonly usual: (ModelSettings & { model: Model }) | null;
+  /** Whether organisations may name an address. */
+  readonly ownAddresses: boolean;
+  /**
+   * A model as an organisation has set it, for the caller to close.
+   * @param guarded its address is the organisation's, so private networks are out of its reach; otherwise it is the operator's
+   */
+  open(organizationId: number, settings: ModelSettings, guarded: boolean): Model;
+  close(): Promise<void>;
+}

@@ -230,7 +230,7 @@ export async function openCore({
         ['page annotator', () => annotator.close()],
         ['expressions', () => expressions.close()],
         ['http client', () => http.close()],
-        ['model', () => services.model?.close()],
+        ['models', () => services.models.close()],
         ['secrets', () => secrets.close()],
         ['keys', () => keys.close()],
         ['locks', () => locks.close()],

@@ -61,6 +61,10 @@ export const assistantSettings = {
     .describe("Base of the model's API, such as http://127.0.0.1:11434/v1; default of anthropic: Anthropic's own"),
   PORTICO_ASSISTANT_MODEL: z.string().min(1).optional().describe('Name of the model; without it there is no assistant'),
   PORTICO_ASSISTANT_KEY: z.string().min(1).optional().describe('Key of the provider; a local model needs none'),
+  PORTICO_ASSISTANT_ORG_URL: z
+    .enum(['on', 'off'])
+    .default('off')
+    .describe('Whether organisations may name the address of a model of their own, in public networks'),
   PORTICO_ASSISTANT_MAX_TOKENS: count(256).max(200_000).default(8_192).describe('Most tokens of one answer'),
 };
 

@@ -29,7 +29,7 @@ import { createExpressions } from '../engines/expressions/expressions.ts';
 import { createGitStore } from '../engines/git/store.ts';
 import { createGuardedHttp } from '../engines/http/guarded-http.ts';
 import { createMetrics } from '../engines/metrics/prometheus.ts';
-import { createModel } from '../engines/model/model.ts';
+import { anthropicUrl, createModels } from '../engines/model/model.ts';
 import { createOpenId } from '../engines/openid/openid-provider.ts';
 import { createSpools } from '../engines/spool/spool.ts';
 import { createQueue } from '../jobs/queue.ts';
@@ -38,9 +38,10 @@ import type { Ports, Settings } from '../kernel/services.ts';
 import { Activity } from '../lib/activity.ts';
 import type { Clock, SharedClock } from '../ports/clock.ts';
 import type { Deployer } from '../ports/deployer.ts';
+import type { GuardedHttp } from '../ports/http.ts';
 import type { Kms } from '../ports/kms.ts';
 import type { Log } from '../ports/log.ts';
-import type { Model } from '../ports/model.ts';
+import type { Models } from '../ports/model.ts';
 import { type Config, previewUrlFor, secretFilesOf } from './config.ts';
 import { crawlLimitsOf, webhookLimitsOf } from './feature-settings.ts';
 import { removeSetupUrl } from './first-run-record.ts';
@@ -73,15 +74,20 @@ export function deployerFor(config: Config): Deployer {
   });
 }
 
-function modelFor(config: Config, log: Log): Model | null {
-  if (config.PORTICO_ASSISTANT_MODEL === undefined) return null;
-  return createModel({
-    provider: config.PORTICO_ASSISTANT_PROVIDER,
-    url: config.PORTICO_ASSISTANT_URL,
-    model: config.PORTICO_ASSISTANT_MODEL,
-    key: config.PORTICO_ASSISTANT_KEY,
+function modelsFor(config: Config, http: GuardedHttp, log: Log): Models {
+  const { PORTICO_ASSISTANT_MODEL: name, PORTICO_ASSISTANT_PROVIDER: provider } = config;
+  return createModels({
+    usual:
+      name === undefined
+        ? null
+        : {
+            ...{ provider, name, url: config.PORTICO_ASSISTANT_URL ?? anthropicUrl },
+            key: config.PORTICO_ASSISTANT_KEY ?? null,
+          },
+    ownAddresses: config.PORTICO_ASSISTANT_ORG_URL === 'on',
     maxTokens: config.PORTICO_ASSISTANT_MAX_TOKENS,
     caFile: config.PORTICO_CA_FILE,
+    http,
     log,
   });
 }
@@ -152,7 +158,7 @@ export function makeServices(ingredients: Ingredients) {
             clientId: config.PORTICO_OIDC_CLIENT_ID,
             clientSecret: config.PORTICO_OIDC_CLIENT_SECRET,
           }),
-    model: modelFor(config, log),
+    models: modelsFor(config, http, log),
     jobs: queue,
     locks,
     clock,

@@ -58,6 +58,8 @@ const withoutRoute: Record<string, string> = {
       'GraphQL and command line only: for administrators',
     ]),
   ),
+  'assistant.getModel': 'GraphQL only: a setting of the dashboard',
+  'assistant.updateModel': 'GraphQL only: a setting of the dashboard',
   'assistant.readEvents': 'GraphQL only: a subscription reads it',
   ...Object.fromEntries(
     [

@@ -12,6 +12,8 @@ const signature = operations.filter(({ name }) => name === 'studio.noticePush');
 
 /** What operations of an organisation are for a grant that is confined to projects, as the specification has it. */
 const confined: Record<string, 'refused' | 'own_projects'> = {
+  'assistant.getModel': 'refused',
+  'assistant.updateModel': 'refused',
   'audit.listAudit': 'refused',
   'backups.restoreBackup': 'refused',
   'identity.createToken': 'own_projects',

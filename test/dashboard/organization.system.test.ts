@@ -267,6 +267,27 @@ describe('settings', () => {
     await page.getByRole('heading', { name: 'Acme', exact: true }).waitFor();
     await expectGoodPage(page);
   });
+
+  test('a model of the assistant is set with its key, refused beside its field, and taken back', async () => {
+    const { services } = dashboard.app;
+    services.models = { ...services.models, ownAddresses: true };
+    const page = await dashboard.open('/o/acme?tab=settings');
+    const section = page.getByRole('region', { name: 'Assistant' });
+    await section.getByLabel('Address').fill('http://127.0.0.1/v1');
+    await section.getByRole('textbox', { name: 'Model' }).fill('ours');
+    await section.getByLabel('Key', { exact: true }).fill('key-of-acme');
+    await section.getByRole('button', { name: 'Save' }).click();
+    await section.getByText(/loopback address/).waitFor();
+    await section.getByLabel('Address').fill('https://9.9.9.9/v1');
+    await section.getByRole('button', { name: 'Save' }).click();
+    await section.getByLabel('Remove the stored key').waitFor();
+    expect(await section.getByLabel('Key', { exact: true }).inputValue()).toBe('');
+    expect(await section.innerHTML()).not.toContain('key-of-acme');
+    await expectGoodPage(page);
+    await section.getByRole('button', { name: 'Remove these settings' }).click();
+    await section.getByLabel('Remove the stored key').waitFor({ state: 'detached' });
+    expect(await section.getByLabel('Address').inputValue()).toBe('');
+  });
 });
 
 test('an organisation one is not in is said to be closed, and one that is not there to be missing', async () => {

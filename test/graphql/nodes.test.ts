@@ -80,9 +80,10 @@ describe('Node', () => {
       ({ output }) => !names.has(output.meta()?.id === 'ProjectRecord' ? 'Project' : output.meta()?.id),
     );
     expect(without.map(({ name }) => name).sort()).toEqual([
-      // The state of the server, what is only its person's, and a text.
+      // The state of the server, what is only its person's, a setting, and a text.
       'assistant.getAssistant',
       'assistant.getConversation',
+      'assistant.getModel',
       'assistant.getTaskText',
       // Many in one call.
       'crawlers.getPublishedSnapshots',

@@ -34,6 +34,7 @@ import { LiveDeployments } from './20261227-live-deployments.ts';
 import { DraftPreviews } from './20261228-draft-previews.ts';
 import { Assistant } from './20261229-assistant.ts';
 import { TokenTools } from './20261229-token-tools.ts';
+import { OrganizationModels } from './20261230-organization-models.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -73,4 +74,5 @@ export const migrations = [
   { name: '20261228-draft-previews', class: DraftPreviews },
   { name: '20261229-assistant', class: Assistant },
   { name: '20261229-token-tools', class: TokenTools },
+  { name: '20261230-organization-models', class: OrganizationModels },
 ];

@@ -23,6 +23,7 @@ import {
   callStates,
   conversationStates,
 } from './conversation.entity.ts';
+import { describeModel, noModel } from './model.operations.ts';
 import { conversationSubject, type Replies } from './replies.ts';
 import { tasks, taskText } from './tasks.ts';
 import { toolsByName } from './tools.ts';
@@ -170,7 +171,7 @@ export const getAssistant = conversationOperation({
     .meta({ id: 'Assistant' }),
   async execute({ em, organization, services }) {
     return {
-      model: services.model?.name ?? null,
+      model: (await describeModel(services, em, organization.id))?.name ?? null,
       tokens_month: await usedTokens(em, organization.id, services.clock.now()),
       tokens_limit: organization.limits.assistant_tokens_month ?? null,
     };
@@ -304,11 +305,8 @@ export const sendMessage = replyOperation({
   async execute(context, { conversation: id, text, context: shown }) {
     const { em, services, organization } = context;
     const row = await ownConversation(context, id, true);
-    if (!services.model)
-      throw new DomainError(
-        'unavailable',
-        'No model is set up: PORTICO_ASSISTANT_MODEL and PORTICO_ASSISTANT_URL name one',
-      );
+    const { problem } = (await describeModel(services, em, organization.id)) ?? { problem: noModel };
+    if (problem !== null) throw new DomainError('unavailable', problem);
     if (row.state === 'running')
       throw new DomainError('conflict', 'The assistant still replies; wait, or stop it first');
     if (row.state === 'waiting')

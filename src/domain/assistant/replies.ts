@@ -10,7 +10,7 @@ import { DomainError } from '../../kernel/errors.ts';
 import { executeBound } from '../../kernel/sql.ts';
 import { uuid7 } from '../../lib/ids.ts';
 import type { EventSubject } from '../../ports/event-feed.ts';
-import { ModelFault, type ModelPart } from '../../ports/model.ts';
+import { type Model, ModelFault, type ModelPart } from '../../ports/model.ts';
 import { authenticateHolder, type IdentityServices } from '../identity/authenticate.ts';
 import { Organization } from '../organizations/organization.entity.ts';
 import { loadProject } from '../projects/project-ref.ts';
@@ -20,6 +20,7 @@ import { changesSomething } from './call-tool.ts';
 import { AssistantCall, AssistantMessage, Conversation } from './conversation.entity.ts';
 import { type Calling, type CallOutcome, hashOf, modelTools, runCall } from './conversation-tools.ts';
 import { LiveTexts } from './live-texts.ts';
+import { closeModel, openModel } from './model.operations.ts';
 import { estimateTokens, historyOf, systemPrompt } from './prompt.ts';
 import { tools } from './tools.ts';
 
@@ -80,6 +81,8 @@ class Reply {
   readonly #place: Calling['place'];
   readonly #tokenLimit: number | null;
   readonly #stop = new AbortController();
+  /** Open from the first step on. */
+  #model: Model | null = null;
   #began = performance.now();
 
   private constructor(
@@ -149,6 +152,7 @@ class Reply {
       clearInterval(beat);
       clearTimeout(time);
       this.#texts.end(id);
+      await closeModel(this.#services, this.#model);
     }
   }
 
@@ -325,9 +329,10 @@ class Reply {
 
   /** One step of the model: its text and its calls become rows. */
   async #step(messages: readonly AssistantMessage[], calls: readonly AssistantCall[]): Promise<void> {
-    const { model, clock } = this.#services;
-    if (!model) throw new Ended('No model is set up for the assistant');
+    const { clock, orm } = this.#services;
     await this.#person();
+    this.#model ??= await openModel(this.#services, orm.em.fork(), this.#row.organization_id);
+    const model = this.#model;
     const cut = messages.at(-1);
     const isRepeated = cut?.role === 'assistant' && !cut.complete;
     const kept = isRepeated ? messages.slice(0, -1) : messages;

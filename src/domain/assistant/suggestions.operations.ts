@@ -9,6 +9,7 @@ import { ModelFault, type ModelPart, type ModelRequest } from '../../ports/model
 import { projectOperation } from '../projects/operation.ts';
 import { checkTokens, releaseTokens, reserveTokens } from './budget.ts';
 import type { AssistantRuntime } from './conversations.operations.ts';
+import { closeModel, openModel } from './model.operations.ts';
 import { estimateTokens } from './prompt.ts';
 
 /** Suggestions a process is waiting for at the same time, and milliseconds one may take. */
@@ -66,12 +67,7 @@ export const suggestText = suggestionOperation({
   audit: () => ({ type: 'text_suggestion', id: null }),
   async execute(context, { text, before, after, instruction }) {
     const { em, services, organization, assistant } = context;
-    const { model, clock } = services;
-    if (!model)
-      throw new DomainError(
-        'unavailable',
-        'No model is set up: PORTICO_ASSISTANT_MODEL and PORTICO_ASSISTANT_URL name one',
-      );
+    const { clock } = services;
     const limit = organization.limits.assistant_tokens_month ?? null;
     const budget = { organization_id: organization.id, tokens: 0, limit, now: clock.now() };
     await checkTokens(em, budget);
@@ -80,6 +76,7 @@ export const suggestText = suggestionOperation({
     const passage = JSON.stringify({ before, text, after }).replaceAll('<', '\\u003c');
     const question = `<passage>\n${passage}\n</passage>\n\n${instruction}`;
     const expected = estimateTokens(question.length + system.length);
+    const model = await openModel(services, em, organization.id);
     const reserved = expected + model.maxTokens;
     await reserveTokens(em, budget, reserved);
     // Of a step that fails the answer is not counted: it is lost.
@@ -100,6 +97,7 @@ export const suggestText = suggestionOperation({
       });
     } finally {
       assistant.suggesting.count -= 1;
+      await closeModel(services, model);
       await releaseTokens(em, budget, reserved - used);
     }
   },

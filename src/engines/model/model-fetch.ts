@@ -1,11 +1,13 @@
 /**
- * How the operator's model is reached: at its own address and no other, without redirects, within bounds of time and bytes. It is the operator's
- * setting, so it may be on loopback or in a private network; nothing that people enter decides where a request goes.
+ * How a model is reached: at its own address and no other, without redirects, within bounds of time and bytes. The operator's address may be on
+ * loopback or in a private network; one that an organisation has named goes through the guarded client, which reaches neither.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
 import { Agent, fetch as undiciFetch } from 'undici';
+import { DomainError } from '../../kernel/errors.ts';
+import type { GuardedHttp, HttpPolicy } from '../../ports/http.ts';
 import { ModelFault } from '../../ports/model.ts';
 
 /** Milliseconds. */
@@ -40,7 +42,26 @@ export interface ModelFetchOptions {
   origin: string;
   caFile?: string | undefined;
   timeouts?: Partial<ModelTimeouts> | undefined;
+  /** Whose settings name the model; default: the operator's. */
+  owner?: 'operator' | 'organization' | undefined;
+  /** What requests go through that may not reach every network. */
+  guard?: { http: GuardedHttp; policy: HttpPolicy } | undefined;
 }
+
+/** Where a part of the settings is, for a person. */
+const settingNames = {
+  operator: {
+    key: 'PORTICO_ASSISTANT_KEY',
+    url: 'PORTICO_ASSISTANT_URL',
+    model: 'PORTICO_ASSISTANT_MODEL and _URL',
+  },
+  organization: {
+    key: 'the key in the settings of the organisation',
+    url: 'the address in the settings of the organisation',
+    model: 'model and address in the settings of the organisation',
+  },
+};
+type SettingNames = (typeof settingNames)['operator'];
 
 const seconds = (milliseconds: number) => Math.max(1, Math.round(milliseconds / 1000));
 
@@ -52,9 +73,13 @@ function retryAfter(text: string | null): number | null {
   return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
 }
 
-/** The faults of connections, by what undici calls them. */
-function connectionFault(error: unknown, { headers, connect }: ModelTimeouts): ModelFault {
+/** The faults of connections, by what undici or the guarded client calls them. */
+function connectionFault(error: unknown, { headers, connect }: ModelTimeouts, { url }: SettingNames): ModelFault {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (error instanceof DomainError && error.details?.reason === 'blocked_address')
+    return new ModelFault('address', 'The address of the model is in a network that organisations may not reach', {
+      cause: error,
+    });
   const code = (cause as { code?: string }).code ?? '';
   if (code === 'UND_ERR_HEADERS_TIMEOUT')
     return new ModelFault('slow', `The model has not begun to answer within ${seconds(headers)} s; try again later`, {
@@ -64,7 +89,7 @@ function connectionFault(error: unknown, { headers, connect }: ModelTimeouts): M
     return new ModelFault('unreachable', `The model could not be reached within ${seconds(connect)} s`, { cause });
   return new ModelFault(
     'unreachable',
-    'The model cannot be reached; an administrator finds the reason in the log, and the address in PORTICO_ASSISTANT_URL',
+    `The model cannot be reached; an administrator finds the reason in the log, and can change ${url}`,
     { cause },
   );
 }
@@ -120,18 +145,15 @@ function bounded(
 }
 
 /** Why an answer is no answer, as a person reads it. The provider's own text goes to the log, since it may repeat what was sent. */
-function statusFault(status: number, text: string): ModelFault {
+function statusFault(status: number, text: string, names: SettingNames): ModelFault {
   const cause = new Error(`${status}: ${text.slice(0, 2_000)}`);
   const fault = (failure: ModelFault['failure'], message: string) => new ModelFault(failure, message, { cause });
   if (status >= 300 && status < 400)
-    return fault('redirected', 'The address of the model redirects to another one; set PORTICO_ASSISTANT_URL to that');
+    return fault('redirected', `The address of the model redirects to another one; set ${names.url} to that`);
   if (status === 401 || status === 403)
-    return fault('key', 'The provider of the model refuses the key; an administrator has to set PORTICO_ASSISTANT_KEY');
+    return fault('key', `The provider of the model refuses the key; an administrator has to set ${names.key}`);
   if (status === 404)
-    return fault(
-      'address',
-      'The provider knows no such model or address; an administrator has to set PORTICO_ASSISTANT_MODEL and _URL',
-    );
+    return fault('address', `The provider knows no such model or address; an administrator has to set ${names.model}`);
   if (status === 429)
     return fault('rate_limited', 'The provider of the model takes no more requests now; try again in a few minutes');
   if (status === 413) return fault('too_long', 'The conversation has become too long for the model; begin a new one');
@@ -151,9 +173,16 @@ async function errorText(body: ReadableStream<Uint8Array> | null): Promise<strin
   return text;
 }
 
-/** A `fetch` for the client of a provider, and how to close its connections. */
-export function createModelFetch({ origin, caFile, timeouts }: ModelFetchOptions) {
-  const times = { ...usualTimeouts, ...timeouts };
+/** An answer as it comes. */
+interface RawAnswer {
+  status: number;
+  headers: [string, string][];
+  body: ReadableStream<Uint8Array> | null;
+}
+type Send = (url: string, init: RequestInit, signal: AbortSignal) => Promise<RawAnswer>;
+
+/** Requests without a guard, over connections of their own. */
+function directly(caFile: string | undefined, times: ModelTimeouts) {
   const agent = new Agent({
     connect: {
       timeout: times.connect,
@@ -164,20 +193,48 @@ export function createModelFetch({ origin, caFile, timeouts }: ModelFetchOptions
     bodyTimeout: 0,
     connections: 256,
   });
+  const send: Send = async (url, init, signal) => {
+    const answer = await undiciFetch(url, { ...init, signal, redirect: 'manual', dispatcher: agent } as never);
+    const { status, headers, body } = answer;
+    return { status, headers: [...headers], body: body as unknown as RawAnswer['body'] };
+  };
+  return { send, close: () => agent.destroy() };
+}
+
+/** Requests through the guarded client, which resolves and checks the host at each connection and follows no redirect. */
+function guarded({ http, policy }: NonNullable<ModelFetchOptions['guard']>, times: ModelTimeouts) {
+  const { connect, headers, idle, total } = times;
+  const send: Send = async (url, { method = 'GET', headers: given, body }, signal) => {
+    const answer = await http.request(url, {
+      ...{ method, policy, signal, body: body as string | null },
+      headers: { ...Object.fromEntries(new Headers(given)), 'accept-encoding': 'identity' },
+      // Bodies are timed and measured as they are read; what bounds them here comes later.
+      timeouts: { connect, headers, idle: 2 * idle, total: 2 * total },
+      maxBytes: 2 * longestAnswer,
+    });
+    const names = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
+    return { status: answer.status, headers: names, body: ReadableStream.from(answer.body) };
+  };
+  return { send, close: async () => {} };
+}
+
+/** A `fetch` for the client of a provider, and how to close its connections. */
+export function createModelFetch({ origin, caFile, timeouts, owner = 'operator', guard }: ModelFetchOptions) {
+  const times = { ...usualTimeouts, ...timeouts };
+  const names = settingNames[owner];
+  const { send, close } = guard ? guarded(guard, times) : directly(caFile, times);
 
   async function once(url: string, init: RequestInit): Promise<Response> {
     const given = init.signal;
     const over = new AbortController();
     const signal = given ? AbortSignal.any([given, over.signal]) : over.signal;
     try {
-      const answer = await undiciFetch(url, { ...init, signal, redirect: 'manual', dispatcher: agent } as never);
-      const body = answer.body
-        ? bounded(answer.body as unknown as ReadableStream<Uint8Array>, times, () => over.abort())
-        : null;
-      return new Response(body, { status: answer.status, headers: [...answer.headers] });
+      const answer = await send(url, init, signal);
+      const body = answer.body ? bounded(answer.body, times, () => over.abort()) : null;
+      return new Response(body, { status: answer.status, headers: answer.headers });
     } catch (error) {
       given?.throwIfAborted();
-      throw connectionFault(error, times);
+      throw connectionFault(error, times, names);
     }
   }
 
@@ -189,12 +246,12 @@ export function createModelFetch({ origin, caFile, timeouts }: ModelFetchOptions
       const answer = await once(url, init);
       if (answer.ok) return answer;
       const wait = retryAfter(answer.headers.get('retry-after')) ?? 500 * 2 ** tries;
-      const fault = statusFault(answer.status, await errorText(answer.body).catch(() => ''));
+      const fault = statusFault(answer.status, await errorText(answer.body).catch(() => ''), names);
       const mayWait = answer.status === 429 || answer.status === 503;
       if (!mayWait || tries >= mostTries || wait > left) throw fault;
       left -= wait;
       await sleep(wait, undefined, init.signal ? { signal: init.signal } : {});
     }
   }
-  return { fetch: modelFetch, close: () => agent.destroy() };
+  return { fetch: modelFetch, close };
 }

@@ -3,26 +3,29 @@
  * by the provider's `doStream`, so what follows from it is decided, and stored, by the caller. The clients are loaded where a model is set up.
  */
 import type { LanguageModel } from 'ai';
+import type { GuardedHttp } from '../../ports/http.ts';
 import type { Log } from '../../ports/log.ts';
-import { type Model, ModelFault, type ModelMessage, type ModelPart, type ModelRequest } from '../../ports/model.ts';
-import { createModelFetch, type ModelTimeouts } from './model-fetch.ts';
+import {
+  type Model,
+  ModelFault,
+  type ModelMessage,
+  type ModelPart,
+  type ModelRequest,
+  type ModelSettings,
+  type Models,
+} from '../../ports/model.ts';
+import { createModelFetch, type ModelFetchOptions } from './model-fetch.ts';
 
 type Provider = Extract<LanguageModel, { specificationVersion: 'v4' }>;
 type Prompt = Parameters<Provider['doStream']>[0]['prompt'];
 
-export interface ModelOptions {
-  provider: 'openai' | 'anthropic';
-  /** Base of the provider's API; default of Anthropic: its own. */
-  url: string | undefined;
-  model: string;
-  key: string | undefined;
+export interface ModelOptions extends ModelSettings, Omit<ModelFetchOptions, 'origin'> {
   maxTokens: number;
-  caFile?: string | undefined;
-  timeouts?: Partial<ModelTimeouts>;
   log: Log;
 }
 
-const anthropicUrl = 'https://api.anthropic.com/v1';
+/** Anthropic's own address. */
+export const anthropicUrl = 'https://api.anthropic.com/v1';
 
 /** What a model sees of arguments it once wrote that are no JSON object. */
 function argumentsOf(text: string): unknown {
@@ -64,14 +67,9 @@ class SdkModel implements Model {
 
   constructor(options: ModelOptions) {
     this.#options = options;
-    this.name = options.model;
+    this.name = options.name;
     this.maxTokens = options.maxTokens;
-    const { origin } = new URL(this.#url);
-    this.#connections = createModelFetch({ origin, caFile: options.caFile, timeouts: options.timeouts });
-  }
-
-  get #url(): string {
-    return this.#options.url ?? anthropicUrl;
+    this.#connections = createModelFetch({ ...options, origin: new URL(options.url).origin });
   }
 
   #load(): Promise<Provider> {
@@ -80,20 +78,20 @@ class SdkModel implements Model {
   }
 
   async #open(): Promise<Provider> {
-    const { provider, key, model } = this.#options;
-    const shared = { baseURL: this.#url, fetch: this.#connections.fetch as typeof fetch };
+    const { provider, url, key, name } = this.#options;
+    const shared = { baseURL: url, fetch: this.#connections.fetch as typeof fetch };
     if (provider === 'anthropic') {
       const { createAnthropic } = await import('@ai-sdk/anthropic');
       // Without a key the client would look for one in the environment.
-      return createAnthropic({ ...shared, apiKey: key ?? 'none' })(model);
+      return createAnthropic({ ...shared, apiKey: key ?? 'none' })(name);
     }
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
     return createOpenAICompatible({
       ...shared,
       name: 'assistant',
       includeUsage: true,
-      ...(key !== undefined && { apiKey: key }),
-    }).chatModel(model);
+      ...(key !== null && { apiKey: key }),
+    }).chatModel(name);
   }
 
   async *step(request: ModelRequest): AsyncIterable<ModelPart> {
@@ -115,8 +113,11 @@ class SdkModel implements Model {
     } catch (error) {
       signal.throwIfAborted();
       const fault = asFault(error);
-      this.#options.log.warn(
-        { failure: fault.failure, model: this.name, reason: String(fault.cause ?? fault.message).slice(0, 2_000) },
+      const { key, log } = this.#options;
+      // A provider may repeat what it was sent.
+      const reason = String(fault.cause ?? fault.message).replaceAll(key || '\u0000', '[redacted]');
+      log.warn(
+        { failure: fault.failure, model: this.name, reason: reason.slice(0, 2_000) },
         'a step of the model failed',
       );
       throw fault;
@@ -167,3 +168,24 @@ async function* partsOf(stream: Stream): AsyncIterable<ModelPart> {
 }
 
 export const createModel = (options: ModelOptions): Model => new SdkModel(options);
+
+export interface ModelsOptions extends Pick<ModelOptions, 'maxTokens' | 'caFile' | 'log'> {
+  /** The operator's model. */
+  usual: ModelSettings | null;
+  ownAddresses: boolean;
+  http: GuardedHttp;
+}
+
+export function createModels({ usual, ownAddresses, http, ...shared }: ModelsOptions): Models {
+  const model = usual && createModel({ ...usual, ...shared });
+  return {
+    usual: usual && model && { ...usual, model },
+    ownAddresses,
+    open: (id, settings, guarded) =>
+      createModel({
+        ...{ ...settings, ...shared, owner: 'organization' },
+        ...(guarded && { guard: { http, policy: { pool: `assistant ${id}` } } }),
+      }),
+    close: async () => model?.close(),
+  };
+}

@@ -16,6 +16,7 @@ import {
   stop,
   undoChange,
 } from '../../domain/assistant/conversations.operations.ts';
+import { getModel, updateModel } from '../../domain/assistant/model.operations.ts';
 import { suggestText } from '../../domain/assistant/suggestions.operations.ts';
 import type { EventSubject } from '../../ports/event-feed.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -82,6 +83,8 @@ function assistantEvents({ organization, project, conversation }: Args, context:
 }
 
 export const assistant: readonly Row[] = [
+  field('Organization', 'assistant_model', getModel),
+  mutation('updateAssistantModel', updateModel),
   field('Studio', 'assistant', getAssistant),
   field('Studio', 'assistant_tasks', listTasks),
   field('Studio', 'assistant_task_text', getTaskText),

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createGuardedHttp } from '../../../src/engines/http/guarded-http.ts';
 import { createModel, type ModelOptions } from '../../../src/engines/model/model.ts';
 import type { ModelMessage, ModelPart } from '../../../src/ports/model.ts';
 import { beginStream, type ModelServer, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
@@ -24,7 +25,7 @@ async function step(options: Partial<ModelOptions> = {}, messages?: ModelMessage
   const model = createModel({
     provider: 'openai',
     url: server.url,
-    model: 'scripted',
+    name: 'scripted',
     key: 'secret-key',
     maxTokens: 1000,
     log,
@@ -92,7 +93,7 @@ describe('a model', () => {
   });
 
   it('needs no key', async () => {
-    await step({ key: undefined });
+    await step({ key: null });
     expect(server.questions[0]?.headers.authorization).toBeUndefined();
   });
 
@@ -182,6 +183,38 @@ describe('a model', () => {
       response.end('data: <html>\n\n');
     });
     await expect(step()).rejects.toMatchObject({ failure: 'malformed' });
+  });
+
+  it('is reached through the guarded client where a guard is set, with the same bounds', async () => {
+    const open = createGuardedHttp({ allowedCidrs: ['127.0.0.0/8'] });
+    const guard = { http: open, policy: { pool: 'assistant 1' } };
+    server.script.push(answer);
+    expect(await step({ guard })).toEqual(parts);
+    expect(server.questions[0]?.headers.authorization).toBe('Bearer secret-key');
+    server.script.push((response, _question) => {
+      beginStream(response);
+      sendEvent(response, textEvent('One'));
+    });
+    await expect(step({ guard, timeouts: { idle: 50 } })).rejects.toMatchObject({ failure: 'slow' });
+    server.script.push((response, _question) => {
+      beginStream(response);
+      sendEvent(response, textEvent('Half'), 'x');
+      response.write('data: {', () => response.destroy());
+    });
+    await expect(step({ guard })).rejects.toMatchObject({ failure: 'cut' });
+    server.script.push((_response, _question) => undefined);
+    await expect(step({ guard, timeouts: { headers: 50 } })).rejects.toMatchObject({ failure: 'slow' });
+    server.script.push((response, _question) => void response.writeHead(302, { Location: server.url }).end());
+    await expect(step({ guard })).rejects.toMatchObject({ failure: 'redirected' });
+    const stop = new AbortController();
+    server.script.push((_response, _question) => stop.abort(new Error('stopped')));
+    await expect(step({ guard }, undefined, stop.signal)).rejects.toThrow('stopped');
+    await open.close();
+    const closed = createGuardedHttp({ allowedCidrs: [] });
+    const shut = { http: closed, policy: { pool: 'assistant 1' } };
+    await expect(step({ guard: shut })).rejects.toMatchObject({ failure: 'address' });
+    expect(lines.join()).not.toContain('secret-key');
+    await closed.close();
   });
 
   it('stops with its signal', async () => {

@@ -1,8 +1,14 @@
-import { NumberInput } from '@mantine/core';
+import { Alert, Button, Checkbox, Group, NativeSelect, NumberInput, PasswordInput, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useState } from 'react';
+import { type ChangeEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type OrganizationSettingsQuery, UpdateOrganization } from '../../documents.ts';
+import {
+  type ModelSettingsFragment,
+  type OrganizationSettingsQuery,
+  UpdateAssistantModel,
+  type UpdateAssistantModelMutationVariables,
+  UpdateOrganization,
+} from '../../documents.ts';
 import { useCommand } from '../../lib/command.ts';
 import { useFormats } from '../../lib/format.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
@@ -76,6 +82,90 @@ function LimitsForm({ organization, settings }: LimitsProps) {
   );
 }
 
+type ModelInput = UpdateAssistantModelMutationVariables['input'];
+
+const draftOf = ({ provider, url, model }: ModelSettingsFragment) => ({
+  ...{ provider: provider ?? '', url: url ?? '', model: model ?? '' },
+  ...{ key: '', dropsKey: false },
+});
+
+/** The assistant's model of an organisation. A key is written and never read back. */
+function ModelForm({ organization, before: given }: { organization: string; before: ModelSettingsFragment }) {
+  const { t } = useTranslation(['organization', 'common']);
+  const [before, setBefore] = useState(given);
+  const [draft, setDraft] = useState(draftOf(given));
+  const { run, isRunning, fault } = useCommand(UpdateAssistantModel);
+  const { usual, own_addresses, has_key } = before;
+  const isOwn = has_key || [before.provider, before.url, before.model].some((value) => value != null);
+  if (!usual && !own_addresses && !isOwn) return <p>{t('model_none')}</p>;
+  const send = async (input: ModelInput) => {
+    const { data, fault } = await run({ organization, input });
+    const after = data?.updateAssistantModel;
+    if (fault || !after) return;
+    setBefore(after);
+    setDraft(draftOf(after));
+    notifications.show({ message: t('common:saved') });
+  };
+  const { provider, url, model, key, dropsKey } = draft;
+  const isChanged = key !== '' || dropsKey || provider !== (before.provider ?? '');
+  const save = () =>
+    send({
+      provider: (provider || null) as ModelInput['provider'],
+      ...{ url: url || null, model: model || null },
+      ...(key !== '' ? { key } : dropsKey && { key: null }),
+    });
+  const text = (name: 'url' | 'model' | 'key') => ({
+    ...{ label: t(`model_${name}`), description: t(`model_${name}_hint`), value: draft[name] },
+    onChange: (event: ChangeEvent<HTMLInputElement>) => setDraft({ ...draft, [name]: event.currentTarget.value }),
+    error: fault?.fields.get(`/${name}`),
+    ...{ autoComplete: 'off', spellCheck: false },
+  });
+  return (
+    <CommandForm
+      submit={t('common:save')}
+      onSubmit={() => void save()}
+      isRunning={isRunning}
+      fault={fault}
+      beside={['/provider', '/url', '/model', '/key']}
+      isUnchanged={!isChanged && url === (before.url ?? '') && model === (before.model ?? '')}
+    >
+      {before.problem && <Alert color="red">{t('model_problem', { problem: before.problem })}</Alert>}
+      <NativeSelect
+        label={t('model_provider')}
+        value={provider}
+        onChange={(event) => setDraft({ ...draft, provider: event.currentTarget.value })}
+        data={(['server', 'openai', 'anthropic'] as const).map((name) => ({
+          value: name === 'server' ? '' : name,
+          label: t(`model_provider_${name}`),
+        }))}
+        error={fault?.fields.get('/provider')}
+      />
+      {(own_addresses || before.url) && <TextInput {...text('url')} type="url" placeholder="https://" />}
+      <TextInput {...text('model')} placeholder={usual?.model ?? ''} />
+      <PasswordInput {...text('key')} placeholder={has_key ? t('model_key_stored') : ''} />
+      {has_key && (
+        <Checkbox
+          label={t('model_key_remove')}
+          checked={dropsKey}
+          disabled={key !== ''}
+          onChange={(event) => setDraft({ ...draft, dropsKey: event.currentTarget.checked })}
+        />
+      )}
+      {isOwn && (
+        <Group>
+          <Button
+            variant="default"
+            disabled={isRunning}
+            onClick={() => void send({ provider: null, url: null, model: null, key: null })}
+          >
+            {t(usual ? 'model_reset' : 'model_remove')}
+          </Button>
+        </Group>
+      )}
+    </CommandForm>
+  );
+}
+
 export function OrganizationSettingsTab({ organization }: TabProps) {
   const { t } = useTranslation('organization');
   const { data, fault, refresh } = usePageQuery(tabQueries.settings(organization));
@@ -92,6 +182,11 @@ export function OrganizationSettingsTab({ organization }: TabProps) {
         />
         <Copyable label={t('machine_name')} value={settings.machine_name ?? organization} />
       </Section>
+      {settings.assistant_model && (
+        <Section title={t('assistant')} lead={t('assistant_lead')}>
+          <ModelForm organization={organization} before={settings.assistant_model} />
+        </Section>
+      )}
       <Section title={t('limits')} lead={t('limits_lead')}>
         <LimitsForm organization={organization} settings={settings} />
       </Section>

@@ -176,7 +176,10 @@ export function createPreview(services: AllServices, script = new PageScript()):
     // A service worker would answer in place of this listener, with pages that cannot be edited.
     if (use === 'edit' && request.headers['service-worker'] === 'script')
       return pages.sendPage(response, pages.notFound);
-    const found = lookUp(output, request.url ?? '', await replacedOutput(services, target));
+    const found = lookUp(output, request.url ?? '', {
+      base: target.base_path,
+      previous: await replacedOutput(services, target),
+    });
     if (found.kind === 'nothing') return pages.sendPage(response, pages.notFound);
     if (found.kind === 'file') {
       const file = { ...fileOf(found), common };

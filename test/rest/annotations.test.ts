@@ -60,7 +60,7 @@ describe('GET …/environments/{id}/annotations', () => {
     const { status, body: found } = await annotations('/docs/posts/frost/');
     expect(status).toBe(200);
     expect(found).toMatchObject({
-      url: '/posts/frost/',
+      url: '/docs/posts/frost/',
       branch: 'main',
       entry: { collection: 'posts', slug: 'frost', path: 'content/posts/frost.md' },
       aligned: 1,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { outputPages } from '../../src/domain/studio/routes/published-pages.ts';
 import { seed, studio } from '../support/app.ts';
 import { type DeployingApp, startDeployingApp } from '../support/deployments.ts';
+import { startPreview } from '../support/preview.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
 const detect = `${studio}/route-patterns/detect`;
@@ -70,6 +71,30 @@ describe('patterns compared with what an environment shows', () => {
     const { entries, hits, misses, surplus, surplus_count } = body.output;
     expect([entries - hits, misses.length, surplus.length, surplus_count]).toEqual([103, 100, 100, 103]);
   });
+});
+
+it('the preview of a site below a path shows its pages there', async () => {
+  const preview = await startPreview(running.app);
+  try {
+    const shown = await running.app.ask('PATCH', `${studio}/environments/${environment}`, {
+      body: { visibility: 'public' },
+    });
+    const { hostname } = new URL(shown.body.url);
+    const [label = ''] = hostname.split('.');
+    const get = (path: string) => preview.ask(label, path);
+    expect(await get('/docs/posts/one/')).toMatchObject({ status: 200, text: 'one' });
+    expect(await get('/docs/style.css')).toMatchObject({ status: 200, text: 'a{}' });
+    expect(await get('/docs/nowhere/')).toMatchObject({ status: 404, text: 'lost' });
+    expect(await get('/')).toMatchObject({ status: 308, headers: { location: '/docs/' } });
+    const { id } = await running.latest(environment);
+    const { body } = await running.app.ask(
+      'GET',
+      `${studio}/environments/${environment}/annotations?url=/docs/posts/one/`,
+    );
+    expect(body).toMatchObject({ deployment_id: id, entry: { slug: 'one' } });
+  } finally {
+    await preview.stop();
+  }
 });
 
 describe('refuses', () => {

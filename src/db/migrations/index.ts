@@ -35,6 +35,7 @@ import { DraftPreviews } from './20261228-draft-previews.ts';
 import { Assistant } from './20261229-assistant.ts';
 import { TokenTools } from './20261229-token-tools.ts';
 import { OrganizationModels } from './20261230-organization-models.ts';
+import { PreviewBase } from './20261230-preview-base.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -75,4 +76,5 @@ export const migrations = [
   { name: '20261229-assistant', class: Assistant },
   { name: '20261229-token-tools', class: TokenTools },
   { name: '20261230-organization-models', class: OrganizationModels },
+  { name: '20261230-preview-base', class: PreviewBase },
 ];

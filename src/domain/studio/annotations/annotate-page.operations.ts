@@ -202,21 +202,17 @@ async function routesOf(
 async function builtPage({ studio, services, signal }: StudioContext, manifest: string, url: string, base: string) {
   const output = await studio.previews.outputs.get(manifest);
   const given = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*/s, '') || '/';
-  const below =
-    base !== '' && (given === base || given.startsWith(`${base}/`)) ? [given.slice(base.length) || '/'] : [];
-  for (const path of [given, ...below]) {
-    let found = lookUp(output, path);
-    // The address of a directory without its slash.
-    if (found.kind === 'redirect' && found.status === 308) found = lookUp(output, found.location);
-    if (found.kind !== 'file' || found.status !== 200 || found.entry[3] !== 'text/html') continue;
-    const [, sha256, size] = found.entry;
-    if (size > most.page)
-      throw new DomainError('too_large', `url: the page is larger than ${most.page / 1024 / 1024} MiB`);
-    const html = await text(services.blobs.read(sha256));
-    signal.throwIfAborted();
-    return { path, html };
-  }
-  throw new DomainError('not_found', `url: ${given} is no page of this deployment`);
+  let found = lookUp(output, given, { base });
+  // The address of a directory without its slash.
+  if (found.kind === 'redirect' && found.status === 308) found = lookUp(output, found.location, { base });
+  if (found.kind !== 'file' || found.status !== 200 || found.entry[3] !== 'text/html')
+    throw new DomainError('not_found', `url: ${given} is no page of this deployment`);
+  const [, sha256, size] = found.entry;
+  if (size > most.page)
+    throw new DomainError('too_large', `url: the page is larger than ${most.page / 1024 / 1024} MiB`);
+  const html = await text(services.blobs.read(sha256));
+  signal.throwIfAborted();
+  return { path: given, html };
 }
 
 async function sourceOf(

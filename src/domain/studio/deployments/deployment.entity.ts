@@ -70,6 +70,8 @@ export const Deployment = defineEntity({
     manifest_sha256: p.text().nullable(),
     /** SHA-256 of the manifest, hex. */
     output_digest: p.text().nullable(),
+    /** The path its links take the site to lie below, such as `/docs`; its files are named without it. */
+    base_path: p.text().default(''),
     /** Where an external provider says it is. */
     url: p.text().nullable(),
     log_url: p.text().nullable(),

@@ -96,15 +96,15 @@ async function show(em: EntityManager, id: number): Promise<void> {
 export function publish(
   em: EntityManager,
   { id, attempt }: Attempt,
-  { digest, at }: { digest: string; at: Date },
+  { digest, base, at }: { digest: string; base: string; at: Date },
 ): Promise<boolean> {
   return em.transactional(async (within) => {
     const changed = await affected(
       within,
       `update deployment set status = 'completed', conclusion = 'success', completed_at = ?, worker = null,
-         manifest_sha256 = ?, output_digest = ?
+         manifest_sha256 = ?, output_digest = ?, base_path = ?
        where id = ? and attempt = ? and status = 'in_progress' and not cancel_requested`,
-      [at, digest, digest, id, attempt],
+      [at, digest, digest, base, id, attempt],
     );
     if (changed === 0) return false;
     await endJobs(within, id, { conclusion: 'success', at });

@@ -172,20 +172,34 @@ function leftBehind(previous: Output | null, path: string): ManifestEntry | null
   return entry && entry[3] !== 'text/html' ? entry : null;
 }
 
-/**
- * Finds what a request target stands for in an output. Only names of its manifest can be found, so no path leads out of it.
- *
- * @param previous the output that was published here until a moment ago
- */
-export function lookUp(output: Output, target: string, previous: Output | null = null): Found {
+interface LookUpOptions {
+  /** Path that the pages take the site to lie below, decoded, such as `/docs`: what is not found as it is named is looked for without it. */
+  base?: string;
+  /** The output that was published here until a moment ago. */
+  previous?: Output | null;
+}
+
+/** A path without the base; null when it does not lie below it. Both without the first slash. */
+function belowBase(path: string, base: string): string | null {
+  if (base === '') return null;
+  return path.startsWith(`${base}/`) ? path.slice(base.length + 1) : null;
+}
+
+/** Finds what a request target stands for in an output. Only names of its manifest can be found, so no path leads out of it. */
+export function lookUp(output: Output, target: string, { base = '', previous = null }: LookUpOptions = {}): Found {
   const request = parseRequestPath(target);
   if (request === null) return notFound(output);
   const forced = output.forced.length > 0 ? redirected(output, output.forced, request) : null;
   if (forced) return forced;
-  const hit = fileAt(output, request.path);
+  const root = base.replace(/^\/+/, '');
+  // As on the site itself: at its own root there is nothing.
+  if (root !== '' && (request.path === '' || request.path === root) && fileAt(output, ''))
+    return { kind: 'redirect', status: 308, location: asHeader(`/${encodeURI(root)}/${request.query}`) };
+  const below = belowBase(request.path, root);
+  const hit = fileAt(output, request.path) ?? (below === null ? null : fileAt(output, below));
   if (hit && 'entry' in hit) return { kind: 'file', entry: hit.entry, status: 200 };
   if (hit) return { kind: 'redirect', status: 308, location: asHeader(`${request.raw}/${request.query}`) };
-  const old = leftBehind(previous, request.path);
+  const old = leftBehind(previous, request.path) ?? (below === null ? null : leftBehind(previous, below));
   if (old) return { kind: 'file', entry: old, status: 200 };
   return redirected(output, output.redirects, request) ?? notFound(output);
 }

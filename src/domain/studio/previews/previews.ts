@@ -61,6 +61,8 @@ export interface PreviewTarget extends Guarded {
   isMembersOnly: boolean;
   /** Null: nothing is published. */
   manifest_sha256: Sha256 | null;
+  /** The path that its pages take the site to lie below; `''` for none. */
+  base_path: string;
   /** What was published there before, and since when it is not any more. */
   replaced: { manifest_sha256: Sha256; at: Date } | null;
   /** The crawled site, where it is one and there is something to see; no manifest is published then. */
@@ -72,7 +74,7 @@ export const previewChannel = 'portico_previews';
 
 const ofStudio = { permission: 'browse_studio', site: null } as const;
 
-type EnvironmentRow = Pick<PreviewTarget, 'organization_id' | 'project_id' | 'manifest_sha256'> & {
+type EnvironmentRow = Pick<PreviewTarget, 'organization_id' | 'project_id' | 'manifest_sha256' | 'base_path'> & {
   slug: string;
   uuid: string;
   visibility: 'public' | 'members';
@@ -82,6 +84,7 @@ type EnvironmentRow = Pick<PreviewTarget, 'organization_id' | 'project_id' | 'ma
 
 const environmentQuery = `
   select p.organization_id, p.id as project_id, e.slug, e.uuid, e.visibility, d.manifest_sha256,
+    coalesce(d.base_path, '') as base_path,
     r.manifest_sha256 as replaced_manifest, r.replaced_at
   from environment e join project p on p.id = e.project_id and p.deleted_at is null
     left join deployment d on d.id = e.published_deployment_id
@@ -89,7 +92,7 @@ const environmentQuery = `
   where right(e.uuid::text, 8) = ?`;
 
 const deploymentQuery = `
-  select p.organization_id, p.id as project_id, d.manifest_sha256
+  select p.organization_id, p.id as project_id, d.manifest_sha256, d.base_path
   from deployment d join project p on p.id = d.project_id and p.deleted_at is null
   where d.id = ?`;
 
@@ -141,13 +144,14 @@ class PreviewTargets {
     const rows = (await this.#orm.em.fork().execute(environmentQuery, [uuidEnd])) as EnvironmentRow[];
     const row = rows.find((each) => environmentLabel(each) === label);
     if (!row) return null;
-    const { organization_id, project_id, visibility, manifest_sha256, replaced_manifest, replaced_at } = row;
+    const { visibility, replaced_manifest, replaced_at, organization_id, project_id, manifest_sha256, base_path } = row;
     const replaced =
       replaced_manifest !== null && replaced_at !== null
         ? { manifest_sha256: replaced_manifest, at: new Date(replaced_at) }
         : null;
     const isMembersOnly = visibility === 'members';
-    return { ...ofStudio, label, organization_id, project_id, isMembersOnly, manifest_sha256, replaced };
+    const of = { organization_id, project_id, manifest_sha256, base_path };
+    return { ...ofStudio, label, ...of, isMembersOnly, replaced };
   }
 
   async #deployment(label: string, id: number): Promise<PreviewTarget | null> {
@@ -166,6 +170,7 @@ class PreviewTargets {
       permission: 'browse_crawlers',
       isMembersOnly: true,
       manifest_sha256: null,
+      base_path: '',
       replaced: null,
     };
   }

@@ -46,7 +46,7 @@ describe('what an environment shows', () => {
     const [shown] = (await deployments()).filter(({ published }) => published);
     const claimed = await claimDeployment(running.app.services, await worker());
     expect(claimed?.id).toBe(queued.id);
-    const done = { digest: 'a'.repeat(64), at: new Date() };
+    const done = { digest: 'a'.repeat(64), base: '', at: new Date() };
     const attempt = { id: queued.id, attempt: 1 };
     expect(await publish(em(), { ...attempt, attempt: 2 }, done)).toBe(false);
     await running.app.ask('POST', `${studio}/deployments/${queued.id}/cancel`);

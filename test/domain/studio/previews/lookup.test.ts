@@ -21,7 +21,8 @@ function inWords(found: Found): string {
   if (found.kind === 'redirect') return `${found.status} → ${found.location}`;
   return found.status === 200 ? found.entry[0] : `${found.status} ${found.entry[0]}`;
 }
-const find = (output: Output, target: string, previous?: Output) => inWords(lookUp(output, target, previous));
+const find = (output: Output, target: string, previous?: Output) =>
+  inWords(lookUp(output, target, { ...(previous && { previous }) }));
 
 describe('a lookup', () => {
   it('finds nothing but what the manifest names, whatever is asked, and sends nobody to another site', () => {
@@ -55,6 +56,7 @@ describe('a lookup', () => {
       path.map((segments) => segments.join('/')),
       { maxLength: 10 },
     );
+    const base = fc.constantFrom('', '/a', '/a/b', '/ä', '//evil.test', '/\\evil.test', 'a');
     const to = fc.constantFrom('/:splat', '/:x/:splat', '/:splat/:x', '/a/:splat', '/../../etc/passwd', '/b');
     const rules = fc.array(
       fc.tuple(
@@ -65,9 +67,9 @@ describe('a lookup', () => {
       { maxLength: 4 },
     );
     fc.assert(
-      fc.property(target, paths, rules, ([start, segments], names, lines) => {
+      fc.property(target, paths, rules, base, ([start, segments], names, lines, base) => {
         const output = outputOf(names, lines.map((words) => words.join(' ')).join('\n'));
-        const found = lookUp(output, start + segments.join('/'));
+        const found = lookUp(output, start + segments.join('/'), { base });
         if (found.kind === 'file') expect(output.files.get(found.entry[0])).toBe(found.entry);
         if (found.kind === 'redirect') {
           expect(found.location).toMatch(/^\/(?![/\\])[!-~]*$/);
@@ -99,6 +101,35 @@ describe('a lookup', () => {
     expect(find(outputOf(all.slice(2)), '/a')).toBe('308 → /a/');
     expect(find(outputOf(all.slice(1)), '/a/')).toBe('a/index.html');
     expect(find(outputOf(all.slice(1, 2)), '/a/')).toBe('nothing');
+  });
+});
+
+describe('a base that the pages take the site to lie below', () => {
+  const output = outputOf(['index.html', '404.html', 'a/index.html', 'docs/own.html', 'ä.css', 'app.html'], '/go /app');
+  const at = (target: string, base = '/docs') =>
+    inWords(lookUp(output, target, { base, previous: outputOf(['old.js']) }));
+
+  it.each([
+    ['/', '308 → /docs/'],
+    ['/docs', '308 → /docs/'],
+    ['/docs?a=b', '308 → /docs/?a=b'],
+    ['/docs/', 'index.html'],
+    ['/docs/a/', 'a/index.html'],
+    ['/docs/a', '308 → /docs/a/'],
+    ['/docs/app', 'app.html'],
+    ['/docs/%C3%A4.css', 'ä.css'],
+    // What is there under the name itself comes first.
+    ['/docs/own', 'docs/own.html'],
+    ['/a/', 'a/index.html'],
+    ['/docs/old.js', 'old.js'],
+    ['/go', '301 → /app'],
+    ['/docs/nowhere', '404 404.html'],
+    ['/docsy/a/', '404 404.html'],
+  ])('%s gives %s', (target, expected) => expect(at(target)).toBe(expected));
+
+  it('may have several segments, and characters that an address encodes', () => {
+    expect(at('/', '/ä/b')).toBe('308 → /%C3%A4/b/');
+    expect(at('/%C3%A4/b/a/', '/ä/b')).toBe('a/index.html');
   });
 });
 

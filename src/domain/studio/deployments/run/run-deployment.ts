@@ -5,7 +5,7 @@ import { asUnavailable } from '../../../../kernel/unavailable.ts';
 import { encodingsOf } from '../../../../lib/encodings.ts';
 import { anyOf } from '../../../../lib/text.ts';
 import type { CommandEnd, CommandLimit, ProcessName, WorkspaceFile } from '../../../../ports/deployer.ts';
-import type { TreeFile } from '../../../../ports/git-records.ts';
+import type { Oid, TreeFile } from '../../../../ports/git-records.ts';
 import { loadProject } from '../../../projects/project-ref.ts';
 import { isDraftPreview } from '../../environments/draft-previews.ts';
 import { Environment } from '../../environments/environment.entity.ts';
@@ -296,11 +296,11 @@ async function settle(
   services: StudioServices,
   row: Deployment,
   signal: AbortSignal,
-  outcome: { digest: string } | { error: unknown },
+  outcome: { digest: string; base: string } | { error: unknown },
 ): Promise<void> {
   const em = services.orm.em.fork();
   const at = services.clock.now();
-  if ('digest' in outcome && (await publish(em, row, { digest: outcome.digest, at }))) {
+  if ('digest' in outcome && (await publish(em, row, { ...outcome, at }))) {
     // Other processes are notified by the database; this one should not wait for that.
     services.studio.previews.targets.forget();
     return services.studio.building.encodings.add(services, outcome.digest);
@@ -324,12 +324,24 @@ async function isolationFor({ deployer }: Pick<Services, 'deployer'>, { isDraftP
   };
 }
 
+/** The path that the site's configuration puts it below; `''` where it cannot be read. */
+async function basePathOf({ services, git, project, row }: Run): Promise<string> {
+  try {
+    const root = row.settings.root_directory || (project.settings.routes?.root ?? project.settings.content_root);
+    const { base } = await services.studio.routes.at(git, await git.snapshot(row.commit_sha as Oid), root);
+    return base;
+  } catch (err) {
+    services.log.warn({ err, deployment: row.id }, 'the base of the site is not known');
+    return '';
+  }
+}
+
 interface AttemptContext {
   worker: Worker;
   signal: AbortSignal;
   beat(): Promise<void>;
   /** Publishes an output; clearing up afterwards happens in the background. */
-  show(digest: string): Promise<void>;
+  show(output: { digest: string; base: string }): Promise<void>;
 }
 
 async function attempt(
@@ -360,7 +372,7 @@ async function attempt(
     const jobs = runJobs(run, work);
     const { digest, last } = await jobs.finally(() => keepWarnings(services, row, warnings));
     await last.log.close();
-    await show(digest);
+    await show({ digest, base: await basePathOf(run) });
   };
   if (!isBuilt) return finish(treeWork(run));
   const workspace = await services.deployer.open({ deployment: row.id, project: project.uuid });
@@ -379,7 +391,7 @@ export async function runDeployment(services: StudioServices, row: Deployment, w
   await services.studio.building.run(row.id, async (signal, stop) => {
     const { beat, end } = keepAlive(services, row, worker, stop);
     try {
-      const show = (digest: string) => settle(services, row, signal, { digest });
+      const show = (output: { digest: string; base: string }) => settle(services, row, signal, output);
       await attempt(services, row, { worker, signal, beat, show });
     } catch (error) {
       await settle(services, row, signal, { error });

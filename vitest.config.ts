@@ -24,7 +24,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // One kill of server and database stays here.
-    exclude: [...system, 'test/faults/!(crash).test.ts', 'test/**/*.faults.test.ts'],
+    exclude: [...system, 'test/faults/!(crash.test.ts)', 'test/**/*.faults.test.ts'],
     // Files share their processes, so that the sources and packages are loaded once per process and not once per file. What a file changes of
     // the process (variables, timers, mocks) it puts back; hooks belong into test files, or into functions that these call.
     isolate: false,

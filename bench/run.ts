@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { annotate } from './annotate.ts';
+import { assistant } from './assistant.ts';
 import { type Bench, type Benchmark, isReached, type Report } from './benchmark.ts';
 import { blob } from './blob.ts';
 import { browser } from './browser.ts';
@@ -55,6 +56,7 @@ const benchmarks: readonly Benchmark[] = [
   organization,
   graphql,
   tools,
+  assistant,
   dashboard,
   ...studio,
   sites,

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createToken } from '../../src/domain/identity/tokens.operations.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import type { AllServices } from '../../src/domain/services.ts';
 import { permissionNames, systemActor } from '../../src/kernel/actor.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { run } from '../../src/kernel/run.ts';
@@ -42,10 +43,14 @@ async function fill(gitDir: string, { gitDir: source }: Repository): Promise<voi
   }
 }
 
-/** Makes a data directory with a project for each repository, by name; the database is as new as the service's own. */
+/**
+ * Makes a data directory with a project for each repository, by name; the database is as new as the service's own.
+ * @param more makes what else is wanted
+ */
 export async function makeFixture<Name extends string>(
   root: string,
   repositories: Record<Name, Repository>,
+  more?: (services: AllServices) => Promise<void>,
 ): Promise<Fixture<Name>> {
   const dataDir = path.join(root, 'data');
   const environment = { PORTICO_DEMO: 'off' };
@@ -75,6 +80,7 @@ export async function makeFixture<Name extends string>(
     };
     const projects: [string, Project][] = [];
     for (const each of Object.entries<Repository>(repositories)) projects.push(await make(each));
+    await more?.(services);
     return { dataDir, environment, token, projects: Object.fromEntries(projects) as Record<Name, Project> };
   } finally {
     await core.close();

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -39,6 +39,8 @@ export interface RunningServer {
   memory(): Promise<number>;
   /** The most memory that was resident since the start, MiB, as Linux keeps it (`VmHWM`). */
   peakMemory(): Promise<number>;
+  /** Makes Linux keep that from now on. */
+  resetPeak(): Promise<void>;
   /** Milliseconds the server itself took for requests, by request id, from its log. */
   durations(): Promise<Map<string, number>>;
   stop(): Promise<void>;
@@ -131,6 +133,7 @@ export async function startServer({
         return Number(/^portico_process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / 2 ** 20;
       },
       peakMemory: () => peakOf(child),
+      resetPeak: () => writeFile(`/proc/${child.pid}/clear_refs`, '5'),
       durations: () => durationsIn(logFile),
       stop,
     };

@@ -66,6 +66,10 @@ export const assistantSettings = {
     .default('off')
     .describe('Whether organisations may name the address of a model of their own, in public networks'),
   PORTICO_ASSISTANT_MAX_TOKENS: count(256).max(200_000).default(8_192).describe('Most tokens of one answer'),
+  PORTICO_ASSISTANT_REPLIES: count(1)
+    .max(1_000)
+    .default(128)
+    .describe('Conversations a process replies in at once; the others wait'),
 };
 
 /** The settings of crawls among those of a process. */

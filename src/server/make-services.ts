@@ -184,7 +184,10 @@ export function makeServices(ingredients: Ingredients) {
     audit: createAuditLog(ports),
     idempotency: new IdempotencyKeys(ports),
     studio: createStudio(ports, () => services, { activity, cache, keyOrm, kms }),
-    assistant: { replies: new Replies(() => services), suggesting: { count: 0 } },
+    assistant: {
+      replies: new Replies(() => services, { parallel: config.PORTICO_ASSISTANT_REPLIES }),
+      suggesting: { count: 0 },
+    },
     crawlers: { crawling: new Crawling(), limits: crawlLimitsOf(config) },
     workflows: {
       engine: new Engine(() => services, { calls: config.PORTICO_WORKFLOW_CALLS }),

@@ -486,7 +486,7 @@ export const readEvents = conversationOperation({
     const isOwn = live?.user_id === user_id && live.project_id === project.id;
     const shown = isOwn && live.message !== null ? { message: live.message, text: live.text } : null;
     // While texts come, nothing has to be looked up for each piece.
-    if (isOwn && live.version === after) return { changed: null, live: shown, subject };
+    if (isOwn && live.since <= after) return { changed: null, live: shown, subject };
     const row = await ownConversation(context, id);
     if (row.version <= after) return { changed: null, live: shown, subject };
     return { changed: { ...record(row), ...(await partsBehind(em, id, after)) }, live: shown, subject };

@@ -4,14 +4,14 @@ import { EventEmitter } from 'node:events';
 export interface LiveText {
   project_id: number;
   user_id: number;
-  /** The conversation's version as far as it is stored. */
-  version: number;
+  /** The version since which nothing but this text has changed: who has it needs no rows. */
+  since: number;
   message: number | null;
   text: string;
 }
 
-/** Milliseconds that texts are gathered before subscribers are woken. */
-const pause = 8;
+/** Milliseconds that texts are gathered before subscribers are woken: one more for each conversation, so that many share a processor. */
+const shortestPause = 8;
 
 /** Texts as they come, for subscribers of this process; those of other processes read the rows, which follow within a second. */
 export class LiveTexts {
@@ -37,7 +37,7 @@ export class LiveTexts {
     if (isFirst || this.#timers.has(conversation)) return;
     this.#timers.set(
       conversation,
-      setTimeout(() => this.wake(conversation), pause),
+      setTimeout(() => this.wake(conversation), Math.max(shortestPause, this.#texts.size)),
     );
   }
 

@@ -41,7 +41,7 @@ export interface ReplyLimits {
   calls: number;
 }
 
-const usualLimits: ReplyLimits = { parallel: 16, steps: 40, time: 600_000, sameCalls: 3, badCalls: 5, calls: 32 };
+const usualLimits = { steps: 40, time: 600_000, sameCalls: 3, badCalls: 5, calls: 32 };
 
 /** Milliseconds: how long a process that shows no life keeps a reply, and how often it shows life. */
 const lease = { length: 20_000, renewal: 4_000 };
@@ -66,6 +66,12 @@ const writeSql = `
     tokens = $10, steps = $11, active_ms = $12, holder = case when $6 = 'running' then holder end,
     stop_requested = stop_requested and $6 = 'running'
   where id = $1 and attempt = $2 and holder = $3 returning version`;
+
+/** Of a text in progress, in one statement: the lease is renewed apart from it. */
+const saveTextSql = `
+  with held as (
+    update assistant_conversation set version = version + 1, updated_at = $4 where id = $1 and attempt = $2 and holder = $3 returning id, version)
+  update assistant_message set text = $6, version = held.version from held where conversation_id = held.id and number = $5 returning held.version`;
 
 const claimSql = `
   update assistant_conversation set holder = $2, attempt = attempt + 1, lease_until = $4
@@ -138,8 +144,8 @@ class Reply {
       Math.max(0, this.#limits.time - this.#row.active_ms),
     );
     this.#began = performance.now() - this.#row.active_ms;
-    const { id, project_id, user_id, version } = this.#row;
-    this.#texts.begin(id, { project_id, user_id, version, message: null, text: '' });
+    const { id, project_id, user_id, version: since } = this.#row;
+    this.#texts.begin(id, { project_id, user_id, since, message: null, text: '' });
     try {
       if (this.#row.stop_requested) throw new Ended('Stopped');
       while (await this.#advance());
@@ -206,8 +212,26 @@ class Reply {
       this.#row.version = written.version;
     });
     const live = this.#texts.get(id);
-    if (live) live.version = this.#row.version;
+    if (live) live.since = this.#row.version;
     this.#texts.wake(id);
+  }
+
+  /**
+   * Stores what has come of a message. Subscribers of this process have it already.
+   * @throws Fenced when another process has the reply
+   */
+  async #saveText(number: number, text: string): Promise<void> {
+    const { orm, events, clock } = this.#services;
+    const em = orm.em.fork();
+    const { id, attempt, version } = this.#row;
+    const values = [id, attempt, this.#holder, clock.now(), number, text];
+    const [written] = await executeBound<{ version: number }>(em, saveTextSql, values);
+    if (!written) throw new Fenced();
+    this.#row.version = written.version;
+    const live = this.#texts.get(id);
+    // A person has renamed it meanwhile, say.
+    if (live && written.version !== version + 1) live.since = written.version;
+    await events.announce(em, conversationSubject(this.#row));
   }
 
   async #end(problem: string | null): Promise<void> {
@@ -349,13 +373,14 @@ class Reply {
     await reserveTokens(this.#services.orm.em.fork(), budget, reserved);
     const tokensBefore = this.#row.tokens;
     const live = { project_id: this.#row.project_id, user_id: this.#row.user_id, message: number, text: '' };
-    this.#texts.begin(this.#row.id, { ...live, version: this.#row.version });
+    this.#texts.begin(this.#row.id, { ...live, since: this.#row.version });
     const row = { conversation_id: this.#row.id, number, role: 'assistant' as const, context: null };
     await this.#write({ tokens: tokensBefore + reserved }, (em, version) =>
       em.upsert(AssistantMessage, { ...row, text: '', complete: false, version, created_at: clock.now() }),
     );
     let text = '';
     let saved = performance.now();
+    let saving = Promise.resolve();
     const made: Extract<ModelPart, { kind: 'call' }>['call'][] = [];
     let end: Extract<ModelPart, { kind: 'end' }> | null = null;
     let used = reserved;
@@ -379,12 +404,18 @@ class Reply {
           text += piece;
           this.#texts.append(this.#row.id, piece);
           if (performance.now() - saved > every.save) {
-            saved = performance.now();
-            await save(false);
+            saved = Number.POSITIVE_INFINITY;
+            saving = this.#saveText(number, text)
+              .catch((error: Error) => this.stop(error))
+              .then(() => {
+                saved = performance.now();
+              });
           }
         } else if (part.kind === 'call') made.push(part.call);
         else end = part;
       }
+      await saving;
+      this.#stop.signal.throwIfAborted();
       if (made.length > this.#limits.calls)
         throw new ModelFault(
           'malformed',
@@ -420,6 +451,7 @@ class Reply {
           });
       });
     } catch (error) {
+      await saving;
       // What has come stays, marked as cut off; its tokens are estimated upward.
       used = asked + estimateTokens(text.length);
       if (!(error instanceof Fenced)) await save(false, { tokens: tokensBefore + used }).catch(() => {});
@@ -464,7 +496,7 @@ export class Replies {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(services: () => ReplyServices, limits: Partial<ReplyLimits> = {}) {
+  constructor(services: () => ReplyServices, limits: Pick<ReplyLimits, 'parallel'> & Partial<ReplyLimits>) {
     this.#services = services;
     this.#limits = { ...usualLimits, ...limits };
   }

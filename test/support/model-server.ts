@@ -73,7 +73,7 @@ function answerOpenAi(response: ServerResponse, answer: Exclude<ModelAnswer, (..
 
 function answerAnthropic(response: ServerResponse, answer: Exclude<ModelAnswer, (...args: never) => unknown>): void {
   beginStream(response);
-  const { texts = [], calls = [] } = answer;
+  const { texts = [], calls = [], finish } = answer;
   const send = (type: string, data: object) => sendEvent(response, { type, ...data }, type);
   const message = { id: 'm', type: 'message', role: 'assistant', model: 'scripted', content: [], stop_reason: null };
   send('message_start', { message: { ...message, usage: { input_tokens: 100, output_tokens: 1 } } });
@@ -92,7 +92,7 @@ function answerAnthropic(response: ServerResponse, answer: Exclude<ModelAnswer, 
     send('content_block_stop', { index });
     index += 1;
   }
-  const stop_reason = calls.length > 0 ? 'tool_use' : 'end_turn';
+  const stop_reason = finish ?? (calls.length > 0 ? 'tool_use' : 'end_turn');
   send('message_delta', { delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 10 } });
   send('message_stop', {});
   response.end();

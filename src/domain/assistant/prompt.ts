@@ -43,6 +43,13 @@ function resultOf({ tool, result, state, undone_sha }: AssistantCall): string {
   return `<tool_result tool="${tool.replace(/[^a-z_]/gi, '').slice(0, 64)}">\n${data}\n</tool_result>${note}`;
 }
 
+/** A call as providers take it back: they refuse a conversation with a name or an id that they would not give, or an id that is there twice. */
+function namesOf({ id, reference, tool }: AssistantCall, others: readonly AssistantCall[]) {
+  const isOwn = others.filter((other) => other.reference === reference).length === 1;
+  const name = tool.replace(/[^\w-]/g, '_').slice(0, 64) || 'unknown';
+  return { id: isOwn && /^[\w-]{1,64}$/.test(reference) ? reference : id, name };
+}
+
 export function historyOf(messages: readonly AssistantMessage[], calls: readonly AssistantCall[]): ModelMessage[] {
   const history: ModelMessage[] = [];
   let left = longest;
@@ -61,11 +68,11 @@ export function historyOf(messages: readonly AssistantMessage[], calls: readonly
       const text =
         left > 0 ? whole : 'Left out, since the conversation has become long: call the tool again if you need it';
       left -= text.length;
-      return { id: call.reference, name: call.tool, text, failed: call.state !== 'done' };
+      return { ...namesOf(call, own), text, failed: call.state !== 'done' };
     });
     left -= message.text.length;
     if (own.length > 0) history.unshift({ role: 'tool', results });
-    const made = own.map((call) => ({ id: call.reference, name: call.tool, arguments: call.arguments }));
+    const made = own.map((call) => ({ ...namesOf(call, own), arguments: call.arguments }));
     history.unshift({ role: 'assistant', text: message.text, calls: made });
   }
   return history;

@@ -139,10 +139,10 @@ class Reply {
 
   async run(): Promise<void> {
     const beat = setInterval(() => void this.#renew(), lease.renewal);
-    const time = setTimeout(
-      () => this.stop(new Ended('The reply was ended after 10 minutes; write “go on” to continue')),
-      Math.max(0, this.#limits.time - this.#row.active_ms),
-    );
+    const over = () => this.stop(new Ended('The reply was ended after 10 minutes; write “go on” to continue'));
+    const left = this.#limits.time - this.#row.active_ms;
+    const time = setTimeout(over, left);
+    if (left <= 0) over();
     this.#began = performance.now() - this.#row.active_ms;
     const { id, project_id, user_id, version: since } = this.#row;
     this.#texts.begin(id, { project_id, user_id, since, message: null, text: '' });

@@ -1,9 +1,26 @@
 import { z } from 'zod';
 
-/** Characters of JSON that a result has at most, about; what holds it is bounded by 32 KiB. */
+/** Bytes of JSON that a result has at most, about; what holds it is bounded by 32 KiB. */
 const budget = 24_000;
 /** Characters of a long text that one call gives. */
 export const rangeLengths = { default: 16_000, max: 20_000 } as const;
+/** Bytes of JSON that these are. */
+const rangeBytes = 21_000;
+
+/** Bytes of a text in JSON, where `<` is escaped, too. */
+const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) + 5 * (text.match(/</g)?.length ?? 0);
+
+/** As much of a text's beginning as fits; never half of a surrogate pair. */
+function beginningOf(text: string, bytes: number): string {
+  if (bytesOf(text) <= bytes) return text;
+  let [fits, tooLong] = [0, Math.min(text.length, bytes + 1)];
+  while (tooLong - fits > 1) {
+    const middle = (fits + tooLong) >> 1;
+    if (bytesOf(text.slice(0, middle)) <= bytes) fits = middle;
+    else tooLong = middle;
+  }
+  return text.slice(0, fits).replace(/[\ud800-\udbff]$/, '');
+}
 
 /** What is left of a result's room, and whether anything was left out for lack of it. */
 interface Room {
@@ -19,12 +36,12 @@ function inner(schema: z.core.$ZodType): z.core.$ZodType {
   return innerType ? inner(innerType) : schema;
 }
 
-/** A text as long as there is room; never half of a surrogate pair. */
+/** A text as long as there is room. */
 function cutText(text: string, room: Room): string {
-  if (text.length <= room.left) return text;
+  const kept = beginningOf(text, Math.max(room.left, 200));
+  if (kept === text) return text;
   room.isCut = true;
-  const kept = text.slice(0, Math.max(room.left, 200)).replace(/[\ud800-\udbff]$/, '');
-  return kept.length < text.length ? `${kept}… (${text.length - kept.length} characters more)` : text;
+  return `${kept}… (${text.length - kept.length} characters more)`;
 }
 
 /**
@@ -57,14 +74,14 @@ function within(outer: z.core.$ZodType, value: unknown, room: Room): unknown {
   }
   if (typeof value === 'string') {
     const text = cutText(value, room);
-    room.left -= text.length + 2;
+    room.left -= bytesOf(text);
     return text;
   }
   if (typeof value !== 'object') {
     room.left -= String(value).length;
     return value;
   }
-  const size = JSON.stringify(value).length;
+  const size = bytesOf(JSON.stringify(value));
   if (size <= room.left) {
     room.left -= size;
     return value;
@@ -83,11 +100,11 @@ export function shortened(schema: z.ZodObject, output: unknown): { value: Record
   return { value: within(schema, output, room) as Record<string, unknown>, isCut: room.isCut };
 }
 
-/** The part of a long text that a call wants, in UTF-16 code units, moved so that no character is divided. */
+/** The part of a long text that a call wants, in UTF-16 code units, moved so that no character is divided, as far as it has bytes to. */
 export function rangeOf(text: string, offset: number, length: number) {
   const isLow = (at: number) => /[\udc00-\udfff]/.test(text.charAt(at));
   const from = isLow(offset) ? offset + 1 : offset;
   const to = Math.min(text.length, from + length);
-  const end = to < text.length && isLow(to) ? to + 1 : to;
-  return { part: text.slice(from, end), range: { offset: from, length: end - from, total: text.length } };
+  const part = beginningOf(text.slice(from, to < text.length && isLow(to) ? to + 1 : to), rangeBytes);
+  return { part, range: { offset: from, length: part.length, total: text.length } };
 }

@@ -43,7 +43,7 @@ async function startProvider(answer: (question: Question, send: (delta: object) 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/v1`, close: () => server.close() };
+  return { url: `http://127.0.0.1:${port}/v1`, close: () => void server.close() };
 }
 
 interface Watched {

@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { AuditRow } from '../domain/audit/audit.entity.ts';
 import { watchRuns } from '../domain/crawlers/runs/acquire-run.ts';
 import { tickImports } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
@@ -103,8 +104,19 @@ const eventDays = 1;
 const subjectDays = 30;
 const notificationDays = 30;
 const fireDays = 90;
+const conversationDays = 90;
 
-/** Removes what has been kept long enough: deleted projects with their repositories, ended tokens, old audit rows, used keys. */
+/** Removes conversations with the assistant that have not changed for the days their organisation keeps them, with messages and calls. */
+async function removeOldConversations(em: EntityManager, now: Date): Promise<void> {
+  const remove = `delete from assistant_conversation where id in (
+    select conversation.id from assistant_conversation conversation join organization on organization.id = organization_id
+    where conversation.updated_at <
+      ?::timestamptz - interval '1 day' * coalesce((organization.limits->>'assistant_days')::integer, ${conversationDays})
+    limit ${removedAtOnce}) returning id`;
+  while ((await em.execute<unknown[]>(remove, [now])).length === removedAtOnce);
+}
+
+/** Removes what has been kept long enough: deleted projects with their repositories, ended tokens, conversations, old audit rows, used keys. */
 export async function runRetention(services: AllServices, auditDays: number): Promise<void> {
   const now = services.clock.now().getTime();
   const before = (days: number) => new Date(now - days * day);
@@ -135,6 +147,7 @@ export async function runRetention(services: AllServices, auditDays: number): Pr
   await em.execute(`delete from event_subject where topic not like 'execution:%' and at < ?`, [before(subjectDays)]);
   await em.execute(`delete from notification where created_at < ? and status <> 'pending'`, [before(notificationDays)]);
   await em.execute('delete from schedule_fire where created_at < ?', [before(fireDays)]);
+  await removeOldConversations(em, services.clock.now());
   // Links live a minute; the rest of the day their rows still say that they were opened.
   await em.execute('delete from spent_preview_link where spent_at < ?', [before(1)]);
   await em.nativeDelete(IdempotencyKey, { created_at: { $lt: before(1) } });

@@ -100,6 +100,8 @@ describe('400', () => {
     ['subscription: must not contain control characters', { subscription: '\u0000' }],
     ['limits: must be an object', { limits: [] }],
     ['limits.execution_days: must be at least 1', { limits: { execution_days: 0 } }],
+    ['limits.assistant_days: must be at least 1', { limits: { assistant_days: 0 } }],
+    ['limits.assistant_days: must be at most 3650', { limits: { assistant_days: 3651 } }],
     ['limits.crawl_bytes: must be an integer', { limits: { crawl_bytes: 1.5 } }],
   ])('%s', async (message, body) => {
     expectRefusal(await app.ask('PATCH', acme, { body }), 400, 'invalid_request', message);

@@ -7,6 +7,7 @@ export interface OrganizationLimits {
   workflow_backlog?: number;
   execution_days?: number;
   assistant_tokens_month?: number;
+  assistant_days?: number;
 }
 
 export const Organization = defineEntity({

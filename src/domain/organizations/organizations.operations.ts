@@ -20,6 +20,7 @@ const limits = z
     workflow_backlog: z.int().min(0).max(10_000_000).optional(),
     execution_days: z.int().min(1).max(3650).optional(),
     assistant_tokens_month: z.int32().min(0).optional(),
+    assistant_days: z.int().min(1).max(3650).optional(),
   })
   .meta({ id: 'OrganizationLimits' });
 

@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { updateOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
+import { createProject, deleteProject } from '../../../src/domain/projects/projects.operations.ts';
+import { User } from '../../../src/domain/users/user.entity.ts';
+import { runRetention } from '../../../src/jobs/upkeep.ts';
 import { seed, startTestApp, type TestApp } from '../../support/app.ts';
 import { type Browser, makePerson, signedIn } from '../../support/browser.ts';
 import { type Any, callOf, codeOf, contentOf, conversationsOf } from '../../support/conversations.ts';
@@ -398,5 +401,56 @@ describe('a reply', () => {
     expect(await own.say(id, 'Hello')).toMatchObject({ problem: expect.stringContaining(`${most} tokens`) });
     await limit(1_000_000_000);
     expect(await own.say(id, 'Hello')).toMatchObject({ state: 'idle', problem: null });
+  });
+});
+
+describe('conversations', () => {
+  const day = 24 * 3600_000;
+  const count = async (table = 'assistant_message') => {
+    const [row] = await app.services.orm.em.fork().execute<{ n: number }[]>(`select count(*)::int as n from ${table}`);
+    return row?.n;
+  };
+  /** Runs retention as if all conversations had changed last so long ago. */
+  const retainAfter = async (days: number) => {
+    const age = `update assistant_conversation set updated_at = now() - interval '1 day' * ?`;
+    await app.services.orm.em.fork().execute(age, [days]);
+    await runRetention(app.services, 365);
+  };
+
+  it('are kept for 90 days after their last change, or as the organisation keeps them, and go whole', async () => {
+    const id = await own.begin();
+    model.script.push(update('first', 'Kept'), { texts: ['Done'] });
+    const { branch } = await own.say(id, 'Change it');
+    await retainAfter(89.9);
+    expect(await own.read(id)).toMatchObject({ id });
+    await app.run(updateOrganization, { organization: 'acme', limits: { assistant_days: 10 } });
+    await retainAfter(9.9);
+    expect(await own.read(id)).toMatchObject({ id });
+    await retainAfter(10.1);
+    expect(codeOf(await own.read(id))).toBe('NOT_FOUND');
+    expect([await count('assistant_conversation'), await count(), await count('assistant_call')]).toEqual([0, 0, 0]);
+    expect(await headOf(branch)).not.toBeNull();
+    await app.run(updateOrganization, { organization: 'acme', limits: { assistant_days: 90 } });
+  });
+
+  it('go with their person, and with their project 30 days after it was deleted', async () => {
+    const bert = await makePerson(app, { email: 'bert@example.org', role: 'editor' });
+    await own.say(await own.begin(), 'Hello');
+    const mine = await count();
+    const theirs = await conversationsOf(app, await signedIn(app, bert)).begin();
+    await app.services.orm.em.fork().nativeDelete(User, { id: bert });
+    expect(await count('assistant_conversation')).toBe(1);
+    expect(codeOf(await own.read(theirs))).toBe('NOT_FOUND');
+    expect(await count()).toBe(mine);
+
+    await app.run(createProject, { organization: 'acme', name: 'Short', machine_name: 'short' });
+    const there = 'organization: "acme", project: "short"';
+    await anna.graphql(`mutation { createConversation(${there}) { id } }`);
+    await app.run(deleteProject, { organization: 'acme', project: 'short' });
+    expect(await count('assistant_conversation')).toBe(2);
+    app.clock.now = new Date(Date.now() + 31 * day);
+    await runRetention(app.services, 365);
+    app.clock.now = null;
+    expect(await count('assistant_conversation')).toBe(1);
   });
 });

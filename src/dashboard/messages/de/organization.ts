@@ -166,4 +166,6 @@ export default {
   limit_crawl_bytes: 'Bytes, die Crawls speichern',
   limit_workflow_backlog: 'Wartende Ausführungen',
   limit_execution_days: 'Tage, die Ausführungen aufbewahrt werden',
+  limit_assistant_tokens_month: 'Tokens des Assistenten im Monat',
+  limit_assistant_days: 'Tage, die Unterhaltungen aufbewahrt werden',
 };

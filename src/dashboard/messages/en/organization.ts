@@ -160,4 +160,6 @@ export default {
   limit_crawl_bytes: 'Bytes stored by crawls',
   limit_workflow_backlog: 'Executions waiting',
   limit_execution_days: 'Days that executions are kept',
+  limit_assistant_tokens_month: 'Tokens of the assistant in a month',
+  limit_assistant_days: 'Days that conversations are kept',
 };

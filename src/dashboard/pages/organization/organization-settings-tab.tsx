@@ -24,7 +24,14 @@ import { type TabProps, tabQueries } from './organization-query.ts';
 type Settings = NonNullable<OrganizationSettingsQuery['organization']>;
 type Limits = NonNullable<Settings['limits']>;
 
-const limits = ['crawl_max_html', 'crawl_bytes', 'workflow_backlog', 'execution_days'] as const;
+const limits = [
+  'crawl_max_html',
+  'crawl_bytes',
+  'workflow_backlog',
+  'execution_days',
+  'assistant_tokens_month',
+  'assistant_days',
+] as const;
 
 interface LimitsProps {
   organization: string;

@@ -28,7 +28,7 @@ const originOf = (url: string) => new URL(url).origin;
 /** What a row of settings comes to beside the operator's. */
 function choose({ usual, ownAddresses }: Models, own: Own): Choice {
   const url = own.url ?? usual?.url ?? '';
-  const provider = own.provider ?? (own.url === null ? usual?.provider : undefined) ?? 'openai';
+  const provider = own.provider ?? usual?.provider ?? 'openai';
   const name = own.model ?? (own.url === null ? usual?.name : undefined) ?? '';
   const isUsual = own.url === null && provider === usual?.provider && name === usual.name;
   const key = own.key != null ? 'own' : isUsual && usual?.key != null ? 'usual' : null;

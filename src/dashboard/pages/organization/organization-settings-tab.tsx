@@ -128,38 +128,40 @@ function ModelForm({ organization, before: given }: { organization: string; befo
     ...{ autoComplete: 'off', spellCheck: false },
   });
   return (
-    <CommandForm
-      submit={t('common:save')}
-      onSubmit={() => void save()}
-      isRunning={isRunning}
-      fault={fault}
-      beside={['/provider', '/url', '/model', '/key']}
-      isUnchanged={!isChanged && url === (before.url ?? '') && model === (before.model ?? '')}
-    >
-      {before.problem && <Alert color="red">{t('model_problem', { problem: before.problem })}</Alert>}
-      <NativeSelect
-        label={t('model_provider')}
-        value={provider}
-        onChange={(event) => setDraft({ ...draft, provider: event.currentTarget.value })}
-        data={(['server', 'openai', 'anthropic'] as const).map((name) => ({
-          value: name === 'server' ? '' : name,
-          label: t(`model_provider_${name}`),
-        }))}
-        error={fault?.fields.get('/provider')}
-      />
-      {(own_addresses || before.url) && <TextInput {...text('url')} type="url" placeholder="https://" />}
-      <TextInput {...text('model')} placeholder={usual?.model ?? ''} />
-      <PasswordInput {...text('key')} placeholder={has_key ? t('model_key_stored') : ''} />
-      {has_key && (
-        <Checkbox
-          label={t('model_key_remove')}
-          checked={dropsKey}
-          disabled={key !== ''}
-          onChange={(event) => setDraft({ ...draft, dropsKey: event.currentTarget.checked })}
+    <>
+      <CommandForm
+        submit={t('common:save')}
+        onSubmit={() => void save()}
+        isRunning={isRunning}
+        fault={fault}
+        beside={['/provider', '/url', '/model', '/key']}
+        isUnchanged={!isChanged && url === (before.url ?? '') && model === (before.model ?? '')}
+      >
+        {before.problem && <Alert color="red">{t('model_problem', { problem: before.problem })}</Alert>}
+        <NativeSelect
+          label={t('model_provider')}
+          value={provider}
+          onChange={(event) => setDraft({ ...draft, provider: event.currentTarget.value })}
+          data={(['server', 'openai', 'anthropic'] as const).map((name) => ({
+            value: name === 'server' ? '' : name,
+            label: t(`model_provider_${name}`),
+          }))}
+          error={fault?.fields.get('/provider')}
         />
-      )}
+        {(own_addresses || before.url) && <TextInput {...text('url')} type="url" placeholder="https://" />}
+        <TextInput {...text('model')} placeholder={usual?.model ?? ''} />
+        <PasswordInput {...text('key')} placeholder={has_key ? t('model_key_stored') : ''} />
+        {has_key && (
+          <Checkbox
+            label={t('model_key_remove')}
+            checked={dropsKey}
+            disabled={key !== ''}
+            onChange={(event) => setDraft({ ...draft, dropsKey: event.currentTarget.checked })}
+          />
+        )}
+      </CommandForm>
       {isOwn && (
-        <Group>
+        <Group mt="md">
           <Button
             variant="default"
             disabled={isRunning}
@@ -169,7 +171,7 @@ function ModelForm({ organization, before: given }: { organization: string; befo
           </Button>
         </Group>
       )}
-    </CommandForm>
+    </>
   );
 }
 

@@ -39,6 +39,7 @@ const moves = [
      and (type <> 'delay' or input->>'until' is null) and execution_id in (select id from execution where ${open})`,
   `update notification set ${moved('next_attempt_at')} where status = 'pending' and next_attempt_at > $2`,
   `update notification set ${moved('leased_until')} where status = 'pending' and leased_until > $2`,
+  `update assistant_conversation set ${moved('lease_until')} where state = 'running' and lease_until > $2`,
 ];
 
 /** Claims of commands and of merges, which hold for some time from when they were made: these are made now. `$1` is the time now. */

@@ -61,6 +61,7 @@ class Ended extends Error {}
 /** Another process has the reply. */
 class Fenced extends Error {}
 
+// Leases go by the clock that all processes share.
 const writeSql = `
   update assistant_conversation set version = version + 1, updated_at = $4, lease_until = $5, state = $6, problem = $7, branch = $8, base = $9,
     tokens = $10, steps = $11, active_ms = $12, holder = case when $6 = 'running' then holder end,
@@ -87,6 +88,9 @@ class Reply {
   readonly #place: Calling['place'];
   readonly #tokenLimit: number | null;
   readonly #stop = new AbortController();
+  /** What is stored of the conversation, as far as it was read. */
+  #messages: AssistantMessage[] = [];
+  #calls: AssistantCall[] = [];
   /** Open from the first step on. */
   #model: Model | null = null;
   #began = performance.now();
@@ -120,7 +124,7 @@ class Reply {
   ): Promise<Reply | null> {
     const em = services.orm.em.fork();
     const holder = randomUUID();
-    const now = services.clock.now();
+    const now = await services.sharedClock.now(em);
     const until = new Date(now.getTime() + lease.length);
     if ((await executeBound(em, claimSql, [id, holder, now, until])).length === 0) return null;
     const row = (await em.findOne(Conversation, { id }, { disableIdentityMap: true })) as Conversation | null;
@@ -180,7 +184,7 @@ class Reply {
   /** Shows life, and looks whether the reply is to end. */
   async #renew(): Promise<void> {
     try {
-      const until = new Date(this.#services.clock.now().getTime() + lease.length);
+      const until = new Date(this.#services.sharedClock.recent().getTime() + lease.length);
       const rows = await executeBound<{ stop_requested: boolean }>(
         this.#services.orm.em.fork(),
         'update assistant_conversation set lease_until = $4 where id = $1 and attempt = $2 and holder = $3 returning stop_requested',
@@ -198,13 +202,25 @@ class Reply {
    * @throws Fenced when another process has the reply
    */
   async #write(changes: Partial<Conversation>, work?: (em: EntityManager, version: number) => Promise<unknown>) {
-    const { orm, events, clock } = this.#services;
+    const { orm, events, clock, sharedClock } = this.#services;
     Object.assign(this.#row, changes, { active_ms: Math.round(performance.now() - this.#began) });
     const { id, attempt, state, problem, branch, base, tokens, steps, active_ms } = this.#row;
-    const now = clock.now();
-    const until = state === 'running' ? new Date(now.getTime() + lease.length) : null;
+    const until = state === 'running' ? new Date(sharedClock.recent().getTime() + lease.length) : null;
     await orm.em.fork().transactional(async (em) => {
-      const values = [id, attempt, this.#holder, now, until, state, problem, branch, base, tokens, steps, active_ms];
+      const values = [
+        id,
+        attempt,
+        this.#holder,
+        clock.now(),
+        until,
+        state,
+        problem,
+        branch,
+        base,
+        tokens,
+        steps,
+        active_ms,
+      ];
       const [written] = await executeBound<{ version: number }>(em, writeSql, values);
       if (!written) throw new Fenced();
       await work?.(em, written.version);
@@ -248,20 +264,29 @@ class Reply {
     }
   }
 
+  /** Reads what was written since the last time: a row has the version of its last write, and versions are counted under the conversation's lock. */
+  async #readOn() {
+    const em = this.#services.orm.em.fork();
+    const behind = (known: readonly { version: number }[]) => ({
+      conversation_id: this.#row.id,
+      version: { $gt: known.reduce((most, { version }) => Math.max(most, version), 0) },
+    });
+    const plain = { disableIdentityMap: true } as const;
+    const messages = await em.find(AssistantMessage, behind(this.#messages), plain);
+    const calls = await em.find(AssistantCall, behind(this.#calls), plain);
+    this.#messages = merged(this.#messages, messages as AssistantMessage[], ({ number }) => number).sort(
+      (one, other) => one.number - other.number,
+    );
+    this.#calls = merged(this.#calls, calls as AssistantCall[], ({ id }) => id).sort(
+      (one, other) => one.message - other.message || one.place - other.place,
+    );
+    return { messages: this.#messages, calls: this.#calls };
+  }
+
   /** @returns whether there is more to do */
   async #advance(): Promise<boolean> {
     this.#stop.signal.throwIfAborted();
-    const em = this.#services.orm.em.fork();
-    const where = { conversation_id: this.#row.id };
-    const plain = { disableIdentityMap: true } as const;
-    const messages = (await em.find(AssistantMessage, where, {
-      orderBy: { number: 'asc' },
-      ...plain,
-    })) as AssistantMessage[];
-    const calls = (await em.find(AssistantCall, where, {
-      orderBy: { message: 'asc', place: 'asc' },
-      ...plain,
-    })) as AssistantCall[];
+    const { messages, calls } = await this.#readOn();
     const last = messages.at(-1);
     const isComplete = last?.role === 'assistant' && last.complete;
     const open = isComplete ? calls.filter(({ message, result }) => message === last.number && result === null) : [];
@@ -464,6 +489,12 @@ class Reply {
   }
 }
 
+/** Rows with those that have come or changed since. */
+function merged<Row>(known: readonly Row[], news: readonly Row[], keyOf: (row: Row) => unknown): Row[] {
+  const changed = new Set(news.map(keyOf));
+  return [...known.filter((row) => !changed.has(keyOf(row))), ...news];
+}
+
 /** Of a command whose answer was lost. */
 const unknownEnd = 'It is not known whether this was done: look before you call it again';
 
@@ -545,11 +576,12 @@ export class Replies {
     const room = this.#limits.parallel - this.#running.size;
     if (this.#isClosed || room <= 0) return;
     try {
-      const { orm, clock } = this.#services();
+      const { orm, sharedClock } = this.#services();
+      const em = orm.em.fork();
       const rows = await executeBound<{ id: string }>(
-        orm.em.fork(),
+        em,
         `select id from assistant_conversation where state = 'running' and (holder is null or lease_until < $1) order by updated_at limit $2`,
-        [clock.now(), room],
+        [await sharedClock.now(em), room],
       );
       for (const { id } of rows) this.start(id);
     } catch (err) {

@@ -12,11 +12,13 @@ import { isRecord } from '../../lib/objects.ts';
 import { stableJson } from '../../lib/stable-json.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import type { ModelTool } from '../../ports/model.ts';
+import { getPull, listPulls } from '../studio/pulls/pulls.operations.ts';
 import { createBranch } from '../studio/repository/branches.operations.ts';
 import type { StudioServices } from '../studio/studio.ts';
 import {
   type Agreement,
   argumentsOf,
+  callerReads,
   callTool,
   changesSomething,
   checkArguments,
@@ -100,13 +102,50 @@ function wording({ title }: Tool, given: ToolInput): string {
   return `${title}: ${[given.collection, name].filter(Boolean).join('/')}`.slice(0, 200);
 }
 
-/** The commit an interrupted call has made; null: it has made none. */
-async function earlierCommit({ services, place }: Calling, call: AssistantCall, branch: string): Promise<Oid | null> {
-  const git = services.git.open(place.uuid);
-  const head = await git.head(branch);
-  if (head === null || call.head_before === null || head === call.head_before) return null;
-  const made = await git.commitsBetween(call.head_before as Oid, head, { skip: 0, limit: 200 });
-  return made.find(({ message }) => message.includes(trailer(call)))?.sha ?? null;
+/** The branch a call moves or makes; null: none. */
+async function targetOf(calling: Calling, call: AssistantCall, tool: Tool, input: ToolInput): Promise<string | null> {
+  if (tool.name === 'merge_pull') {
+    const read = callerReads(callerOf(calling, call));
+    return read(getPull, { number: Number(input.number) }).then(
+      ({ base }) => base.ref,
+      () => null,
+    );
+  }
+  const named = input[isOwnBranch(tool) ? 'branch' : tool.name === 'create_branch' ? 'name' : 'base'];
+  return typeof named === 'string' ? named : null;
+}
+
+/**
+ * What an interrupted call has done, found by what it has left: a commit with its trailer, a branch that was not there before it began, a merge
+ * that only moved its branch, or a pull request that is open since. One that left nothing has done nothing.
+ */
+async function earlierEffect(
+  calling: Calling,
+  call: AssistantCall,
+  tool: Tool,
+  input: ToolInput,
+  target: string | null,
+): Promise<{ commit: string | null; more: object } | null> {
+  if (call.state !== 'running') return null;
+  if (tool.name === 'create_pull') {
+    const { head, base } = input as { head: string; base?: string };
+    const read = callerReads(callerOf(calling, call));
+    const { items } = await read(listPulls, { head, ...(base !== undefined && { base }), author: calling.actor.id });
+    const made = items.find(({ created_at }) => new Date(created_at) >= call.created_at);
+    return made ? { commit: null, more: { number: made.number } } : null;
+  }
+  const git = calling.services.git.open(calling.place.uuid);
+  const head = target === null ? null : await git.head(target);
+  const before = call.head_before as Oid | null;
+  if (head === null || head === before) return null;
+  if (before === null) return tool.name === 'create_branch' ? { commit: null, more: { name: target } } : null;
+  const commits = await git.commitsBetween(before, head, { skip: 0, limit: 200 });
+  const made = commits.find(({ message }) => message.includes(trailer(call)));
+  if (made) return { commit: made.sha, more: {} };
+  const agreed = tool.name === 'merge_pull' ? call.holds?.sha : call.holds?.head_sha;
+  const isMerge = tool.name === 'merge_pull' || tool.name === 'merge_branches';
+  const isThere = isMerge && typeof agreed === 'string' && (await git.isAncestor(agreed as Oid, head));
+  return isThere ? { commit: head, more: { merged: true } } : null;
 }
 
 const systemCall = ({ services, actor, signal }: Calling, id: string): Omit<Call, 'facts' | 'conditions'> =>
@@ -232,13 +271,13 @@ async function change(calling: Calling, call: AssistantCall, tool: Tool, input: 
     input.branch = branch;
     if (made) Object.assign(conversation, made);
   }
-  const named = input[isOwnBranch(tool) ? 'branch' : 'base'];
-  const target = typeof named === 'string' ? named : null;
-  const earlier = call.state === 'running' && target !== null ? await earlierCommit(calling, call, target) : null;
-  if (earlier !== null) {
+  const target = await targetOf(calling, call, tool, input);
+  const earlier = await earlierEffect(calling, call, tool, input, target);
+  if (earlier) {
+    const { commit, more } = earlier;
     const note = 'The server was restarted meanwhile; read it again';
-    const result = bounded({ done: true, commit: { sha: earlier }, note });
-    return { state: 'done', result, link: null, commit: earlier };
+    const result = bounded({ done: true, ...(commit !== null && { commit: { sha: commit } }), ...more, note });
+    return { state: 'done', result, link: null, commit };
   }
   if (Object.hasOwn(tool.inputs.shape, 'message')) {
     const message = typeof input.message === 'string' ? input.message.trim() : '';

@@ -2,9 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { updateOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
 import { createProject, deleteProject } from '../../../src/domain/projects/projects.operations.ts';
 import { User } from '../../../src/domain/users/user.entity.ts';
+import { createDatabaseClock } from '../../../src/engines/clock/clocks.ts';
 import { runRetention } from '../../../src/jobs/upkeep.ts';
 import { seed, startTestApp, type TestApp } from '../../support/app.ts';
 import { type Browser, makePerson, signedIn } from '../../support/browser.ts';
+import { commitTo } from '../../support/conflict-site.ts';
 import { type Any, callOf, codeOf, contentOf, conversationsOf } from '../../support/conversations.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { beginStream, type ModelServer, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
@@ -386,6 +388,31 @@ describe('a reply', () => {
     expect(await contentOf(app, `assistant/${id}-2`, 'content/posts/first.md')).toBe(first.replace('First', 'Two'));
   });
 
+  it('stays with its process until its lease has ended by the clock of the database', async () => {
+    const id = await own.begin();
+    const hold = (seconds: number) =>
+      app.services.orm.em.fork().execute(
+        `update assistant_conversation set state = 'running', holder = gen_random_uuid(),
+           lease_until = now() + interval '1 second' * ? where id = ?`,
+        [seconds, id],
+      );
+    const { sharedClock } = app.services;
+    const look = async () => {
+      await app.services.assistant.replies.look();
+      await app.services.assistant.replies.settled();
+      return (await own.read(id)).state;
+    };
+    app.services.sharedClock = createDatabaseClock();
+    // The process is an hour ahead.
+    app.clock.now = new Date(Date.now() + 3600_000);
+    await hold(10);
+    expect(await look()).toBe('running');
+    await hold(-1);
+    expect(await look()).toBe('idle');
+    app.clock.now = null;
+    app.services.sharedClock = sharedClock;
+  });
+
   it('is refused when the organisation has used its tokens', async () => {
     const id = await own.begin();
     const limit = (assistant_tokens_month: number) =>
@@ -401,6 +428,72 @@ describe('a reply', () => {
     expect(await own.say(id, 'Hello')).toMatchObject({ problem: expect.stringContaining(`${most} tokens`) });
     await limit(1_000_000_000);
     expect(await own.say(id, 'Hello')).toMatchObject({ state: 'idle', problem: null });
+  });
+});
+
+describe('a process that dies before it has kept what a call answered', () => {
+  const sql = (text: string, values: unknown[]) => app.services.orm.em.fork().execute(text, values);
+
+  /** Lets the only call of a conversation be agreed to, then forgets its answer and all that followed. @returns the call after it was taken up again */
+  async function repeat(name: string, given: object): Promise<Any> {
+    const id = await own.begin();
+    model.script.push(callOf(name, given), { texts: ['Done.'] });
+    await own.say(id, 'Do it');
+    await own.approve(id);
+    const { calls } = await own.read(id);
+    expect(calls).toMatchObject([{ state: 'done' }]);
+    await sql('delete from assistant_message where conversation_id = ? and number > 2', [id]);
+    await sql(`update assistant_call set state = 'running', result = null where conversation_id = ?`, [id]);
+    const dead = `update assistant_conversation set state = 'running', holder = id, lease_until = now() - interval '1 s' where id = ?`;
+    await sql(dead, [id]);
+    await app.services.assistant.replies.look();
+    await app.services.assistant.replies.settled();
+    const { calls: again, state, problem, messages } = await own.read(id);
+    expect({ state, problem, messages: messages.length }).toEqual({ state: 'idle', problem: null, messages: 3 });
+    return again[0];
+  }
+
+  it('has made a branch once', async () => {
+    const call = await repeat('create_branch', { name: 'made-once' });
+    expect(call).toMatchObject({ state: 'done', result: expect.stringContaining('"name":"made-once"') });
+  });
+
+  it('still cannot make a branch that was there before', async () => {
+    const id = await own.begin();
+    model.script.push(callOf('create_branch', { name: 'made-once' }), { texts: ['It is there.'] });
+    await own.say(id, 'Do it');
+    await own.approve(id);
+    await sql(`update assistant_call set state = 'running', result = null where conversation_id = ?`, [id]);
+    await sql('delete from assistant_message where conversation_id = ? and number > 2', [id]);
+    await sql(`update assistant_conversation set state = 'running' where id = ?`, [id]);
+    await app.services.assistant.replies.look();
+    await app.services.assistant.replies.settled();
+    const { calls } = await own.read(id);
+    expect(calls).toMatchObject([{ state: 'failed', result: expect.stringContaining('already_exists') }]);
+  });
+
+  it('has proposed once, and merged without a commit once', async () => {
+    const git = await app.repository();
+    await git.createBranch('one', (await git.head('main')) as never);
+    await commitTo(app, 'one', { 'one.txt': 'one' });
+    const proposed = await repeat('create_pull', { title: 'One', head: 'one' });
+    expect(proposed.state).toBe('done');
+    const { number } = JSON.parse(proposed.result);
+    const pulls = await sql(`select number, state from pull where head_branch = 'one'`, []);
+    expect(pulls).toEqual([{ number, state: 'open' }]);
+
+    const one = await headOf('one');
+    const merged = await repeat('merge_pull', { number, strategy: 'ff' });
+    expect(merged).toMatchObject({ state: 'done', commit_sha: one });
+    expect(await headOf('main')).toBe(one);
+
+    await git.createBranch('into', one as never);
+    await git.createBranch('three', one as never);
+    await commitTo(app, 'three', { 'three.txt': 'three' });
+    const three = await headOf('three');
+    const moved = await repeat('merge_branches', { head: 'three', base: 'into', strategy: 'ff' });
+    expect(moved).toMatchObject({ state: 'done', commit_sha: three });
+    expect(await headOf('into')).toBe(three);
   });
 });
 

@@ -159,7 +159,8 @@ describe('limits of a reply', () => {
     expect(await own.read(ids[2] ?? '')).toMatchObject({ state: 'running', messages: [{ role: 'user' }] });
     expect(model.questions).toHaveLength(2);
     held[0]?.end();
-    await vi.waitFor(async () => expect(await own.read(ids[2] ?? '')).toMatchObject({ state: 'idle', problem: null }));
+    const third = expect.poll(() => own.read(ids[2] ?? ''));
+    await third.toMatchObject({ state: 'idle', problem: null });
     expect(await own.read(ids[1] ?? '')).toMatchObject({ state: 'running' });
     held[1]?.end();
     await replies.settled();

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { conversationTokens, releaseTokens, reserveTokens, usedTokens } from '../../../src/domain/assistant/budget.ts';
 import { Conversation } from '../../../src/domain/assistant/conversation.entity.ts';
 import { Replies, type ReplyLimits } from '../../../src/domain/assistant/replies.ts';
@@ -159,8 +159,7 @@ describe('limits of a reply', () => {
     expect(await own.read(ids[2] ?? '')).toMatchObject({ state: 'running', messages: [{ role: 'user' }] });
     expect(model.questions).toHaveLength(2);
     held[0]?.end();
-    const third = expect.poll(() => own.read(ids[2] ?? ''));
-    await third.toMatchObject({ state: 'idle', problem: null });
+    await expect.poll(() => own.read(ids[2] ?? '')).toMatchObject({ state: 'idle', problem: null });
     expect(await own.read(ids[1] ?? '')).toMatchObject({ state: 'running' });
     held[1]?.end();
     await replies.settled();

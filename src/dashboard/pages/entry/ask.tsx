@@ -216,21 +216,23 @@ export function Ask({ view, onClose }: AskProps) {
           </Group>
         )}
         {isLong && <Text size="xs">{t('ask_long', { count: longest.text })}</Text>}
-        {isRunning && (
-          <Group gap="xs" role="status">
-            <Loader size="xs" />
-            <Text size="xs">{t('ask_running')}</Text>
-            <Button size="compact-sm" variant="default" onClick={cancel}>
-              {t('common:cancel')}
-            </Button>
-          </Group>
-        )}
+        <div role="status">
+          {isRunning && (
+            <Group gap="xs">
+              <Loader size="xs" />
+              <Text size="xs">{t('ask_running')}</Text>
+              <Button size="compact-sm" variant="default" onClick={cancel}>
+                {t('common:cancel')}
+              </Button>
+            </Group>
+          )}
+          {suggestion !== null && (
+            <section className={classes.suggestion} aria-label={t('suggestion')} dir="auto">
+              <MarkedText text={suggestion} />
+            </section>
+          )}
+        </div>
         <FaultAlert fault={fault} />
-        {suggestion !== null && (
-          <section className={classes.suggestion} aria-label={t('suggestion')} dir="auto">
-            <MarkedText text={suggestion} />
-          </section>
-        )}
         {isOld && (
           <Text size="xs" role="alert">
             {t('ask_old')}

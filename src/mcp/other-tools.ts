@@ -33,16 +33,36 @@ const kept = new Set([
   'studio.listEntries',
 ]);
 
-/** What changes the public site without naming a branch. */
-const publishing = new Set(['studio.startDeployment', 'studio.rerunDeployment', 'crawlers.publishSnapshot']);
+/**
+ * What changes the public site without naming a branch: it is deployed, another branch or deployment becomes what is published, a branch loses its
+ * protection, contents come from elsewhere, or a workflow may from now on commit wherever its author may.
+ */
+const publishing = new Set([
+  'studio.startDeployment',
+  'studio.rerunDeployment',
+  'studio.createEnvironment',
+  'studio.updateEnvironment',
+  'studio.deleteEnvironment',
+  'studio.updateRepository',
+  'studio.importRepository',
+  'studio.setRemote',
+  'projects.deleteProject',
+  'crawlers.publishSnapshot',
+  'workflows.createWorkflow',
+  'workflows.updateWorkflow',
+  'workflows.publishVersion',
+]);
 
 /** `crawlers.runCrawler` as tools are named. */
 const toolName = (operation: string) =>
   operation.replace('.', '_').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** What of a call names the thing it is about: numbers, names and paths, not contents. */
-function subjectOf(input: ToolInput): string {
-  const named = Object.entries(input).filter(([, value]) => typeof value !== 'object' && String(value).length <= 200);
+function subjectOf(input: ToolInput, { organization, project }: { organization: string; project: string }): string {
+  const place = { project: `${organization}/${project}` };
+  const named = Object.entries({ ...input, ...place }).filter(
+    ([, value]) => typeof value !== 'object' && String(value).length <= 200,
+  );
   return named.map(([name, value]) => `${name} ${value}`).join(', ');
 }
 
@@ -62,7 +82,7 @@ function toolOf(operation: AnyOperation): Tool {
     ...(writes && { target: 'branch' as const }),
     ...(publishing.has(name) && { publishes: true as const }),
     ...(takesAway && {
-      consent: async (_read: unknown, given: ToolInput) => ({ phrase: `${summary}: ${subjectOf(given)}` }),
+      consent: async (_read, given, place) => ({ phrase: `${summary}: ${subjectOf(given, place)}` }),
     }),
   };
 }

@@ -229,7 +229,9 @@ export function createServer(request: McpRequest, version: string): Server {
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`);
     const progress = progressOf(context);
     try {
-      const own = Object.fromEntries(Object.entries(given).filter(([key]) => !placeNames.includes(key)));
+      // A form is shown to a person; a phrase may come of the model alone.
+      const left = tool.consent && canAsk(server) ? [...placeNames, 'confirm'] : placeNames;
+      const own = Object.fromEntries(Object.entries(given).filter(([key]) => !left.includes(key)));
       const where = await caller.in(given, context.mcpReq.signal, progress.onPhase);
       const result = await answerCall(server, tool, where, own, context);
       return 'content' in result

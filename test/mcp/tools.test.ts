@@ -280,6 +280,12 @@ describe('consent', () => {
     answer = true;
     expect((await remove()).content).toMatchObject({ deleted: true });
     expect(asked).toHaveLength(3);
+    // A phrase that a model has made up takes the place of no form.
+    const at = { ...target, entry: 'en/alpha', branch: name };
+    const { content: read } = await callTool(own, 'get_entry', at);
+    answer = 'decline';
+    const confirm = `delete posts/en/alpha at ${read.sha.slice(0, 7)} from ${name}`;
+    expect((await callTool(own, 'delete_entry', { ...at, confirm })).text).toContain('The person did not agree');
     expect(asked[0]).toMatch(/^Delete an entry: delete posts\/en\/beta at [0-9a-f]{7} from forms\?$/);
     await own.close();
   });
@@ -290,6 +296,8 @@ describe('consent', () => {
     const first = await callTool(client, 'merge_branches', { head: from, base: into });
     const [, phrase] = /confirm: "(.*)"$/.exec(first.text) ?? [];
     expect(phrase).toMatch(/^merge from at [0-9a-f]{7} into into at [0-9a-f]{7}$/);
+    const missing = await callTool(client, 'merge_branches', { head: 'gone', base: into });
+    expect(missing.content).toMatchObject({ error: 'not_found', message: 'Branch gone not found' });
     const merged = await callTool(client, 'merge_branches', { head: from, base: into, confirm: phrase });
     expect(merged.content).toMatchObject({ merged: true });
     expect(await rawOf('en/beta', into)).toContain('title: Merged');
@@ -308,12 +316,20 @@ describe('all_operations', () => {
     expect((await callTool(own, 'crawlers_list_crawlers')).content).toMatchObject({ items: [], total_count: 0 });
     const refused = await callTool(own, 'studio_start_deployment', { environment_id: 1 });
     expect(refused.content).toMatchObject({ error: 'forbidden', message: expect.stringContaining('may not publish') });
+    for (const [name, given] of [
+      ['studio_update_repository', { default_branch: 'phrases', protected_branches: [] }],
+      ['studio_update_environment', { environment: 1, published_deployment_id: 1 }],
+      ['workflows_create_workflow', { name: 'Publish', definition: 'portico: workflow/1' }],
+      ['projects_delete_project', {}],
+    ] as const)
+      expect((await callTool(own, name, given)).content, name).toMatchObject({ error: 'forbidden' });
+    expect((await callTool(own, 'studio_remove_remote')).text).toContain(': project acme/site"');
     const actions = [{ op: 'delete', collection: 'posts', slug: 'en/alpha' }];
     const onMain = await callTool(own, 'studio_commit_changes', { actions, branch: 'main' });
     expect(onMain.content.error).toBe('branch_protected');
     const asked = await callTool(own, 'studio_delete_branch', { name: 'phrases' });
     const [, phrase] = /confirm: "(.*)"$/.exec(asked.text) ?? [];
-    expect(phrase).toBe('Delete a branch: name phrases');
+    expect(phrase).toBe('Delete a branch: name phrases, project acme/site');
     expect((await callTool(own, 'studio_delete_branch', { name: 'phrases', confirm: phrase })).isError).toBe(false);
     await own.close();
   });

@@ -142,12 +142,12 @@ async function checkTarget({ publish }: ToolCaller, read: Read, branch: string):
  */
 async function look(tool: Tool, caller: ToolCaller, input: ToolInput): Promise<Consent | undefined> {
   if (tool.publishes && !caller.publish)
-    throw new DomainError('forbidden', `${tool.name} changes the public site, and this credential may not publish`);
+    throw new DomainError('forbidden', `${tool.name} may change the public site, and this credential may not publish`);
   if (!tool.target && !tool.consent) return undefined;
   const { call, organization, project } = caller;
   await admitByPath(tool.operation, { ...call, facts: {}, conditions: {} }, { organization, project });
   const read = reader(caller);
-  const consent = await tool.consent?.(read, input);
+  const consent = await tool.consent?.(read, input, { organization, project });
   const branch = consent?.into ?? (tool.target && input[tool.target]);
   if (typeof branch === 'string') await checkTarget(caller, read, branch);
   return consent;

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import type { Permission } from '../../kernel/actor.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import type { AnyOperation, Operation, Scope } from '../../kernel/operation.ts';
 import { pageOf } from '../../kernel/paging.ts';
 import { encodePath } from '../../lib/text.ts';
@@ -77,7 +78,7 @@ export interface Tool {
   /** It changes the public site without naming a branch. */
   publishes?: true;
   /** Reads what is to be agreed to. A tool without it acts at once. */
-  consent?(read: Read, input: ToolInput): Promise<Consent>;
+  consent?(read: Read, input: ToolInput, place: { organization: string; project: string }): Promise<Consent>;
   /** Where the dashboard shows it, below the page of the project. */
   page?(input: ToolInput): string;
 }
@@ -298,9 +299,9 @@ export const tools: readonly Tool[] = [
     target: 'base',
     async consent(read, { head, base }) {
       const [from, into] = await read(getBranches, { names: [String(head), String(base)] });
-      // A branch that is not there is refused by the operation, which says which one.
-      const holds = { ...(from && { head_sha: from.commit }), ...(into && { base_sha: into.commit }) };
-      return { phrase: mergePhrase(String(head), from?.commit, `${base} at ${short(into?.commit)}`), holds };
+      if (!from || !into) throw new DomainError('not_found', `Branch ${from ? base : head} not found`);
+      const phrase = mergePhrase(String(head), from.commit, `${base} at ${short(into.commit)}`);
+      return { phrase, holds: { head_sha: from.commit, base_sha: into.commit } };
     },
   }),
   row({

@@ -22,7 +22,8 @@ const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 const hostOf = (address: string) => {
   try {
-    return new URL(address).hostname;
+    const { hostname, username, password } = new URL(address);
+    return username === '' && password === '' ? hostname : null;
   } catch {
     return null;
   }

@@ -17,6 +17,8 @@ const template = `${scheme}{organization}/{project}/{collection}/{+slug}`;
 const mostProjects = 20;
 /** Values that a completion has at most, as the protocol has it. */
 const mostValues = 100;
+/** Pages of entries that a completion looks through. */
+const mostPages = 50;
 
 interface Address {
   organization: string;
@@ -65,9 +67,20 @@ async function contentsOf(uri: string, caller: ToolCaller, { collection, slug }:
   return { uri, mimeType: 'application/json', text: JSON.stringify(outcome.kind === 'done' ? outcome.content : null) };
 }
 
+/** Slugs of a collection that begin so; one more than a completion has. */
+async function slugsFrom(read: Read, collection: string, start: string): Promise<string[]> {
+  const slugs: string[] = [];
+  for (let page = 1; page <= mostPages && slugs.length <= mostValues; page += 1) {
+    const { items, has_next_page } = await read(listEntries, { collection, page, per_page: 100 });
+    slugs.push(...items.map(({ slug }) => slug).filter((slug) => slug.startsWith(start)));
+    if (!has_next_page) break;
+  }
+  return slugs;
+}
+
 /** Values for a variable of the template, as far as the others are known. */
 async function valuesFor(
-  variable: string,
+  { name: variable, value }: { name: string; value: string },
   known: Record<string, string>,
   caller: McpCaller,
   read: (of: Record<string, string>) => Promise<Read>,
@@ -82,10 +95,8 @@ async function valuesFor(
     const { items } = await (await read(known))(listCollections, { per_page: 100 });
     return items.map(({ name }) => name);
   }
-  if (variable === 'slug' && known.collection !== undefined) {
-    const { items } = await (await read(known))(listEntries, { collection: known.collection, per_page: 100 });
-    return items.map(({ slug }) => slug);
-  }
+  if (variable === 'slug' && known.collection !== undefined)
+    return slugsFrom(await read(known), known.collection, value);
   return [];
 }
 
@@ -133,7 +144,7 @@ export function addResources(server: Server, caller: McpCaller): void {
     async ({ params: { ref, argument, context } }, { mcpReq: { signal } }) => {
       const known = context?.arguments ?? {};
       // Prompts name an entry as the template does.
-      const variable = argument.name === 'entry' ? 'slug' : argument.name;
+      const variable = { ...argument, name: argument.name === 'entry' ? 'slug' : argument.name };
       const read = async (of: Record<string, string>) => callerReads(await caller.in({ ...of }, signal));
       const isKnown = ref.type === 'ref/prompt' || ref.uri === template;
       const values = isKnown

@@ -62,6 +62,7 @@ describe('POST /mcp', () => {
     const statusFor = async (host: string) =>
       (await askRaw(app, 'POST', '/mcp', { body: JSON.stringify(list), headers: { host, accept } })).status;
     expect(await statusFor('rebound.example')).toBe(403);
+    expect(await statusFor('someone@localhost')).toBe(403);
     expect(await statusFor('portico.test')).toBe(200);
     expect(await statusFor('localhost:4000')).toBe(200);
   });

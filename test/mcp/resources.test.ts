@@ -64,6 +64,11 @@ describe('resources', () => {
     const at = { organization: 'acme', project: 'site', collection: 'posts' };
     expect(await complete('slug', 'en/', at)).toEqual(['en/alpha', 'en/beta', 'en/deep/gamma']);
     expect(await complete('slug', 'en/', { ...at, collection: 'none' })).toEqual([]);
+    // Of many entries, those that begin so are not among the first.
+    const many = Array.from({ length: 101 }, (_, number) => `src/content/posts/aa/${100 + number}.md`);
+    await seed(app, Object.fromEntries(many.map((path) => [path, '---\ntitle: One of many\n---\n'])));
+    expect(await complete('slug', 'en/', at)).toEqual(['en/alpha', 'en/beta', 'en/deep/gamma']);
+    expect(await complete('slug', 'aa/', at)).toHaveLength(100);
   });
 });
 

@@ -52,6 +52,16 @@ export type ModelFailure =
   | 'too_long'
   | 'refused';
 
+/** Failures of requests that no model has answered, and that have used no tokens. */
+const unanswered: ReadonlySet<ModelFailure> = new Set([
+  'key',
+  'address',
+  'unreachable',
+  'redirected',
+  'rate_limited',
+  'overloaded',
+]);
+
 /** Says in `message`, for a person, what is wrong and what to do; the cause goes to the log only. */
 export class ModelFault extends Error {
   override name = 'ModelFault';
@@ -60,6 +70,10 @@ export class ModelFault extends Error {
   constructor(failure: ModelFailure, message: string, options?: { cause: unknown }) {
     super(message, options);
     this.failure = failure;
+  }
+
+  get isUnanswered(): boolean {
+    return unanswered.has(this.failure);
   }
 }
 

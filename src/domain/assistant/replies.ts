@@ -478,7 +478,7 @@ class Reply {
     } catch (error) {
       await saving;
       // What has come stays, marked as cut off; its tokens are estimated upward.
-      used = asked + estimateTokens(text.length);
+      used = error instanceof ModelFault && error.isUnanswered ? 0 : asked + estimateTokens(text.length);
       if (!(error instanceof Fenced)) await save(false, { tokens: tokensBefore + used }).catch(() => {});
       throw error;
     } finally {

@@ -42,6 +42,7 @@ async function wholeAnswer(parts: AsyncIterable<ModelPart>): Promise<{ text: str
     if (part.reason === 'length')
       throw new ModelFault('too_long', 'The answer has reached the most tokens it may have; select a shorter text');
     if (part.reason === 'refused') throw new ModelFault('refused', 'The provider of the model has withheld the answer');
+    if (text.trim() === '') throw new ModelFault('malformed', 'The answer of the model is empty; try again');
     return { text, used: part.usage && part.usage.input + part.usage.output };
   }
   throw new ModelFault('cut', 'The answer of the model was cut off; try again');
@@ -92,6 +93,7 @@ export const suggestText = suggestionOperation({
       return { text: fitted(answer.text, text) };
     } catch (error) {
       if (!(error instanceof ModelFault)) throw error;
+      if (error.isUnanswered) used = 0;
       throw new DomainError(error.failure === 'rate_limited' ? 'rate_limited' : 'unavailable', error.message, {
         cause: error,
       });

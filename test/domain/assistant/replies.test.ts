@@ -167,6 +167,12 @@ describe('limits of a reply', () => {
 });
 
 describe('the tokens of a conversation', () => {
+  it('are not counted for a request that the provider refuses', async () => {
+    const id = await own.begin();
+    model.script.push((response, _question) => void response.writeHead(401).end('{}'));
+    expect(await own.say(id, 'Hello')).toMatchObject({ problem: expect.stringContaining('key'), tokens: 0 });
+  });
+
   it('are a million: a message is refused without any, and a reply ends without enough', async () => {
     const id = await own.begin();
     await set(id, { tokens: conversationTokens - 100_000 });

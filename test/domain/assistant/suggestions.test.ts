@@ -71,6 +71,9 @@ it('says what is wrong with a key, an answer that is cut off, and one that is to
   const before = await usedTokens();
   model.script.push((response, _question) => void response.writeHead(401).end('{}'));
   expect(await suggest({})).toEqual(['UNAVAILABLE', expect.stringContaining('refuses the key')]);
+  expect(await usedTokens()).toBe(before);
+  model.script.push({ texts: [' \n'] });
+  expect(await suggest({})).toEqual(['UNAVAILABLE', expect.stringContaining('is empty')]);
   model.script.push((response, _question) => {
     beginStream(response);
     sendEvent(response, textEvent('Half'));

@@ -88,6 +88,8 @@ const specific = [
   'no_common_ancestor',
   'nothing_to_merge',
   'upstream_unavailable',
+  'model_unavailable',
+  'tokens_used',
   // Faults of a program, which the dashboard does not make.
   'method_not_allowed',
   'uri_too_long',

@@ -18,16 +18,15 @@ const monthOf = (at: Date) => at.toISOString().slice(0, 7);
 
 const overMonth = (limit: number) =>
   new DomainError(
-    'rate_limited',
+    'tokens_used',
     `The organisation has used the ${limit} tokens it has for the assistant this month; an administrator can raise the limit`,
   );
 
-const overConversation = () =>
-  new DomainError('rate_limited', 'This conversation has used its tokens; begin a new one');
+const overConversation = () => new DomainError('tokens_used', 'This conversation has used its tokens; begin a new one');
 
 /**
  * Refuses a message where nothing is left for its reply.
- * @throws DomainError `rate_limited`
+ * @throws DomainError `tokens_used`
  */
 export async function checkTokens(em: EntityManager, { organization_id, tokens, limit, now }: Budget): Promise<void> {
   if (tokens >= conversationTokens) throw overConversation();
@@ -36,7 +35,7 @@ export async function checkTokens(em: EntityManager, { organization_id, tokens, 
 
 /**
  * Counts tokens before they are used.
- * @throws DomainError `rate_limited` when the conversation or its organisation has no more of them
+ * @throws DomainError `tokens_used` when the conversation or its organisation has no more of them
  */
 export async function reserveTokens(em: EntityManager, budget: Budget, tokens: number): Promise<void> {
   const { organization_id, limit, now } = budget;

@@ -306,7 +306,7 @@ export const sendMessage = replyOperation({
     const { em, services, organization } = context;
     const row = await ownConversation(context, id, true);
     const { problem } = (await describeModel(services, em, organization.id)) ?? { problem: noModel };
-    if (problem !== null) throw new DomainError('unavailable', problem);
+    if (problem !== null) throw new DomainError('model_unavailable', problem);
     if (row.state === 'running')
       throw new DomainError('conflict', 'The assistant still replies; wait, or stop it first');
     if (row.state === 'waiting')

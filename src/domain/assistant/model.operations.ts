@@ -62,7 +62,7 @@ export async function describeModel({ models }: Pick<Services, 'models'>, em: En
 
 /**
  * Opens the model of an organisation's conversations, for `closeModel()` to close; one that takes no step holds nothing open.
- * @throws DomainError `unavailable` when there is none, or its settings cannot be used
+ * @throws DomainError `model_unavailable` when there is none, or its settings cannot be used
  */
 export async function openModel(
   services: Pick<Services, 'models' | 'secrets'>,
@@ -73,7 +73,7 @@ export async function openModel(
   const row = await found(em, organization_id);
   if (!row && models.usual) return models.usual.model;
   const { problem } = (await describeModel(services, em, organization_id)) ?? { problem: noModel };
-  if (!row || problem !== null) throw new DomainError('unavailable', problem ?? noModel);
+  if (!row || problem !== null) throw new DomainError('model_unavailable', problem ?? noModel);
   const { key: whose, ...choice } = choose(models, row);
   const usual = whose === 'usual' ? (models.usual?.key ?? null) : null;
   const key =

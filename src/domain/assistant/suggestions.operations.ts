@@ -94,7 +94,7 @@ export const suggestText = suggestionOperation({
     } catch (error) {
       if (!(error instanceof ModelFault)) throw error;
       if (error.isUnanswered) used = 0;
-      throw new DomainError(error.failure === 'rate_limited' ? 'rate_limited' : 'unavailable', error.message, {
+      throw new DomainError(error.failure === 'rate_limited' ? 'rate_limited' : 'model_unavailable', error.message, {
         cause: error,
       });
     } finally {

@@ -418,7 +418,9 @@ describe('a reply', () => {
     const limit = (assistant_tokens_month: number) =>
       app.run(updateOrganization, { organization: 'acme', limits: { assistant_tokens_month } });
     await limit(0);
-    expect(codeOf(await own.mutate('sendMessage', { conversation: id, text: 'Hello' }))).toBe('RATE_LIMITED');
+    // By its reason, the dashboard shows the sentence and not that of other limits of rates.
+    const { extensions } = await own.mutate('sendMessage', { conversation: id, text: 'Hello' });
+    expect(extensions).toMatchObject({ code: 'RATE_LIMITED', reason: 'tokens_used' });
     const [{ tokens } = { tokens: 0 }] = await app.services.orm.em
       .fork()
       .execute<{ tokens: number }[]>('select tokens from assistant_usage');

@@ -188,7 +188,7 @@ describe('the tokens of a conversation', () => {
     const em = () => app.services.orm.em.fork();
     const budget = { organization_id: 1, tokens: conversationTokens - 10, limit: null, now: new Date('2030-01-31') };
     await reserveTokens(em(), budget, 10);
-    await expect(reserveTokens(em(), budget, 11)).rejects.toMatchObject({ code: 'rate_limited' });
+    await expect(reserveTokens(em(), budget, 11)).rejects.toMatchObject({ code: 'tokens_used' });
     const limited = { ...budget, tokens: 0, limit: 100 };
     await reserveTokens(em(), limited, 90);
     await expect(reserveTokens(em(), limited, 1)).rejects.toThrow('the 100 tokens');

@@ -1,8 +1,10 @@
 import type { Client } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { permissionOf } from '../../src/domain/assistant/call-tool.ts';
 import { tools } from '../../src/domain/assistant/tools.ts';
+import { getBranch } from '../../src/domain/studio/repository/branches.operations.ts';
 import { permissionNames, presets } from '../../src/kernel/actor.ts';
+import { DomainError } from '../../src/kernel/errors.ts';
 import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { callTool, connectClient, connectFormerClient } from '../support/mcp-client.ts';
 import { siteFiles } from '../support/site-files.ts';
@@ -232,6 +234,14 @@ describe('writing tools', () => {
       slug: 'en/new',
     });
     await publisher.close();
+  });
+
+  it('refuse a branch that cannot be looked at', async () => {
+    const before = await headOf('main');
+    vi.spyOn(getBranch, 'execute').mockRejectedValueOnce(new DomainError('unavailable', 'Away'));
+    const draft = { collection: 'posts', slug: 'en/away', frontmatter: { title: 'Away', author: 'ada' } };
+    expect((await callTool(client, 'create_entry', { ...draft, branch: 'main' })).content.error).toBe('unavailable');
+    expect(await headOf('main')).toBe(before);
   });
 
   it('name an argument that is unknown or of another type', async () => {

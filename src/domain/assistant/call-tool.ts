@@ -124,8 +124,11 @@ const reader = (caller: ToolCaller): Read => {
  */
 async function checkTarget({ publish }: ToolCaller, read: Read, branch: string): Promise<void> {
   if (publish) return;
-  // A branch that is not there is refused by the operation.
-  const record = await read(getBranch, { name: branch }).catch(() => null);
+  const record = await read(getBranch, { name: branch }).catch((error: unknown) => {
+    // A branch that is not there is refused by the operation.
+    if (error instanceof DomainError && (error.code === 'not_found' || error.code === 'invalid_name')) return null;
+    throw error;
+  });
   if (!record?.default && !record?.protected) return;
   const what = record.default ? 'the default branch' : 'protected';
   throw fieldError(

@@ -36,12 +36,32 @@ const fetcher: Fetcher = async ({ query, variables, operationName }, { headers =
   return response.json();
 };
 
+const withoutHeaders = (text: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(text, (name, value) => (name === 'headers' ? undefined : value)));
+  } catch {
+    // A query, or a name.
+    return text;
+  }
+};
+
+/** What GraphiQL keeps in the browser, without headers: its history would keep the token of each query that was run. */
+const storage: ComponentProps<typeof GraphiQL>['storage'] = {
+  getItem: (key) => localStorage.getItem(key),
+  setItem: (key, value) => localStorage.setItem(key, withoutHeaders(value)),
+  removeItem: (key) => localStorage.removeItem(key),
+  clear: () => localStorage.clear(),
+  get length() {
+    return localStorage.length;
+  },
+};
+
 const root = document.getElementById('root');
 if (!root) throw new Error('The page has no place for the explorer');
 createRoot(root).render(
   <main className="explorer">
     <h1 className="unseen">GraphQL explorer</h1>
-    <GraphiQL fetcher={fetcher} defaultQuery={firstQuery}>
+    <GraphiQL fetcher={fetcher} defaultQuery={firstQuery} storage={storage}>
       <GraphiQL.Logo>{null}</GraphiQL.Logo>
     </GraphiQL>
   </main>,

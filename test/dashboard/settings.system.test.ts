@@ -135,7 +135,8 @@ describe('what was found', () => {
     await page.getByText('Entries have these addresses now.').waitFor();
     await page.reload();
     await addresses.getByRole('listitem').first().waitFor();
-    expect(await addresses.getByRole('listitem').first().innerText()).toBe(found);
+    // The name of a collection is shown once it is known.
+    await expect.poll(() => addresses.getByRole('listitem').first().innerText()).toBe(found);
     await seed(dashboard.app, { 'content/recipes/soup.md': post({ title: 'Soup', draft: false, tags: [] }) }, 'found');
     await region(page, 'Collections').getByRole('button', { name: 'Refresh schemas' }).click();
     await region(page, 'Collections').getByText('content/recipes').first().waitFor();

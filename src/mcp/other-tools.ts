@@ -35,7 +35,7 @@ const kept = new Set([
 
 /**
  * What changes the public site without naming a branch: it is deployed, another branch or deployment becomes what is published, a branch loses its
- * protection, contents come from elsewhere, or a workflow may from now on commit wherever its author may.
+ * protection, contents come from elsewhere, or a workflow, which may commit wherever its author may, is saved or started.
  */
 const publishing = new Set([
   'studio.startDeployment',
@@ -51,6 +51,14 @@ const publishing = new Set([
   'workflows.createWorkflow',
   'workflows.updateWorkflow',
   'workflows.publishVersion',
+  'workflows.runWorkflow',
+  'workflows.enableWorkflow',
+  'workflows.createTrigger',
+  'workflows.updateTrigger',
+  'workflows.redeliver',
+  'workflows.retryExecution',
+  'workflows.resumeExecution',
+  'workflows.retryDeadLetters',
 ]);
 
 /** `crawlers.runCrawler` as tools are named. */

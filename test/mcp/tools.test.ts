@@ -330,6 +330,7 @@ describe('all_operations', () => {
       ['studio_update_repository', { default_branch: 'phrases', protected_branches: [] }],
       ['studio_update_environment', { environment: 1, published_deployment_id: 1 }],
       ['workflows_create_workflow', { name: 'Publish', definition: 'portico: workflow/1' }],
+      ['workflows_run_workflow', { workflow: 'nightly' }],
       ['projects_delete_project', {}],
     ] as const)
       expect((await callTool(own, name, given)).content, name).toMatchObject({ error: 'forbidden' });

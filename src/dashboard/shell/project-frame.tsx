@@ -204,7 +204,7 @@ export function ProjectFrame(): ReactNode {
       aside={
         studio && hasAssistant ? (
           <Suspense>
-            <Assistant onClose={() => showAssistant(false)} />
+            <Assistant key={`${place.organization}/${place.project}`} onClose={() => showAssistant(false)} />
           </Suspense>
         ) : undefined
       }

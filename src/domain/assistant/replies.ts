@@ -454,6 +454,9 @@ class Reply {
           'too_long',
           'The answer has reached the most tokens it may have; write “go on” to continue',
         );
+      // After its calls a model may have nothing more to say.
+      if (end?.reason === 'done' && made.length === 0 && text.trim() === '' && this.#row.steps === 0)
+        throw new ModelFault('malformed', 'The model has answered nothing; try again');
       if (end?.reason === 'refused')
         throw new ModelFault('refused', 'The provider of the model has withheld the answer');
       await save(true, { tokens: tokensBefore + used, steps: this.#row.steps + 1 }, async (em, version) => {

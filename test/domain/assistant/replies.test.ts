@@ -166,6 +166,13 @@ describe('limits of a reply', () => {
   });
 });
 
+it('ends with a sentence when the model answers nothing, but for the end of its calls', async () => {
+  const id = await own.begin();
+  model.script.push({ texts: [] }, list(1), { texts: [] });
+  expect((await own.say(id, 'Hello')).problem).toContain('answered nothing');
+  expect((await own.say(id, 'Again')).problem).toBeNull();
+});
+
 describe('the tokens of a conversation', () => {
   it('are not counted for a request that the provider refuses', async () => {
     const id = await own.begin();

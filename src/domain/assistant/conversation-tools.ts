@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Actor } from '../../kernel/actor.ts';
+import { type Actor, systemActor } from '../../kernel/actor.ts';
 import { DomainError, fieldError } from '../../kernel/errors.ts';
 import type { Call } from '../../kernel/operation.ts';
 import { run } from '../../kernel/run.ts';
@@ -13,7 +13,7 @@ import { stableJson } from '../../lib/stable-json.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import type { ModelTool } from '../../ports/model.ts';
 import { getPull, listPulls } from '../studio/pulls/pulls.operations.ts';
-import { createBranch } from '../studio/repository/branches.operations.ts';
+import { createBranch, deleteBranch } from '../studio/repository/branches.operations.ts';
 import type { StudioServices } from '../studio/studio.ts';
 import {
   type Agreement,
@@ -179,6 +179,26 @@ async function ownBranch(calling: Calling, call: AssistantCall) {
     if (!(error instanceof DomainError && error.code === 'already_exists')) throw error;
   });
   return { branch, made: { branch, base } };
+}
+
+type Branched = Pick<Calling, 'services' | 'place'> & { conversation: Pick<Conversation, 'id' | 'branch' | 'base'> };
+
+/** The head of a conversation's branch where that has no commit of its own; null: it has, or there is no branch. */
+export async function untouchedHead({ services, place, conversation }: Branched): Promise<Oid | null> {
+  const { branch, base } = conversation;
+  if (branch === null || base === null) return null;
+  const git = services.git.open(place.uuid);
+  const [head, from] = await Promise.all([git.head(branch), git.head(base)]);
+  return head !== null && from !== null && (await git.isAncestor(head, from)) ? head : null;
+}
+
+/** Removes a conversation's branch, unless it has moved. @throws DomainError what deleting a branch is refused for */
+export async function removeBranch({ services, place, conversation }: Branched, head: Oid): Promise<void> {
+  const { organization, project } = place;
+  const actor = systemActor('assistant', ['delete_studio'], services.settings.public_host);
+  const call = { services, actor, signal: AbortSignal.timeout(30_000), request_id: conversation.id, address: null };
+  const input = { organization, project, name: conversation.branch };
+  await run(deleteBranch, { ...call, facts: {}, conditions: { if_match: head } } as never, input);
 }
 
 /** What a tool that acts beyond the conversation's branch will do, for a person to agree to. */

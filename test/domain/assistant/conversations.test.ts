@@ -270,8 +270,10 @@ describe('consent', () => {
     const { calls } = await own.say(id, 'Delete it');
     await own.mutate('rejectTool', { conversation: id, call: calls[0].id, reason: 'It is still linked' });
     await app.services.assistant.replies.settled();
-    expect(await own.read(id)).toMatchObject({ state: 'idle', calls: [{ state: 'rejected' }] });
+    expect(await own.read(id)).toMatchObject({ state: 'idle', branch: null, calls: [{ state: 'rejected' }] });
     expect(model.questions.at(-1)?.body.messages.at(-1).content).toContain('It is still linked');
+    // A draft without changes goes again.
+    expect(await headOf(`assistant/${id}`)).toBeNull();
   });
 
   it('cannot be given by the model, and merges and branches of others wait for it', async () => {

@@ -19,7 +19,7 @@ import { bodyPlace, splitFile } from '../frontmatter/split.ts';
 import { lookUp } from '../previews/outputs.ts';
 import { patternsOf } from '../routes/detect-patterns.ts';
 import { type EntryPlace, entryAtUrl } from '../routes/entries-by-url.ts';
-import { type EntryRoutes, entryRoutes, routesWith } from '../routes/entry-routes.ts';
+import { type EntryRoutes, entryRoutes, routesWith, siteRootOf } from '../routes/entry-routes.ts';
 import type { SiteRoutes } from '../routes/routes-cache.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
@@ -110,8 +110,7 @@ async function annotate(context: StudioContext, deployment: BuiltOutput, url: st
   const { id, branch, commit_sha, manifest_sha256 } = deployment;
   if (!manifest_sha256) throw new DomainError('not_found', `Deployment ${id} has no files here any more`);
   const built = await git.snapshot(commit_sha);
-  const saved = project.settings.routes?.root ?? project.settings.content_root;
-  const site = await studio.routes.at(git, built, saved);
+  const site = await studio.routes.at(git, built, siteRootOf(project.settings));
   const { path, html } = await builtPage(context, manifest_sha256, url, site.base);
   const head = await git.head(branch);
   const current = await git.snapshot(head);

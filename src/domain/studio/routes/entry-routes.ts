@@ -77,14 +77,18 @@ type NoUrl = z.output<typeof noUrl>;
 
 const none: EntryRoutes = { key: '', base: '', urlOf: () => undefined, aliasesOf: () => [], whyNone: () => null };
 
+/** The directory of a project's site, as its routes or its settings name it; null: it is found by its configuration. */
+export const siteRootOf = ({ routes, content_root }: StudioContext['project']['settings']): string | null =>
+  routes?.root ?? content_root;
+
 /** Reads the routes a project has saved, as its configuration has them at a tree. */
 export async function entryRoutes(
   { git, studio, project }: Pick<StudioContext, 'git' | 'studio' | 'project'>,
   snapshot: Snapshot,
 ): Promise<EntryRoutes> {
-  const { routes: saved, content_root } = project.settings;
+  const { routes: saved } = project.settings;
   if (saved === null || saved.patterns.length === 0) return none;
-  const site = await studio.routes.at(git, snapshot, saved.root ?? content_root);
+  const site = await studio.routes.at(git, snapshot, siteRootOf(project.settings));
   return { key: viewOf([site.key, saved.patterns]), base: site.base, ...routesWith(saved.patterns, site) };
 }
 

@@ -13,6 +13,7 @@ import { openVariables } from '../../environments/environment-secrets.ts';
 import { pathProblem } from '../../path-rules.ts';
 import { environmentLabel, labelUrl } from '../../previews/previews.ts';
 import { largestPointer, readLfsPointer } from '../../repository/lfs-pointer.ts';
+import { siteRootOf } from '../../routes/entry-routes.ts';
 import type { Warning } from '../../schema/schema.schema.ts';
 import type { StudioServices } from '../../studio.ts';
 import { type Deployment, DeploymentJob, type FailureReason, type Worker } from '../deployment.entity.ts';
@@ -327,7 +328,7 @@ async function isolationFor({ deployer }: Pick<Services, 'deployer'>, { isDraftP
 /** The path that the site's configuration puts it below; `''` where it cannot be read. */
 async function basePathOf({ services, git, project, row }: Run): Promise<string> {
   try {
-    const root = row.settings.root_directory || (project.settings.routes?.root ?? project.settings.content_root);
+    const root = row.settings.root_directory || siteRootOf(project.settings);
     const { base } = await services.studio.routes.at(git, await git.snapshot(row.commit_sha as Oid), root);
     return base;
   } catch (err) {

@@ -50,14 +50,15 @@ function choose({ usual, ownAddresses }: Models, own: Own): Choice {
 const found = async (em: EntityManager, organization_id: number): Promise<OrganizationModel | null> =>
   em.findOne(OrganizationModel, { organization_id }, { disableIdentityMap: true });
 
+const sentenceOf = ({ field, message }: NonNullable<Choice['problem']>): string =>
+  `The settings of the organisation's model cannot be used: ${field} ${message}`;
+
 /** Name of the model of an organisation's conversations, and why it cannot be used; null: none is set up. */
 export async function describeModel({ models }: Pick<Services, 'models'>, em: EntityManager, organization_id: number) {
   const row = await found(em, organization_id);
   if (!row) return models.usual && { name: models.usual.name, problem: null };
   const { name, problem } = choose(models, row);
-  const sentence =
-    problem && `The settings of the organisation's model cannot be used: ${problem.field} ${problem.message}`;
-  return { name, problem: sentence };
+  return { name, problem: problem && sentenceOf(problem) };
 }
 
 /**
@@ -65,16 +66,17 @@ export async function describeModel({ models }: Pick<Services, 'models'>, em: En
  * @throws DomainError `model_unavailable` when there is none, or its settings cannot be used
  */
 export async function openModel(
-  services: Pick<Services, 'models' | 'secrets'>,
+  { models, secrets }: Pick<Services, 'models' | 'secrets'>,
   em: EntityManager,
   organization_id: number,
 ): Promise<Model> {
-  const { models, secrets } = services;
   const row = await found(em, organization_id);
-  if (!row && models.usual) return models.usual.model;
-  const { problem } = (await describeModel(services, em, organization_id)) ?? { problem: noModel };
-  if (!row || problem !== null) throw new DomainError('model_unavailable', problem ?? noModel);
-  const { key: whose, ...choice } = choose(models, row);
+  if (!row) {
+    if (models.usual) return models.usual.model;
+    throw new DomainError('model_unavailable', noModel);
+  }
+  const { key: whose, problem, ...choice } = choose(models, row);
+  if (problem) throw new DomainError('model_unavailable', sentenceOf(problem));
   const usual = whose === 'usual' ? (models.usual?.key ?? null) : null;
   const key =
     whose === 'own' && row.key != null

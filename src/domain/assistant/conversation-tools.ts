@@ -148,7 +148,10 @@ async function earlierEffect(
   return isThere ? { commit: head, more: { merged: true } } : null;
 }
 
-const systemCall = ({ services, actor, signal }: Calling, id: string): Omit<Call, 'facts' | 'conditions'> =>
+const systemCall = (
+  { services, actor, signal }: Pick<Calling, 'services' | 'actor' | 'signal'>,
+  id: string,
+): Omit<Call, 'facts' | 'conditions'> =>
   ({ services, actor, signal, request_id: id, address: null }) as Omit<Call, 'facts' | 'conditions'>;
 
 /**
@@ -181,24 +184,25 @@ async function ownBranch(calling: Calling, call: AssistantCall) {
   return { branch, made: { branch, base } };
 }
 
-type Branched = Pick<Calling, 'services' | 'place'> & { conversation: Pick<Conversation, 'id' | 'branch' | 'base'> };
-
-/** The head of a conversation's branch where that has no commit of its own; null: it has, or there is no branch. */
-export async function untouchedHead({ services, place, conversation }: Branched): Promise<Oid | null> {
-  const { branch, base } = conversation;
+/**
+ * A conversation's branch that has no commit of its own.
+ * @returns what removes it, unless it has moved meanwhile; null: it has commits, or there is no branch
+ */
+export async function untouchedBranch(
+  { services, place }: Pick<Calling, 'services' | 'place'>,
+  { id, branch, base }: Pick<Conversation, 'id' | 'branch' | 'base'>,
+): Promise<(() => Promise<void>) | null> {
   if (branch === null || base === null) return null;
   const git = services.git.open(place.uuid);
   const [head, from] = await Promise.all([git.head(branch), git.head(base)]);
-  return head !== null && from !== null && (await git.isAncestor(head, from)) ? head : null;
-}
-
-/** Removes a conversation's branch, unless it has moved. @throws DomainError what deleting a branch is refused for */
-export async function removeBranch({ services, place, conversation }: Branched, head: Oid): Promise<void> {
-  const { organization, project } = place;
-  const actor = systemActor('assistant', ['delete_studio'], services.settings.public_host);
-  const call = { services, actor, signal: AbortSignal.timeout(30_000), request_id: conversation.id, address: null };
-  const input = { organization, project, name: conversation.branch };
-  await run(deleteBranch, { ...call, facts: {}, conditions: { if_match: head } } as never, input);
+  if (head === null || from === null || !(await git.isAncestor(head, from))) return null;
+  return async () => {
+    const actor = systemActor('assistant', ['delete_studio'], services.settings.public_host);
+    const call = systemCall({ services, actor, signal: AbortSignal.timeout(30_000) }, id);
+    const { organization, project } = place;
+    const input = { organization, project, name: branch };
+    await run(deleteBranch, { ...call, facts: {}, conditions: { if_match: head } } as never, input);
+  };
 }
 
 /** What a tool that acts beyond the conversation's branch will do, for a person to agree to. */

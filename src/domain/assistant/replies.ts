@@ -18,15 +18,7 @@ import type { StudioServices } from '../studio/studio.ts';
 import { releaseTokens, reserveTokens } from './budget.ts';
 import { changesSomething } from './call-tool.ts';
 import { AssistantCall, AssistantMessage, Conversation } from './conversation.entity.ts';
-import {
-  type Calling,
-  type CallOutcome,
-  hashOf,
-  modelTools,
-  removeBranch,
-  runCall,
-  untouchedHead,
-} from './conversation-tools.ts';
+import { type Calling, type CallOutcome, hashOf, modelTools, runCall, untouchedBranch } from './conversation-tools.ts';
 import { LiveTexts } from './live-texts.ts';
 import { closeModel, openModel } from './model.operations.ts';
 import { estimateTokens, historyOf, systemPrompt } from './prompt.ts';
@@ -262,28 +254,28 @@ class Reply {
     try {
       const of = { conversation_id: this.#row.id };
       const { branch } = this.#row;
-      const unused = await this.#unusedHead();
-      await this.#write({ state: 'idle', problem, ...(unused && { branch: null }) }, async (em, version) => {
+      const toLog = (err: unknown) => {
+        this.#services.log.warn({ err, branch }, 'a branch without changes stays');
+        return null;
+      };
+      const remove = await this.#unusedBranch().catch(toLog);
+      await this.#write({ state: 'idle', problem, ...(remove && { branch: null }) }, async (em, version) => {
         const open = { $in: ['pending', 'waiting', 'approved'] as const };
         await em.nativeUpdate(AssistantCall, { ...of, state: open }, { state: 'stopped', version });
         const result = JSON.stringify({ error: 'unknown', message: unknownEnd });
         await em.nativeUpdate(AssistantCall, { ...of, state: 'running' }, { state: 'failed', result, version });
       });
-      const place = { services: this.#services, place: this.#place };
-      if (unused)
-        await removeBranch({ ...place, conversation: { ...this.#row, branch } }, unused).catch((err: unknown) =>
-          this.#services.log.warn({ err, branch }, 'a branch without changes stays'),
-        );
+      await remove?.().catch(toLog);
     } catch (err) {
       if (!(err instanceof Fenced)) this.#services.log.error({ err }, 'the end of a reply was not stored');
     }
   }
 
-  /** The head of the conversation's branch, where no call has changed anything there: what a person has refused leaves no draft behind. */
-  async #unusedHead() {
+  /** What removes the conversation's branch where no call has changed anything there: what a person has refused leaves no draft behind. */
+  async #unusedBranch() {
     const made = { conversation_id: this.#row.id, commit_sha: { $ne: null } };
     if (this.#row.branch === null || (await this.#services.orm.em.fork().count(AssistantCall, made)) > 0) return null;
-    return untouchedHead({ services: this.#services, place: this.#place, conversation: this.#row });
+    return untouchedBranch({ services: this.#services, place: this.#place }, this.#row);
   }
 
   /** Reads what was written since the last time: a row has the version of its last write, and versions are counted under the conversation's lock. */

@@ -126,6 +126,11 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
     };
   }, [isVisual, isOnPage, place, loadSnippets]);
   const withView = (act: (view: View) => void) => () => view.current && act(view.current);
+  const toggle = (name: 'StrongEmphasis' | 'Emphasis') =>
+    withView(async (one) => {
+      one.focus();
+      (await import('./visual/marks.ts')).toggleInline(one, name);
+    });
   const button = (label: string, icon: ReactNode, act: () => void) => (
     <Tooltip label={label}>
       <ActionIcon variant="subtle" color="gray" aria-label={label} onClick={act}>
@@ -175,16 +180,8 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
           )}
           {isMarkdown && (
             <>
-              {button(
-                t('bold'),
-                <IconBold size={16} />,
-                withView(async (one) => (await import('./visual/marks.ts')).toggleInline(one, 'StrongEmphasis')),
-              )}
-              {button(
-                t('italic'),
-                <IconItalic size={16} />,
-                withView(async (one) => (await import('./visual/marks.ts')).toggleInline(one, 'Emphasis')),
-              )}
+              {button(t('bold'), <IconBold size={16} />, toggle('StrongEmphasis'))}
+              {button(t('italic'), <IconItalic size={16} />, toggle('Emphasis'))}
               {!isOnPage && button(t('ask_about'), <IconSparkles size={16} />, () => setAsking(true))}
               {button(t('link_entry'), <IconLink size={16} />, () => setPicking('link'))}
               {button(t('insert_image'), <IconPhoto size={16} />, () => setPicking('image'))}

@@ -16,19 +16,18 @@ interface InsertMenuProps {
 
 export function InsertMenu({ withView, load, onLink, onImage }: InsertMenuProps) {
   const { t } = useTranslation('entry');
-  const [known, setKnown] = useState<{ items: readonly SiteSnippet[]; labelOf: (one: SiteSnippet) => string } | null>(
-    null,
-  );
-  const open = async () => {
-    // What Markdown has can be put in though the site's own cannot be had.
-    const none = { items: [], labelOf: () => '' };
-    const own = Promise.all([load(), import('./snippets.ts')]);
-    setKnown(await own.then(([items, { labelOf }]) => ({ items, labelOf })).catch(() => none));
+  const [snippets, setSnippets] = useState<typeof import('./snippets.ts') | null>(null);
+  const [own, setOwn] = useState<readonly SiteSnippet[] | null>(null);
+  // What Markdown has can be put in though the site's own cannot be had.
+  const open = () => {
+    import('./snippets.ts').then(setSnippets, () => {});
+    load().then(setOwn, () => setOwn([]));
   };
-  const put = (act: (view: View, snippets: typeof import('./snippets.ts')) => void) =>
-    withView(async (view) => act(view, await import('./snippets.ts')));
+  // At once, the module being there: even an import of what is loaded would come after keys that are pressed next.
+  const put = (act: (view: View, known: typeof import('./snippets.ts')) => void) =>
+    withView((view) => snippets && act(view, snippets));
   return (
-    <Menu position="bottom-end" width={280} onOpen={() => void open()} returnFocus={false}>
+    <Menu position="bottom-end" width={280} onOpen={open} returnFocus={false}>
       <Tooltip label={t('insert')}>
         <Menu.Target>
           <ActionIcon variant="subtle" color="gray" aria-label={t('insert')}>
@@ -42,6 +41,7 @@ export function InsertMenu({ withView, load, onLink, onImage }: InsertMenuProps)
         {(['table', 'code', 'quote'] as const).map((one) => (
           <Menu.Item
             key={one}
+            disabled={snippets === null}
             onClick={put((view, { plainTemplates, putTemplate }) =>
               putTemplate(view, plainTemplates[one], view.state.selection.main),
             )}
@@ -49,15 +49,16 @@ export function InsertMenu({ withView, load, onLink, onImage }: InsertMenuProps)
             {t(`block_${one}`)}
           </Menu.Item>
         ))}
-        {known === null && <Loader size="xs" m="xs" />}
-        {known !== null && known.items.length > 0 && <Menu.Label>{t('used_by_site')}</Menu.Label>}
-        {known?.items.map((one) => (
+        {own === null && <Loader size="xs" m="xs" />}
+        {own !== null && own.length > 0 && <Menu.Label>{t('used_by_site')}</Menu.Label>}
+        {own?.map((one) => (
           <Menu.Item
             key={`${one.kind} ${one.name}`}
             ff="monospace"
+            disabled={snippets === null}
             onClick={put((view, { putSnippet }) => putSnippet(view, one, view.state.selection.main))}
           >
-            {known.labelOf(one)}
+            {snippets?.labelOf(one) ?? one.name}
           </Menu.Item>
         ))}
       </Menu.Dropdown>

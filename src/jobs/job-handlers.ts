@@ -22,6 +22,12 @@ import type { BatchJob, Job } from './queue.ts';
 /** How often a process looks for runs without a worker; milliseconds. */
 const lookEvery = 3_000;
 
+/**
+ * Jobs of a kind that connects to other hosts: so many at once in a process. A host may take minutes to answer; those of one group (a crawler, a
+ * project, an organisation) leave room for others.
+ */
+const outgoing = { concurrency: 8, perGroup: 2 } as const;
+
 /** Begins to work on a run at once. Its row, not the job, says whether somebody works on it, so a job that is lost costs only a look. */
 export function crawlJobFor(services: AllServices): Job<typeof crawlJob.payload> {
   return {
@@ -43,7 +49,7 @@ export function lookForRuns(services: AllServices): () => void {
 
 /** Tells an external provider; what fails is tried again by the queue. */
 export function deployNoticeJobFor(services: AllServices): Job<typeof deployNoticeJob.payload> {
-  return { kind: deployNoticeJob, handle: (notice, signal) => notifyProvider(services, notice, signal) };
+  return { kind: deployNoticeJob, ...outgoing, handle: (notice, signal) => notifyProvider(services, notice, signal) };
 }
 
 /** Runs the deployment whose turn it is, and looks for another one afterwards. `slots` run at the same time. */
@@ -62,6 +68,7 @@ export function deployJobFor(services: AllServices, slots: number): Job<typeof d
 export function importJobFor(services: AllServices): Job<typeof importJob.payload> {
   return {
     kind: importJob,
+    ...outgoing,
     async handle({ project_id, url, credentials, branches }, signal) {
       const project = await loadProject(services.orm.em.fork(), { id: project_id });
       if (!project) return;
@@ -82,16 +89,11 @@ export function importJobFor(services: AllServices): Job<typeof importJob.payloa
   };
 }
 
-/** Deliveries a process has under way at most. A receiver may take 15 s to answer: that of one crawler must not hold up the others'. */
-const concurrency = 8;
-const perGroup = 2;
-
 /** Tries deliveries of notifications. */
 export function notifyJobFor(services: AllServices): Job<typeof notifyJob.payload> {
   return {
     kind: notifyJob,
-    concurrency,
-    perGroup,
+    ...outgoing,
     handle: ({ notification_id }, signal) => deliver(services, notification_id, signal),
   };
 }
@@ -122,6 +124,7 @@ export function snapshotImportJobFor(services: AllServices): Job<typeof snapshot
 export function syncJobFor(services: AllServices): Job<typeof syncJob.payload> {
   return {
     kind: syncJob,
+    ...outgoing,
     async handle({ project_id }, signal) {
       const project = await loadProject(services.orm.em.fork(), { id: project_id });
       if (!project?.is_mirror) return;

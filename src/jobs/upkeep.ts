@@ -13,7 +13,7 @@ import { collectOutputs, pruneDeployments } from '../domain/studio/deployments/c
 import { tickDeployments } from '../domain/studio/deployments/tick.ts';
 import { removeUnusedDraftPreviews } from '../domain/studio/environments/draft-previews.ts';
 import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
-import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
+import { sendSync } from '../domain/studio/upstream/upstream-sync.ts';
 import { OneTimeLink } from '../domain/users/one-time-link.ts';
 import { pruneSessions } from '../domain/users/sessions.ts';
 import { pruneThrottle } from '../domain/users/throttle.ts';
@@ -175,14 +175,13 @@ export async function maintainRepositories(services: AllServices, signal: AbortS
 
 /** Sends a job for every mirror that holds what its upstream lacks: a process may have died before it could push. */
 export async function pushMirrors(services: AllServices): Promise<void> {
-  const mirrors = await services.orm.em.fork().execute<{ id: number; uuid: string }[]>(
-    `select id, uuid from project join upstream on project_id = id
+  const mirrors = await services.orm.em.fork().execute<{ id: number; uuid: string; organization_id: number }[]>(
+    `select id, uuid, organization_id from project join upstream on project_id = id
      where deleted_at is null and push = 'on_commit'`,
   );
-  for (const { id, uuid } of mirrors) {
+  for (const { id, uuid, organization_id } of mirrors) {
     try {
-      if (await hasUnpushed(services, uuid, id))
-        await services.jobs.send(syncJob, { project_id: id }, { singletonKey: String(id) });
+      if (await hasUnpushed(services, uuid, id)) await sendSync(services, { id, organization_id });
     } catch (err) {
       services.log.warn({ err, repository: uuid }, 'a mirror could not be looked at');
     }

@@ -163,7 +163,8 @@ export const createProject = organizationOperation({
     await orTaken('machine_name', `${machine_name} is taken in this organisation`, () => em.persist(row).flush());
     // A repository whose row is rolled back is an unreachable empty directory; the other order would lose the project.
     await services.git.create(row.uuid, firstBranch);
-    if (import_url) await services.jobs.send(importJob, { project_id: row.id, url: import_url }, { em });
+    const group = String(organization.id);
+    if (import_url) await services.jobs.send(importJob, { project_id: row.id, url: import_url }, { em, group });
     await grantsChanged(em, organization.id);
     return present(row);
   },

@@ -57,7 +57,8 @@ class FileGitStore implements GitStore {
   readonly #refLists = new Lane(16);
   readonly #packing = new Lane(packSlots);
   readonly #unpacking = new Lane(packSlots);
-  readonly #imports = new Slots(2);
+  /** Imports, which mostly wait for their hosts: those of one host leave room for others. */
+  readonly #imports = new Slots(8, { each: 2 });
   /** Commands that connect to other hosts. A host may keep each waiting for minutes, and there are few git processes in all. */
   readonly #outgoing = new Slots(64, { each: 16 });
   readonly #upkeep = new Slots(1);
@@ -120,7 +121,7 @@ class FileGitStore implements GitStore {
       limits: this.#limits,
       source,
     };
-    return this.#imports.run(() => importRepository(job), source.signal);
+    return this.#imports.run(() => importRepository(job), source.signal, URL.parse(source.url)?.host);
   }
 
   async serve(id: string, request: GitServeRequest): Promise<void> {

@@ -248,6 +248,30 @@ describe('import over http', () => {
     fsck(path('site'));
   });
 
+  it('leaves imports from other hosts room while one host keeps all of its own waiting', async () => {
+    const http = await origin();
+    let requests = 0;
+    const silent = createServer(() => (requests += 1));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const { store } = testStore({ allowHttp: true, resolveUpstream });
+    const end = new AbortController();
+    const { signal } = end;
+    const kept = Array.from({ length: 9 }, (_, at) =>
+      store.importFrom(`kept${at}`, { url: `http://127.0.0.1:${port}/x.git`, kind: 'https', signal }).catch(() => null),
+    );
+    try {
+      await expect.poll(() => requests).toBe(2);
+      expect(await store.importFrom('site', { url: http.url('origin'), kind: 'https' })).toMatchObject({ branches: 3 });
+      expect(requests).toBe(2);
+    } finally {
+      end.abort();
+      await Promise.all(kept);
+      silent.closeAllConnections();
+      silent.close();
+    }
+  });
+
   it('refuses what the guard refuses, plain http, other protocols and credentials', async () => {
     const { store } = testStore({ resolveUpstream });
     const { store: guarded } = testStore({

@@ -78,9 +78,10 @@ async function send<P extends z.ZodType>(
   { em, services }: Pick<Context, 'em' | 'services'>,
   kind: JobKind<P>,
   payload: z.input<P>,
+  group?: string,
 ): Promise<void> {
   try {
-    await services.jobs.send(kind, payload, { em });
+    await services.jobs.send(kind, payload, { em, ...(group !== undefined && { group }) });
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     services.log.debug({ err: error }, 'a deployment waits for the next look');
@@ -90,20 +91,21 @@ async function send<P extends z.ZodType>(
 /** Wakes a worker, or notifies the provider, for a queued deployment. */
 export async function wake(
   context: Pick<Context, 'em' | 'services'>,
-  { id, settings }: Pick<Deployment, 'id' | 'settings'>,
+  row: Pick<Deployment, 'id' | 'project_id' | 'settings'>,
 ): Promise<void> {
-  if (settings.provider === 'webhook') return notify(context, id, 'deployment.requested');
-  await send(context, deployJob, { deployment_id: id });
+  if (row.settings.provider === 'webhook') return notify(context, row, 'deployment.requested');
+  await send(context, deployJob, { deployment_id: row.id });
 }
 
 /** Queues a notification of an external provider. */
 export async function notify(
   context: Pick<Context, 'em' | 'services'>,
-  deployment_id: number,
+  { id, project_id }: Pick<Deployment, 'id' | 'project_id'>,
   event: 'deployment.requested' | 'deployment.cancelled',
   deleted?: DeletedDeployment,
 ): Promise<void> {
-  await send(context, deployNoticeJob, { deployment_id, event, ...(deleted && { deleted }) });
+  const notice = { deployment_id: id, event, ...(deleted && { deleted }) };
+  await send(context, deployNoticeJob, notice, String(project_id));
 }
 
 /**
@@ -113,17 +115,18 @@ export async function notify(
  */
 export async function stopDeployment(
   context: Pick<Context, 'em' | 'services'>,
-  { id, settings, attempt }: Pick<Deployment, 'id' | 'settings' | 'attempt'>,
+  row: Pick<Deployment, 'id' | 'project_id' | 'settings' | 'attempt'>,
   conclusion: 'cancelled' | 'skipped',
   deleted?: DeletedDeployment,
 ): Promise<boolean> {
   const { em, services } = context;
   const at = services.clock.now();
-  const isExternal = settings.provider === 'webhook';
+  const { id, attempt } = row;
+  const isExternal = row.settings.provider === 'webhook';
   const ended =
     (await concludeQueued(em, id, { conclusion, at })) ||
     (isExternal && (await conclude(em, { id, attempt }, { conclusion, at })));
-  if (ended && isExternal) await notify(context, id, 'deployment.cancelled', deleted);
+  if (ended && isExternal) await notify(context, row, 'deployment.cancelled', deleted);
   return ended || requestCancel(em, id);
 }
 

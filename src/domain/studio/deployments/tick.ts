@@ -79,7 +79,7 @@ export async function timeOutReports(services: Services): Promise<void> {
         if (!(await concludeQueued(within, row.id, ending))) await conclude(within, row, ending);
       });
     else if (!row.report_token_hash && silent > sendAgainAfter)
-      await em.transactional((within) => notify({ em: within, services }, row.id, 'deployment.requested'));
+      await em.transactional((within) => notify({ em: within, services }, row, 'deployment.requested'));
   }
 }
 

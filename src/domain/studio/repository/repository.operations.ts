@@ -97,7 +97,7 @@ export const startImport = localStudioOperation({
     await services.jobs.send(
       importJob,
       { project_id: project.id, url, credentials, ...(branches && { branches }) },
-      { em },
+      { em, group: String(project.organization_id) },
     );
     const mirror = { url, auth, push: 'on_commit', new_hook_secret: true } as const;
     const { hook_secret } = mode === 'remote' ? await storeUpstream(context, mirror) : { hook_secret: null };

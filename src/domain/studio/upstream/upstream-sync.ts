@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { systemActor } from '../../../kernel/actor.ts';
 import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { JobKind } from '../../../ports/jobs.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { StudioServices, SyncPass, Upstreams } from '../studio.ts';
@@ -15,6 +16,13 @@ export const syncJob = {
   expireSeconds: 20 * 60,
   policy: 'stately',
 } satisfies JobKind;
+
+/** Queues that job, unless one of the project waits already. */
+export const sendSync = (
+  { jobs }: Pick<Services, 'jobs'>,
+  { id, organization_id }: Pick<ProjectRef, 'id' | 'organization_id'>,
+): Promise<void> =>
+  jobs.send(syncJob, { project_id: id }, { singletonKey: String(id), group: String(organization_id) });
 
 /** How long a request waits for the upstream by default, and how long its pass may go on in the background; milliseconds. */
 const usualPatience = 5_000;
@@ -161,9 +169,9 @@ export class UpstreamSync implements Upstreams {
     } catch (err) {
       if (this.#closing.signal.aborted || (err instanceof DomainError && err.code === 'not_found')) return;
       services.log.warn({ err, project: project.uuid }, 'a project is not in step with its upstream');
-      await services.jobs
-        .send(syncJob, { project_id: project.id }, { singletonKey: String(project.id) })
-        .catch((error: unknown) => services.log.warn({ err: error }, 'no job to bring a project in step'));
+      await sendSync(services, project).catch((error: unknown) =>
+        services.log.warn({ err: error }, 'no job to bring a project in step'),
+      );
     } finally {
       clearTimeout(timer);
     }

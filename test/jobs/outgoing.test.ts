@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import type { AllServices } from '../../src/domain/services.ts';
+import { deployNoticeJobFor, importJobFor, notifyJobFor, syncJobFor } from '../../src/jobs/job-handlers.ts';
+import { createQueue, type Job } from '../../src/jobs/queue.ts';
+import { createDatabase, empty } from '../support/postgres.ts';
+
+// The handlers below take the place of what uses them.
+const services = {} as AllServices;
+const quiet = { info() {}, warn() {}, error() {}, debug() {} } as unknown as Parameters<typeof createQueue>[0]['log'];
+
+it('jobs of one group that wait for slow hosts leave those of others room', async () => {
+  const database = await createDatabase(empty);
+  const queue = createQueue({ url: database.url, log: quiet });
+  const begun: [string, string][] = [];
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const payloads = {
+    'repository-import': (id: number) => ({ project_id: id, url: 'https://slow.test/x.git' }),
+  } as Record<string, (id: number) => object>;
+  const jobs = [importJobFor, syncJobFor, notifyJobFor, deployNoticeJobFor].map((make): Job => {
+    const job = make(services) as Job;
+    return {
+      ...job,
+      async handle(payload) {
+        const id = Object.values(payload as object).find((value) => typeof value === 'number');
+        begun.push([job.kind.name, id === 9 ? 'other' : 'slow']);
+        if (id !== 9) await answered;
+      },
+    };
+  });
+  const payloadOf = (name: string, id: number) =>
+    payloads[name]?.(id) ?? {
+      project_id: id,
+      notification_id: id,
+      deployment_id: id,
+      event: 'deployment.requested' as const,
+    };
+  try {
+    await queue.start({ kinds: jobs.map(({ kind }) => kind), jobs });
+    for (const { kind } of jobs) {
+      for (const id of [1, 2, 3, 4])
+        await queue.send(kind, payloadOf(kind.name, id), { group: 'slow', singletonKey: `${id}` });
+      await queue.send(kind, payloadOf(kind.name, 9), { group: 'other', singletonKey: '9' });
+    }
+    await expect.poll(() => begun.filter(([, whose]) => whose === 'other')).toHaveLength(jobs.length);
+    for (const { kind } of jobs)
+      expect(begun.filter(([name, whose]) => name === kind.name && whose === 'slow').length).toBeLessThanOrEqual(2);
+  } finally {
+    answer();
+    await queue.stop(10);
+    await database.drop();
+  }
+});

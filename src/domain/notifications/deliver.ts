@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../kernel/services.ts';
+import { retryAfter } from '../../lib/retry-after.ts';
 import { Crawler } from '../crawlers/config/crawler.entity.ts';
 import { openCrawlerSecrets } from '../crawlers/config/crawler-secrets.ts';
 import type { DeliveryStatus } from './notification.entity.ts';
@@ -18,14 +19,6 @@ const longestRetryAfter = hour;
 
 /** Tries of one delivery. */
 export const mostTries = pauses.length + 1;
-
-/** Seconds or a date (RFC 9110 10.2.3), in milliseconds from now; null for anything else. */
-export function retryAfter(text: string | null, now: Date): number | null {
-  if (text === null) return null;
-  if (/^\d{1,9}$/.test(text.trim())) return Number(text) * second;
-  const at = /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? null : Math.max(0, at - now.getTime());
-}
 
 /**
  * When to try again.

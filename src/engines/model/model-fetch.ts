@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
 import { Agent, fetch as undiciFetch } from 'undici';
 import { DomainError } from '../../kernel/errors.ts';
+import { retryAfter } from '../../lib/retry-after.ts';
 import type { GuardedHttp, HttpPolicy } from '../../ports/http.ts';
 import { ModelFault } from '../../ports/model.ts';
 
@@ -64,14 +65,6 @@ const settingNames = {
 type SettingNames = (typeof settingNames)['operator'];
 
 const seconds = (milliseconds: number) => Math.max(1, Math.round(milliseconds / 1000));
-
-/** Milliseconds an answer asks to wait (RFC 9110 10.2.3); null when it says nothing that can be read. */
-function retryAfter(text: string | null): number | null {
-  if (text === null) return null;
-  if (/^\d{1,6}(\.\d+)?$/.test(text.trim())) return Number(text) * 1000;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
-}
 
 /** The faults of connections, by what undici or the guarded client calls them. */
 function connectionFault(error: unknown, { headers, connect }: ModelTimeouts, { url }: SettingNames): ModelFault {
@@ -245,7 +238,7 @@ export function createModelFetch({ origin, caFile, timeouts, owner = 'operator',
     for (let tries = 1; ; tries += 1) {
       const answer = await once(url, init);
       if (answer.ok) return answer;
-      const wait = retryAfter(answer.headers.get('retry-after')) ?? 500 * 2 ** tries;
+      const wait = retryAfter(answer.headers.get('retry-after'), new Date()) ?? 500 * 2 ** tries;
       const fault = statusFault(answer.status, await errorText(answer.body).catch(() => ''), names);
       const mayWait = answer.status === 429 || answer.status === 503;
       if (!mayWait || tries >= mostTries || wait > left) throw fault;

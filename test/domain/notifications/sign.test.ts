@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { mostTries, nextPause, retryAfter } from '../../../src/domain/notifications/deliver.ts';
+import { mostTries, nextPause } from '../../../src/domain/notifications/deliver.ts';
 import { type EventPlace, eventPayload, extraOf } from '../../../src/domain/notifications/event-payload.ts';
 import { signedHeaders } from '../../../src/domain/notifications/send.ts';
 import { newWebhookSecret } from '../../../src/domain/notifications/webhook-secret.ts';
@@ -51,20 +51,6 @@ describe('the schedule of tries', () => {
     expect(nextPause(1, 3_600_000, 0.5)).toBe(3_600_000);
     expect(nextPause(1, 3_600_001, 0.5)).toBe(3_600_000);
     expect(nextPause(2, 1_000, 0.5)).toBe(300_000);
-  });
-
-  it.each([
-    ['120', 120_000],
-    ['0', 0],
-    ['Sun, 01 Mar 2026 08:01:00 GMT', 60_000],
-    ['Sun, 01 Mar 2026 07:00:00 GMT', 0],
-    ['soon', null],
-    ['-5', null],
-    ['1.5', null],
-    ['2026', 2_026_000],
-    [null, null],
-  ])('reads Retry-After: %s', (text, expected) => {
-    expect(retryAfter(text, new Date('2026-03-01T08:00:00Z'))).toBe(expected);
   });
 });
 

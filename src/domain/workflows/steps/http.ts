@@ -5,6 +5,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import { isDeeper } from '../../../kernel/json-input.ts';
 import { encodingsOf } from '../../../lib/encodings.ts';
 import { isRecord } from '../../../lib/objects.ts';
+import { retryAfter } from '../../../lib/retry-after.ts';
 import { anyOf } from '../../../lib/text.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import type { HttpResponse } from '../../../ports/http.ts';
@@ -219,13 +220,6 @@ async function readResponse(response: HttpResponse, wanted: HttpStep['response']
   return { status: response.status, headers: shown, body: readBody(content, type, wanted) };
 }
 
-/** Milliseconds that `Retry-After` asks to wait (RFC 9110 10.2.3), up to an hour; undefined without a usable one. */
-function retryAfter(value: string | undefined, now: Date): number | undefined {
-  if (value === undefined) return undefined;
-  const wait = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now.getTime();
-  return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), 3_600_000) : undefined;
-}
-
 /** Answers that may be another one the next time (RFC 9110 15.5.9, 15.6; RFC 8470; RFC 6585). */
 const isPassing = (status: number) => status >= 500 || status === 408 || status === 425 || status === 429;
 
@@ -269,7 +263,7 @@ async function ask(call: StepCall<HttpStep>, request: FilledRequest): Promise<St
     kind: 'failed',
     error: { code: 'http_status', message: `the peer answered ${output.status}`, status: output.status, body },
     isRetryable: isPassing(output.status),
-    ...(wait !== undefined && { retryAfter: wait }),
+    ...(wait !== null && { retryAfter: wait }),
   };
 }
 

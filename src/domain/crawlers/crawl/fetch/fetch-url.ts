@@ -1,3 +1,4 @@
+import { retryAfter } from '../../../../lib/retry-after.ts';
 import type { FetchedAnswer, FetchedHeaders, FetchFault, FetchResult } from '../../../../ports/fetcher.ts';
 import type { UrlError } from '../../frontier/crawl-url.entity.ts';
 import type { LeasedUrl } from '../../frontier/lease.ts';
@@ -42,17 +43,6 @@ export function backOff(attempts: number, first: number, random: () => number = 
 
 /** Longest wait a server may ask for, seconds. */
 const longestRetryAfter = 600;
-
-/** Seconds a `Retry-After` asks to wait (RFC 9110 section 10.2.3: seconds or a date); null when it says neither. */
-export function retryAfter(value: string | string[] | undefined, now: Date): number | null {
-  const text = (Array.isArray(value) ? value[0] : value)?.trim();
-  if (text === undefined) return null;
-  if (/^\d+$/.test(text)) return Number(text);
-  // Date.parse takes much for a date that is none.
-  if (!/^[A-Z][a-z]+,? /.test(text)) return null;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? null : Math.max(0, (at - now.getTime()) / 1_000);
-}
 
 /**
  * What an answer tells of its host. One that throttles several requests of the same moment is slowed down once.
@@ -285,9 +275,8 @@ export async function fetchAnswer(
   if (!result.ok) return { outcome: failed(context, of, result), result };
   const set = result.headers['set-cookie'];
   if (set !== undefined) context.cookies.store(new URL(of.url), [set].flat(), context.services.clock.now());
-  const wait = [429, 503].includes(result.status)
-    ? retryAfter(result.headers['retry-after'], context.services.clock.now())
-    : null;
+  const pause = retryAfter(result.headers['retry-after'], context.services.clock.now());
+  const wait = [429, 503].includes(result.status) && pause !== null ? pause / 1_000 : null;
   // The reader of a document takes ownership of its bytes, so it gets a copy.
   const answer = asking && result.bytes ? { ...result, bytes: Uint8Array.from(result.bytes) } : result;
   const outcome = await answered(context, of, base, answer, wait).catch((error: unknown) => {

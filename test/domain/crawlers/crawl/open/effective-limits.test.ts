@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { backOff, retryAfter } from '../../../../../src/domain/crawlers/crawl/fetch/fetch-url.ts';
+import { backOff } from '../../../../../src/domain/crawlers/crawl/fetch/fetch-url.ts';
 import { effectiveLimits } from '../../../../../src/domain/crawlers/crawl/open/open-run.ts';
 
 const raised = {
@@ -49,14 +49,4 @@ it('waits twice as long before each try, a fifth more or less, and five minutes 
   expect(backOff(1, 2_000, () => 0)).toBe(1_600);
   expect(backOff(1, 2_000, () => 1)).toBe(2_400);
   expect(backOff(20, 2_000, () => 0)).toBe(300_000);
-});
-
-it('reads Retry-After as seconds or a date, and nothing else', () => {
-  const now = new Date('2026-03-01T08:00:00Z');
-  expect(retryAfter('120', now)).toBe(120);
-  expect(retryAfter(['30', '40'], now)).toBe(30);
-  expect(retryAfter('Sun, 01 Mar 2026 08:01:30 GMT', now)).toBe(90);
-  expect(retryAfter('Sun, 01 Mar 2026 07:00:00 GMT', now)).toBe(0);
-  for (const odd of ['soon', '-5', '1.5', '', 'Sunday, whenever']) expect(retryAfter(odd, now)).toBeNull();
-  expect(retryAfter(undefined, now)).toBeNull();
 });

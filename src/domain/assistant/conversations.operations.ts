@@ -24,7 +24,8 @@ import {
   conversationStates,
 } from './conversation.entity.ts';
 import { describeModel, noModel } from './model.operations.ts';
-import { conversationSubject, type Replies } from './replies.ts';
+import type { Replies } from './replies.ts';
+import { conversationSubject } from './reply-store.ts';
 import { tasks, taskText } from './tasks.ts';
 import { toolsByName } from './tools.ts';
 

@@ -5,12 +5,12 @@
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
 import { storedText } from '../../kernel/shapes.ts';
-import { ModelFault, type ModelPart, type ModelRequest } from '../../ports/model.ts';
+import { ModelFault, type ModelRequest } from '../../ports/model.ts';
 import { projectOperation } from '../projects/operation.ts';
-import { checkTokens, releaseTokens, reserveTokens } from './budget.ts';
+import { checkTokens } from './budget.ts';
 import type { AssistantRuntime } from './conversations.operations.ts';
 import { closeModel, openModel } from './model.operations.ts';
-import { estimateTokens } from './prompt.ts';
+import { withModelStep } from './model-step.ts';
 
 /** Suggestions a process is waiting for at the same time, and milliseconds one may take. */
 const mostAtOnce = 16;
@@ -32,20 +32,6 @@ function fitted(answer: string, text: string): string {
   const inner = fenced !== undefined && !text.trim().startsWith('```') ? fenced : answer;
   const start = text.slice(0, text.length - text.trimStart().length);
   return start + inner.trim() + text.slice(text.trimEnd().length);
-}
-
-async function wholeAnswer(parts: AsyncIterable<ModelPart>): Promise<{ text: string; used: number | null }> {
-  let text = '';
-  for await (const part of parts) {
-    if (part.kind === 'text') text += part.text;
-    if (part.kind !== 'end') continue;
-    if (part.reason === 'length')
-      throw new ModelFault('too_long', 'The answer has reached the most tokens it may have; select a shorter text');
-    if (part.reason === 'refused') throw new ModelFault('refused', 'The provider of the model has withheld the answer');
-    if (text.trim() === '') throw new ModelFault('malformed', 'The answer of the model is empty; try again');
-    return { text, used: part.usage && part.usage.input + part.usage.output };
-  }
-  throw new ModelFault('cut', 'The answer of the model was cut off; try again');
 }
 
 export const suggestText = suggestionOperation({
@@ -76,31 +62,30 @@ export const suggestText = suggestionOperation({
       throw new DomainError('rate_limited', `${mostAtOnce} suggestions are being written; try again in a moment`);
     const passage = JSON.stringify({ before, text, after }).replaceAll('<', '\\u003c');
     const question = `<passage>\n${passage}\n</passage>\n\n${instruction}`;
-    const expected = estimateTokens(question.length + system.length);
+    const request: ModelRequest = {
+      ...{ system, messages: [{ role: 'user', text: question }], tools: [] },
+      signal: AbortSignal.any([context.signal, AbortSignal.timeout(longestWait)]),
+    };
     const model = await openModel(services, em, organization.id);
-    const reserved = expected + model.maxTokens;
-    await reserveTokens(em, budget, reserved);
-    // Of a step that fails the answer is not counted: it is lost.
-    let used = expected;
     assistant.suggesting.count += 1;
     try {
-      const request: ModelRequest = {
-        ...{ system, messages: [{ role: 'user', text: question }], tools: [] },
-        signal: AbortSignal.any([context.signal, AbortSignal.timeout(longestWait)]),
-      };
-      const answer = await wholeAnswer(model.step(request));
-      used = answer.used ?? expected + estimateTokens(answer.text.length);
-      return { text: fitted(answer.text, text) };
+      return await withModelStep(
+        services,
+        { model, request, budget, ifTooLong: 'select a shorter text' },
+        async (step) => {
+          await step.take();
+          if (step.text.trim() === '') throw new ModelFault('malformed', 'The answer of the model is empty; try again');
+          return { text: fitted(step.text, text) };
+        },
+      );
     } catch (error) {
       if (!(error instanceof ModelFault)) throw error;
-      if (error.isUnanswered) used = 0;
       throw new DomainError(error.failure === 'rate_limited' ? 'rate_limited' : 'model_unavailable', error.message, {
         cause: error,
       });
     } finally {
       assistant.suggesting.count -= 1;
       await closeModel(services, model);
-      await releaseTokens(em, budget, reserved - used);
     }
   },
 });

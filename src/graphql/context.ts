@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import type { z } from 'zod';
-import type { Replies } from '../domain/assistant/replies.ts';
+import type { Replies } from '../domain/assistant/replies/replies.ts';
 import type { AllServices } from '../domain/services.ts';
 import type { StudioRuntime } from '../domain/studio/studio.ts';
 import type { Actor, Permission } from '../kernel/actor.ts';
@@ -8,8 +8,7 @@ import { DomainError } from '../kernel/errors.ts';
 import type { AnyOperation, BrowserRequest, Call, Conditions, Operation, Scope } from '../kernel/operation.ts';
 import { maxPerPage, type Page } from '../kernel/paging.ts';
 import { recordRefusal, run } from '../kernel/run.ts';
-import { isRecord, replacing } from '../lib/objects.ts';
-import { stableJson } from '../lib/stable-json.ts';
+import { isRecord, replacing, stableJson } from '../lib/objects.ts';
 import type { Repository } from '../ports/git.ts';
 import { type Connection, connectionFrom, type ListArguments, pageSize } from './connection.ts';
 import type { Deadline } from './deadline.ts';

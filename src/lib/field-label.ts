@@ -30,7 +30,7 @@ const kindsOf = (schema: Schema): Schema[] => [
 /**
  * The label of the value at a JSON Pointer, with those of the objects and lists that hold it: `/author/name` → `Author › Name`,
  * `/links/1/url` → `Links 2 › URL`. A key that the schema does not have is shown in words.
- * @param schema JSON Schema of the entry; anything else: there is none
+ * @param schema JSON Schema of the entry; anything else has no labels
  */
 export function fieldLabel(schema: unknown, pointer: string): string {
   const labels: string[] = [];

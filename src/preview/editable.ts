@@ -3,7 +3,7 @@ import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Settings } from '../kernel/services.ts';
-import { madeOfFile } from '../lib/made-of-file.ts';
+import { madeOfFile } from '../lib/version-cache.ts';
 import type { Contents } from './contents.ts';
 import { end, type Sending } from './send-file.ts';
 

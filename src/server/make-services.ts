@@ -4,7 +4,7 @@ import { createContentCache } from '../db/content-cache.ts';
 import { PostgresEventFeed } from '../db/event-feed.ts';
 import { SessionLocks } from '../db/session-locks.ts';
 import type { StallWatch } from '../db/stall-watch.ts';
-import { Replies } from '../domain/assistant/replies.ts';
+import { Replies } from '../domain/assistant/replies/replies.ts';
 import { createAuditLog } from '../domain/audit/audit.ts';
 import { catalogue } from '../domain/catalogue.ts';
 import { Crawling } from '../domain/crawlers/crawl/crawling.ts';

@@ -2,8 +2,7 @@ import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import { DriverException } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { openOrm } from '../../src/db/orm.ts';
-import { transactPipelined } from '../../src/kernel/pipelined-transaction.ts';
-import { executeBound } from '../../src/kernel/sql.ts';
+import { executeBound, transactPipelined } from '../../src/kernel/sql.ts';
 import { createDatabase, empty, type TestDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;

@@ -108,7 +108,7 @@ export const AssistantCall = defineEntity({
 });
 export type AssistantCall = Whole<InferEntity<typeof AssistantCall>>;
 
-/** Tokens an organisation has used in a month (UTC), those that are reserved among them. */
+/** Tokens an organisation has used in a month (UTC), reserved ones included. */
 export const AssistantUsage = defineEntity({
   name: 'AssistantUsage',
   tableName: 'assistant_usage',

@@ -1,5 +1,5 @@
 /**
- * Conversations with the assistant: a person writes, the assistant replies behind the request (`replies.ts`), and a subscription shows what happens.
+ * Conversations with the assistant: a person writes, the assistant replies behind the request (`replies/reply.ts`), and a subscription shows what happens.
  * A conversation is its person's alone: to all others it does not exist. Only a person who is signed in has any, and only they agree to a call.
  */
 import { LockMode } from '@mikro-orm/core';
@@ -24,8 +24,8 @@ import {
   conversationStates,
 } from './conversation.entity.ts';
 import { describeModel, noModel } from './model.operations.ts';
-import type { Replies } from './replies.ts';
-import { conversationSubject } from './reply-store.ts';
+import type { Replies } from './replies/replies.ts';
+import { conversationSubject } from './replies/reply-store.ts';
 import { tasks, taskText } from './tasks.ts';
 import { toolsByName } from './tools.ts';
 

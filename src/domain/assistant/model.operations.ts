@@ -63,7 +63,7 @@ export async function describeModel({ models }: Pick<Services, 'models'>, em: En
 
 /**
  * Opens the model of an organisation's conversations, for `closeModel()` to close; one that takes no step holds nothing open.
- * @throws DomainError `model_unavailable` when there is none, or its settings cannot be used
+ * @throws DomainError `model_unavailable` without a model, or when its settings cannot be used
  */
 export async function openModel(
   { models, secrets }: Pick<Services, 'models' | 'secrets'>,

@@ -10,7 +10,7 @@ import { projectOperation } from '../projects/operation.ts';
 import { checkTokens } from './budget.ts';
 import type { AssistantRuntime } from './conversations.operations.ts';
 import { closeModel, openModel } from './model.operations.ts';
-import { withModelStep } from './model-step.ts';
+import { withModelStep } from './replies/model-step.ts';
 
 /** Suggestions a process is waiting for at the same time, and milliseconds one may take. */
 const mostAtOnce = 16;

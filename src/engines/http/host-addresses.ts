@@ -5,7 +5,7 @@
  */
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { madeOfFile } from '../../lib/made-of-file.ts';
+import { madeOfFile } from '../../lib/version-cache.ts';
 
 /** Milliseconds for the first try of a name server. */
 const firstTry = 2_500;

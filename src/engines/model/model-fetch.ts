@@ -35,7 +35,7 @@ const usualTimeouts: ModelTimeouts = {
 /** Bytes of an answer as a stream, and of an error. */
 const longestAnswer = 4 * 2 ** 20;
 
-/** Tries of one request, with those that were asked to wait. */
+/** Tries of one request, also after answers that name a time to wait. */
 const mostTries = 4;
 
 export interface ModelFetchOptions {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Replies } from '../../../src/domain/assistant/replies.ts';
+import { Replies } from '../../../src/domain/assistant/replies/replies.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { seed, studio, type TestApp } from '../../support/app.ts';
 import { type Browser, makePerson, signedIn } from '../../support/browser.ts';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { conversationTokens, releaseTokens, reserveTokens, usedTokens } from '../../../src/domain/assistant/budget.ts';
 import { Conversation } from '../../../src/domain/assistant/conversation.entity.ts';
-import { Replies } from '../../../src/domain/assistant/replies.ts';
-import type { ReplyLimits } from '../../../src/domain/assistant/reply.ts';
+import { Replies } from '../../../src/domain/assistant/replies/replies.ts';
+import type { ReplyLimits } from '../../../src/domain/assistant/replies/reply.ts';
 import { createModels } from '../../../src/engines/model/model.ts';
 import type { Models } from '../../../src/ports/model.ts';
 import { seed, startTestApp, studio, type TestApp } from '../../support/app.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openOrm } from '../../../src/db/orm.ts';
 import { askAnything, StallWatch } from '../../../src/db/stall-watch.ts';
-import { transactPipelined } from '../../../src/kernel/pipelined-transaction.ts';
+import { transactPipelined } from '../../../src/kernel/sql.ts';
 import { asUnavailable } from '../../../src/kernel/unavailable.ts';
 import { openLine } from '../../support/database-line.ts';
 import { createDatabase, empty, type TestDatabase } from '../../support/postgres.ts';

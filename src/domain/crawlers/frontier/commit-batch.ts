@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { transactPipelined } from '../../../kernel/pipelined-transaction.ts';
+import { transactPipelined } from '../../../kernel/sql.ts';
 import { settleAll } from '../../../lib/concurrency.ts';
 import type { CrawlerServices } from '../crawlers.ts';
 import { afterSignal, allowance, gapOf, type HostPace, horizon, takeSlots } from '../hosts/host-pace.ts';

@@ -3,7 +3,7 @@ import type { Oid, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { refusalOf, refusalOfName } from '../content/admission.ts';
 import { type CollectionIndex, entryAt } from '../content/collection-index.ts';
-import { planDelete } from '../entries/plan-delete.ts';
+import { planDelete } from '../entries/plan/plan-delete.ts';
 import { checkSize } from '../entries/saved-entry.ts';
 import { judgeWrite } from '../entries/validate.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';

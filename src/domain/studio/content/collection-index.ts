@@ -1,6 +1,5 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { finishYielding, mapYielding, sortYielding } from '../../../lib/concurrency.ts';
-import { SortedList } from '../../../lib/sorted-list.ts';
 import { tally } from '../../../lib/tally.ts';
 import type { FileSide, TreeFile } from '../../../ports/git-records.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
@@ -8,6 +7,7 @@ import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { assignSlugs, foldIndex, nameIn, type SlugCollection, slugSteps } from '../slug.ts';
 import type { SiteIndex } from './site-index.ts';
+import { SortedList } from './sorted-list.ts';
 
 /** One entry's place: what lists are made of before any file is read. */
 export interface IndexedEntry {

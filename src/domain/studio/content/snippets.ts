@@ -36,7 +36,7 @@ export type Snippet = z.infer<typeof snippet>;
 const mostEntries = 500;
 const mostBytes = 8 * 1024 * 1024;
 const mostSnippets = 100;
-/** Distinct names that are counted, and attributes of one; of more, those that come later are left out. */
+/** Distinct names that are counted, and attributes of one; later ones are left out. */
 const mostNames = 2_000;
 const mostAttributes = 50;
 /** Distinct lines that import one component. */
@@ -128,7 +128,7 @@ const definition = /(?:^|\/)layouts\/_?shortcodes\/([\w./-]{1,100})\.html$/;
 
 async function readSnippets(head: Snapshot, entries: readonly IndexedEntry[]): Promise<Snippet[]> {
   const counts = new Counts();
-  // Evenly over all: those that follow one another are often alike.
+  // Evenly over all: neighbours are often alike.
   const step = Math.max(1, entries.length / mostEntries);
   const read = Array.from({ length: Math.min(entries.length, mostEntries) }, (_, at) => entries[Math.floor(at * step)]);
   const texts = read.flatMap((entry) => (entry && dataFormat(entry.path) === undefined ? [entry] : []));

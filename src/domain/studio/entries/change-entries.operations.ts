@@ -13,11 +13,11 @@ import { directBranch } from '../repository/branch-rules.ts';
 import { refInput, snapshotOf } from '../repository/refs.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
 import { studioOperation } from '../studio-operation.ts';
-import { isDateField } from './change-entry.ts';
 import { deletedEntry, entryChange, entryDraft, savedEntry, withAssets, writeInput } from './entries.schema.ts';
-import { collectionFor, newEntry, pathForNew, planCreate } from './plan-create.ts';
-import { planDelete } from './plan-delete.ts';
-import { planUpdate } from './plan-update.ts';
+import { isDateField } from './plan/change-entry.ts';
+import { collectionFor, newEntry, pathForNew, planCreate } from './plan/plan-create.ts';
+import { planDelete } from './plan/plan-delete.ts';
+import { planUpdate } from './plan/plan-update.ts';
 import { checkSize, savedRecord } from './saved-entry.ts';
 import { judgeWrite } from './validate.ts';
 

@@ -8,8 +8,8 @@ import { refInput, snapshotOf } from '../repository/refs.ts';
 import { fillText, fillValue, slugOf, type TemplateValues } from '../schema/entry-template.ts';
 import { schemaSource } from '../schema/schema.schema.ts';
 import { studioOperation } from '../studio-operation.ts';
-import { defaultsOf } from './change-entry.ts';
-import { collectionFor, pathForNew } from './plan-create.ts';
+import { defaultsOf } from './plan/change-entry.ts';
+import { collectionFor, pathForNew } from './plan/plan-create.ts';
 
 /** Names that are tried, from the plain one on. */
 const mostNames = 1000;

@@ -1,6 +1,6 @@
 /**
  * Links of a text that lead to other files by a relative path: of Markdown, of elements, of imports in MDX, and of Hugo's `ref`. When files move,
- * those that would lead elsewhere are written anew; all other bytes stay. Code is no link.
+ * links that would lead elsewhere are rewritten; all other bytes stay. Code is no link.
  */
 import path from 'node:path';
 import { decodedUri } from '../../../lib/text.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { DomainError } from '../../../kernel/errors.ts';
 import { valueAt } from '../../../lib/json-pointer.ts';
-import { isDateField } from '../entries/change-entry.ts';
+import { isDateField } from '../entries/plan/change-entry.ts';
 import { checkWritable, editFile } from '../frontmatter/edit-file.ts';
 import { openFile, parseFile } from '../frontmatter/parse-file.ts';
 import { joinSplit, type Split } from '../frontmatter/split.ts';

@@ -162,7 +162,7 @@ function placesOf(set: PathSet): Place[] {
   }
 }
 
-/** How narrow places are: the length of the shortest directory; a tie goes to those that name extensions. */
+/** How narrow places are: the length of the shortest directory; a tie goes to places with extensions. */
 const narrowness = (places: readonly Place[]) =>
   Math.min(...places.map(({ directory, extension }) => directory.length + (extension === null ? 0 : 0.5)));
 
@@ -170,7 +170,7 @@ const keyOf = (directory: string, extension: string | null) =>
   extension === null ? directory : `${directory}\0${extension}`;
 
 /**
- * Sets a path is compared with, the first ones by position, without those that list it. A site of 200,000 files with hundreds of collections in one
+ * Sets a path is compared with, the first ones by position, except the sets that list it. A site of 200,000 files with hundreds of collections in one
  * directory would take a minute otherwise; what comes later has no files there.
  */
 const mostTogether = 100;

@@ -1,4 +1,4 @@
-/** Saved views of the content table: one's own, and those that are shared with the project. */
+/** Saved views of the content table: one's own, and the project's shared ones. */
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { findPage, pageInput, pageOf } from '../../../kernel/paging.ts';

@@ -1,9 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../../kernel/errors.ts';
-import { transactPipelined } from '../../../kernel/pipelined-transaction.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { SharedCommits } from '../../../kernel/shared-commits.ts';
-import { executeBound } from '../../../kernel/sql.ts';
+import { executeBound, transactPipelined } from '../../../kernel/sql.ts';
 import { uuid7 } from '../../../lib/ids.ts';
 import { packBody } from '../deliveries/kept-body.ts';
 import { beginExecutions } from '../executions/begin-execution.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CollectionIndex } from '../../../../src/domain/studio/content/collection-index.ts';
-import { newContent } from '../../../../src/domain/studio/entries/change-entry.ts';
+import { newContent } from '../../../../src/domain/studio/entries/plan/change-entry.ts';
 import { applyMergePatch } from '../../../../src/domain/studio/frontmatter/merge-patch.ts';
 import { openFile, parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import type { CollectionSchema } from '../../../../src/domain/studio/schema/collection-schema.ts';

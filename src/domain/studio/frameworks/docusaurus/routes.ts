@@ -95,7 +95,7 @@ const isUnclear = ({ kind }: Value) => kind !== 'record' && kind !== 'scalar' &&
 
 /**
  * The instances of presets and plug-ins; the classic preset has one of each kind unless it is switched off. What has options that cannot be
- * told is left out with a warning: its pages may be anywhere.
+ * determined is left out with a warning: its pages may be anywhere.
  */
 function instancesOf(settings: Settings, root: string): Instance[] {
   const found: Instance[] = [];

@@ -37,7 +37,7 @@ function fitting(target: Record<string, unknown>): Rule['fits'] | null {
   return tests.includes(null) ? null : (page) => tests.every((test) => test?.(page));
 }
 
-/** The rules of one `cascade`, a table or a list of them; those that are not understood are reported and left out. */
+/** The rules of one `cascade`, a table or a list of them; rules that are not understood are reported and left out. */
 function rulesOf(cascade: unknown, onUnknown: () => void): Rule[] {
   const all = Array.isArray(cascade) ? cascade : cascade === undefined ? [] : [cascade];
   return all.filter(isRecord).flatMap(({ _target, target, ...values }) => {

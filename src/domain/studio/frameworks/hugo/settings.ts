@@ -34,7 +34,7 @@ const textPick = (value: Value | null | undefined, name: string) => textOf(pick(
 
 /**
  * Reads the configuration for builds, of which `hugo.*` or `config.*` is the main file.
- * @param onUnknown called with each setting that cannot be told
+ * @param onUnknown called with each setting that cannot be determined
  */
 export async function readHugoSite(
   reading: SiteReading,

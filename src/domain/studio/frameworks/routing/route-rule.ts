@@ -19,7 +19,7 @@ export interface RouteEvidence {
 export interface RouteRule {
   /** The path the whole site lies below, without a slash at its end; `''` for none. */
   base: string;
-  /** A setting that decides about every address and cannot be determined, so that no file has one; null or absent: there is none. */
+  /** A setting that decides about every address and cannot be determined, so that no file has one; null or absent without one. */
   undetermined?: string | null;
   /**
    * The path of a file's page below `base`, not percent-encoded; null when the file is no page, or not published. It depends on nothing but

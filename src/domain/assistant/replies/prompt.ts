@@ -1,6 +1,6 @@
 /** What a model is given of a conversation: instructions, then messages, calls and results, the oldest results left out where it gets long. */
-import type { ModelMessage } from '../../ports/model.ts';
-import type { AssistantCall, AssistantMessage, Conversation } from './conversation.entity.ts';
+import type { ModelMessage } from '../../../ports/model.ts';
+import type { AssistantCall, AssistantMessage, Conversation } from '../conversation.entity.ts';
 
 /** Characters of history a model gets at most, about. */
 const longest = 400_000;

@@ -4,21 +4,21 @@
  * command is looked for by what it has left before it runs again. A reply is a process's by a lease, and every write names the attempt; a process
  * whose lease has passed to another one changes nothing. While a person decides about a call, no process has it.
  */
-import { DomainError } from '../../kernel/errors.ts';
-import { uuid7 } from '../../lib/ids.ts';
-import { type Model, type ModelCall, ModelFault } from '../../ports/model.ts';
-import { authenticateHolder } from '../identity/authenticate.ts';
-import { Organization } from '../organizations/organization.entity.ts';
-import { loadProject } from '../projects/project-ref.ts';
-import { changesSomething } from './call-tool.ts';
-import { AssistantCall, AssistantMessage, type Conversation } from './conversation.entity.ts';
-import { type Calling, type CallOutcome, hashOf, modelTools, runCall, untouchedBranch } from './conversation-tools.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { uuid7 } from '../../../lib/ids.ts';
+import { type Model, type ModelCall, ModelFault } from '../../../ports/model.ts';
+import { authenticateHolder } from '../../identity/authenticate.ts';
+import { Organization } from '../../organizations/organization.entity.ts';
+import { loadProject } from '../../projects/project-ref.ts';
+import { changesSomething } from '../call-tool.ts';
+import { AssistantCall, AssistantMessage, type Conversation } from '../conversation.entity.ts';
+import { type Calling, type CallOutcome, hashOf, modelTools, runCall, untouchedBranch } from '../conversation-tools.ts';
+import { closeModel, openModel } from '../model.operations.ts';
+import { tools } from '../tools.ts';
 import type { LiveTexts } from './live-texts.ts';
-import { closeModel, openModel } from './model.operations.ts';
 import { type ModelStep, storable, withModelStep } from './model-step.ts';
 import { historyOf, systemPrompt } from './prompt.ts';
 import { Fenced, lease, type ReplyServices, ReplyStore } from './reply-store.ts';
-import { tools } from './tools.ts';
 
 export interface ReplyLimits {
   /** Replies of a process at the same time. */

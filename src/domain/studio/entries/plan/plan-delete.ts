@@ -1,11 +1,11 @@
-import { DomainError } from '../../../kernel/errors.ts';
-import { counted } from '../../../lib/text.ts';
-import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
-import { checkVersion } from '../changes/write-rules.ts';
-import { storedEntry } from '../content/collection-index.ts';
-import { checkPrecondition } from '../repository/branch-rules.ts';
-import { ownFiles } from './own-files.ts';
-import { namedIn, referencesTo } from './references.ts';
+import { DomainError } from '../../../../kernel/errors.ts';
+import { counted } from '../../../../lib/text.ts';
+import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../../changes/staged-content.ts';
+import { checkVersion } from '../../changes/write-rules.ts';
+import { storedEntry } from '../../content/collection-index.ts';
+import { checkPrecondition } from '../../repository/branch-rules.ts';
+import { ownFiles } from '../own-files.ts';
+import { namedIn, referencesTo } from '../references.ts';
 
 interface EntryDeletion {
   collection: string;
@@ -13,7 +13,7 @@ interface EntryDeletion {
   entry: string;
   sha?: string | undefined;
   force?: boolean | undefined;
-  /** Its own files go along, but for those that other entries name. */
+  /** Its own files go along, except files that other entries name. */
   assets?: boolean | undefined;
 }
 

@@ -1,6 +1,6 @@
 /** The replies of a process: those it has, and those it finds without a process. */
-import { executeBound } from '../../kernel/sql.ts';
-import { Conversation } from './conversation.entity.ts';
+import { executeBound } from '../../../kernel/sql.ts';
+import { Conversation } from '../conversation.entity.ts';
 import { LiveTexts } from './live-texts.ts';
 import { Reply, type ReplyLimits } from './reply.ts';
 import { Fenced, type ReplyServices } from './reply-store.ts';

@@ -4,11 +4,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../kernel/sql.ts';
-import type { EventSubject } from '../../ports/event-feed.ts';
-import type { IdentityServices } from '../identity/authenticate.ts';
-import type { StudioServices } from '../studio/studio.ts';
-import { AssistantCall, AssistantMessage, Conversation } from './conversation.entity.ts';
+import { executeBound } from '../../../kernel/sql.ts';
+import type { EventSubject } from '../../../ports/event-feed.ts';
+import type { IdentityServices } from '../../identity/authenticate.ts';
+import type { StudioServices } from '../../studio/studio.ts';
+import { AssistantCall, AssistantMessage, Conversation } from '../conversation.entity.ts';
 import type { LiveTexts } from './live-texts.ts';
 
 /** What replies need of the process. */
@@ -174,7 +174,7 @@ export class ReplyStore {
   }
 }
 
-/** Rows with those that have come or changed since. */
+/** Rows as they are after newer reads of some of them. */
 function merged<Row>(known: readonly Row[], news: readonly Row[], keyOf: (row: Row) => unknown): Row[] {
   const changed = new Set(news.map(keyOf));
   return [...known.filter((row) => !changed.has(keyOf(row))), ...news];

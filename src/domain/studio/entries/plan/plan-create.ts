@@ -1,20 +1,20 @@
 import type { z } from 'zod';
-import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import type { Snapshot } from '../../../ports/git-records.ts';
-import type { PlanContext, StagedContent, Step } from '../changes/staged-content.ts';
-import { checkFree } from '../changes/write-rules.ts';
-import { refusalOfName } from '../content/admission.ts';
-import type { CollectionIndex } from '../content/collection-index.ts';
-import type { SiteIndex } from '../content/site-index.ts';
-import { createFile } from '../frontmatter/edit-file.ts';
-import type { FileContent } from '../frontmatter/parse-file.ts';
-import type { Frontmatter } from '../frontmatter/values.ts';
-import { checkPath } from '../path-rules.ts';
-import { collectionNamePattern } from '../schema/schema.schema.ts';
-import { type PathOptions, pathForSlug } from '../slug.ts';
+import { DomainError, fieldError } from '../../../../kernel/errors.ts';
+import type { Snapshot } from '../../../../ports/git-records.ts';
+import type { PlanContext, StagedContent, Step } from '../../changes/staged-content.ts';
+import { checkFree } from '../../changes/write-rules.ts';
+import { refusalOfName } from '../../content/admission.ts';
+import type { CollectionIndex } from '../../content/collection-index.ts';
+import type { SiteIndex } from '../../content/site-index.ts';
+import { createFile } from '../../frontmatter/edit-file.ts';
+import type { FileContent } from '../../frontmatter/parse-file.ts';
+import type { Frontmatter } from '../../frontmatter/values.ts';
+import { checkPath } from '../../path-rules.ts';
+import { collectionNamePattern } from '../../schema/schema.schema.ts';
+import { type PathOptions, pathForSlug } from '../../slug.ts';
+import type { entryDraft } from '../entries.schema.ts';
+import { checkSize, type PlannedSave } from '../saved-entry.ts';
 import { checkFile, defaultsOf, formatOf, isDateField, rawContent } from './change-entry.ts';
-import type { entryDraft } from './entries.schema.ts';
-import { checkSize, type PlannedSave } from './saved-entry.ts';
 
 type NewEntry = Omit<z.output<typeof entryDraft>, 'branch' | 'message' | 'author'> & { collection: string };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SortedList } from '../../src/lib/sorted-list.ts';
-import fc from '../support/properties.ts';
+import { SortedList } from '../../../../src/domain/studio/content/sorted-list.ts';
+import fc from '../../../support/properties.ts';
 
 interface Item {
   key: string;

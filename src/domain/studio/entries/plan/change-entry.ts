@@ -1,16 +1,16 @@
 import type { z } from 'zod';
-import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import type { StagedContent } from '../changes/staged-content.ts';
-import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
-import { editOpened } from '../frontmatter/edit-file.ts';
-import { applyMergePatch } from '../frontmatter/merge-patch.ts';
-import { type FileContent, type OpenedFile, parseFile } from '../frontmatter/parse-file.ts';
-import type { FileKind, Frontmatter, FrontmatterFormat } from '../frontmatter/values.ts';
-import type { CollectionSchema } from '../schema/collection-schema.ts';
-import type { SchemaField, Warning } from '../schema/schema.schema.ts';
-import type { entryChange } from './entries.schema.ts';
-import { checkSize } from './saved-entry.ts';
-import { validateWrite } from './validate.ts';
+import { DomainError, fieldError } from '../../../../kernel/errors.ts';
+import type { StagedContent } from '../../changes/staged-content.ts';
+import type { CollectionIndex, IndexedEntry } from '../../content/collection-index.ts';
+import { editOpened } from '../../frontmatter/edit-file.ts';
+import { applyMergePatch } from '../../frontmatter/merge-patch.ts';
+import { type FileContent, type OpenedFile, parseFile } from '../../frontmatter/parse-file.ts';
+import type { FileKind, Frontmatter, FrontmatterFormat } from '../../frontmatter/values.ts';
+import type { CollectionSchema } from '../../schema/collection-schema.ts';
+import type { SchemaField, Warning } from '../../schema/schema.schema.ts';
+import type { entryChange } from '../entries.schema.ts';
+import { checkSize } from '../saved-entry.ts';
+import { validateWrite } from '../validate.ts';
 
 /**
  * Checks an entry that a step wrote against its schema, as later steps of the same commit left it; one they took away is their business.

@@ -1,7 +1,7 @@
 /** One step of the model within the tokens of its organisation: the most it may take is reserved before it, what it has not used is given back. */
-import type { Services } from '../../kernel/services.ts';
-import { type Model, type ModelCall, ModelFault, type ModelRequest, type ModelTool } from '../../ports/model.ts';
-import { type Budget, releaseTokens, reserveTokens } from './budget.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { type Model, type ModelCall, ModelFault, type ModelRequest, type ModelTool } from '../../../ports/model.ts';
+import { type Budget, releaseTokens, reserveTokens } from '../budget.ts';
 import { estimateTokens } from './prompt.ts';
 
 interface StepOptions {
@@ -32,20 +32,20 @@ export class ModelStep {
   readonly reserved: number;
   readonly #options: StepOptions;
   /** Of the question. */
-  readonly #asked: number;
+  readonly #question: number;
   #known: number | null = null;
 
   constructor(options: StepOptions) {
     const { messages, system, tools } = options.request;
     this.#options = options;
-    this.#asked = estimateTokens(JSON.stringify(messages).length + system.length + lengthOf(tools));
-    this.reserved = this.#asked + options.model.maxTokens;
+    this.#question = estimateTokens(JSON.stringify(messages).length + system.length + lengthOf(tools));
+    this.reserved = this.#question + options.model.maxTokens;
   }
 
   /** Tokens it has used, estimated upward where the provider does not say, and for an answer that was cut off. */
   get used(): number {
     const calls = this.calls.length === 0 ? 0 : JSON.stringify(this.calls).length;
-    return this.#known ?? this.#asked + estimateTokens(this.text.length + calls);
+    return this.#known ?? this.#question + estimateTokens(this.text.length + calls);
   }
 
   /**

@@ -3,6 +3,7 @@ import type { FileSide, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change, CommitPlan, Committed, StagedTree } from '../../../ports/git-writes.ts';
 import { changeSite, type SiteIndex } from '../content/site-index.ts';
 import { type MediaReference, mediaReferences } from '../media/media-references.ts';
+import { entryRoutes } from '../routes/entry-routes.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
 import { messageOf } from './write-rules.ts';
@@ -49,21 +50,29 @@ export function lastOfEachPath(steps: readonly Step<unknown>[]): Change[] {
 
 /** The content of a branch before the first step. */
 export async function contentAt(
-  { git, studio }: Pick<PlanContext, 'git' | 'studio'>,
+  context: Pick<PlanContext, 'git' | 'studio' | 'project'>,
   head: StagedTree,
 ): Promise<StagedContent> {
-  const site = await studio.content.site(git, head);
-  return { head, changed: new Set(), ...contentOf(head, site) };
+  const site = await context.studio.content.site(context.git, head);
+  return { head, changed: new Set(), ...contentOf(context, head, head, site) };
 }
 
-function contentOf(tree: StagedTree, site: SiteIndex): Pick<StagedContent, 'tree' | 'site' | 'mediaReferences'> {
-  const references = new DataLoader((files: readonly string[]) => mediaReferences({ tree, site }, files));
+function contentOf(
+  context: Pick<PlanContext, 'git' | 'studio' | 'project'>,
+  head: StagedTree,
+  tree: StagedTree,
+  site: SiteIndex,
+): Pick<StagedContent, 'tree' | 'site' | 'mediaReferences'> {
+  const references = new DataLoader(async (files: readonly string[]) => {
+    const { base } = await entryRoutes(context, head);
+    return mediaReferences({ tree, site, base }, files);
+  });
   return { tree, site, mediaReferences: (file) => references.load(file) };
 }
 
 /** The content after a step. */
 export async function advance(
-  { git, studio }: Pick<PlanContext, 'git' | 'studio'>,
+  context: Pick<PlanContext, 'git' | 'studio' | 'project'>,
   staged: StagedContent,
   changes: readonly Change[],
 ): Promise<StagedContent> {
@@ -72,9 +81,9 @@ export async function advance(
   // What was empty has no schemas to judge by: those its first entries found are looked for.
   const site = staged.head.tree
     ? await changeSite(staged.site, await entriesAt(tree, changes))
-    : await studio.content.site(git, tree);
+    : await context.studio.content.site(context.git, tree);
   const changed = new Set([...staged.changed, ...changes.map(({ path }) => path)]);
-  return { head: staged.head, changed, ...contentOf(tree, site) };
+  return { head: staged.head, changed, ...contentOf(context, staged.head, tree, site) };
 }
 
 /** What changes left at their paths: a listing of the whole tree would cost more than the step. */

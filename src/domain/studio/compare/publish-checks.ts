@@ -187,7 +187,8 @@ async function brokenLinks(context: Context, base: Side, head: Side, files: read
     mediaRootOf(base.site, path) !== null || schemaAt(base.site, path) !== undefined;
   const targets = [...new Set([...moved.keys(), ...pages.keys()])].filter(isPublished);
   const looked = targets.slice(0, most.gone);
-  const found = looked.length > 0 ? await mediaReferences(head, looked, pages) : [];
+  const { base: below } = await entryRoutes(context, head.tree);
+  const found = looked.length > 0 ? await mediaReferences({ ...head, base: below }, looked, pages) : [];
   const checks = looked.flatMap((target, at) => {
     const what = pages.has(target) ? `${pages.get(target)} (${target})` : target;
     // Where an entry keeps its former address, as a redirect, it names it itself.

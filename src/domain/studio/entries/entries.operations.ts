@@ -123,7 +123,11 @@ export const listEntries = studioOperation({
 });
 
 /** The own files of an entry, each with the other entries that name it. */
-async function ownFilesOf(at: { tree: Snapshot; site: SiteIndex }, index: CollectionIndex, place: IndexedEntry) {
+async function ownFilesOf(
+  at: { tree: Snapshot; site: SiteIndex; base: string },
+  index: CollectionIndex,
+  place: IndexedEntry,
+) {
   const files = (await ownFiles(at, index, place)).map((file) => file.path);
   const found = files.length > 0 ? await mediaReferences(at, files) : [];
   return files.map((path, n) => ({
@@ -161,7 +165,7 @@ export const getEntry = studioOperation({
     const record = entryOf(index, place, openFile(await snapshot.blob(place.oid), place.path), { raw });
     const faults = wanted.includes('faults') ? { faults: await faultsOf(site, index.schema, record) } : {};
     const files = wanted.includes('own_files')
-      ? { own_files: await ownFilesOf({ tree: snapshot, site }, index, place) }
+      ? { own_files: await ownFilesOf({ tree: snapshot, site, base: routes.base }, index, place) }
       : {};
     return { ...record, ...faults, ...files, ...addressMembers(routes, index.schema, place, record.frontmatter) };
   },

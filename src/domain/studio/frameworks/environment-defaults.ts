@@ -5,6 +5,7 @@ import { below, joinPath } from '../schema/site-layout.ts';
 import { at, entriesOf, textOf, type Value } from '../schema/static/values.ts';
 import { nearestFile } from './dependencies.ts';
 import type { DetectedSite } from './detect-framework.ts';
+import { readEleventyConfig } from './eleventy/routes.ts';
 import { type Ecosystem, type Framework, frameworkOf } from './frameworks.ts';
 
 /** Where the configuration says a build goes, relative to the site; undefined when it says nothing that can be read, or leaves the site. */
@@ -13,9 +14,15 @@ async function configuredOutput(site: SiteFiles, { framework, config }: Detected
   const { output } = frameworkOf(framework.id);
   if (output.key.length === 0) return undefined;
   const reading = { site, warnings: [], dependencies: new Set<string>() };
+  // Its configuration is a function that also calls what sets the directory.
+  if (framework.id === 'eleventy') return inside((await readEleventyConfig(config, reading)).output);
   const data = /\.(toml|ya?ml|json)$/.test(config);
   const value = data ? await readDataConfig(config, reading) : (await readCodeConfig(config, reading)).value;
-  const text = textOf(output.key.reduce<Value | undefined>(member, value ?? undefined));
+  return inside(textOf(output.key.reduce<Value | undefined>(member, value ?? undefined)));
+}
+
+/** A directory below the site's; undefined for one that is not. */
+function inside(text: string | undefined): string | undefined {
   const clean = text?.replace(/^(\.?\/)+|(?<!\/)\/+$/g, '');
   return clean === undefined || clean === '' || /(^|\/)\.\.(\/|$)|^[A-Za-z]:/.test(clean) ? undefined : clean;
 }

@@ -4,6 +4,7 @@ import { decodedUri } from '../../../lib/text.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { hugoGlob } from '../frameworks/hugo/mounts.ts';
+import { encodePath } from '../frameworks/routing/paths.ts';
 import { below } from '../schema/site-layout.ts';
 import { configFor, type Specifiers } from '../schema/static/aliases.ts';
 import { mediaRootOf, publicPath } from './media-facts.ts';
@@ -73,16 +74,16 @@ function inResources(text: string, entry: string, file: string): boolean {
 const mostGlobs = 100;
 
 /**
- * The ways an entry may write a file: its URL, its path in the repository, its path from the entry or from where such files lie, an alias; each
+ * The ways an entry may write a file: its URL with and without the path all of the site lies below, its path in the repository, its path from the entry or from where such files lie, an alias; each
  * plain and percent-encoded.
  */
 function formsOf(
-  { file, url, rooted }: { file: string; url: string | undefined; rooted: string | undefined },
+  { file, urls, rooted }: { file: string; urls: readonly string[]; rooted: string | undefined },
   entry: string,
   aliases: readonly string[],
 ): string[] {
   const relative = path.posix.relative(path.posix.dirname(entry), file);
-  const forms = [url, rooted, `/${file}`, file, relative, `./${relative}`, ...aliases].filter(
+  const forms = [...urls, rooted, `/${file}`, file, relative, `./${relative}`, ...aliases].filter(
     (form) => form !== undefined,
   );
   return [...new Set(forms.flatMap((form) => [form, encodeURI(form), decodedUri(form)]))];
@@ -94,10 +95,11 @@ const aliasesOfFiles = ({ specifiers }: { specifiers: Specifiers }, files: reado
 
 /**
  * Entries that name media files, in the order of the files; reads every entry once.
+ * @param at.base the path all of the site lies below, `''` for none
  * @param pages addresses of files that are pages
  */
 export async function mediaReferences(
-  { tree, site }: { tree: Snapshot; site: SiteIndex },
+  { tree, site, base }: { tree: Snapshot; site: SiteIndex; base: string },
   files: readonly string[],
   pages: ReadonlyMap<string, string> = new Map(),
 ): Promise<MediaReference[][]> {
@@ -110,7 +112,8 @@ export async function mediaReferences(
     const rooted = inside?.includes('/') ? inside : undefined;
     const page = pages.get(file)?.replace(/\/$/, '');
     const addresses = page ? [page, `${page}/`] : [];
-    return { file, url, rooted, name, encoded: encodeURIComponent(name), usual: usualAliases(site, file), addresses };
+    const urls = url === undefined ? [] : [...new Set([url, encodePath(base) + url])];
+    return { file, urls, rooted, name, encoded: encodeURIComponent(name), usual: usualAliases(site, file), addresses };
   });
   const configs = await aliasConfigs(tree);
   const byConfig = new Map<string, string[][]>();
@@ -133,7 +136,7 @@ export async function mediaReferences(
     const entry = entries[next++];
     if (!entry) continue;
     const given = await aliasesFor(entry.path);
-    for (const [at, { file, url, rooted, name, encoded, usual, addresses }] of wanted.entries()) {
+    for (const [at, { file, urls, rooted, name, encoded, usual, addresses }] of wanted.entries()) {
       const own = given?.[at] ?? [];
       // Most entries name the file in no form, and need no further look. An alias may have nothing of its name.
       const isPlain = [name, encoded, ...own, ...addresses].some((form) => content.includes(form));
@@ -141,7 +144,7 @@ export async function mediaReferences(
       const text = content.toString('utf8');
       const aliases = [...usual, ...own, ...addresses];
       const isNamed =
-        isPlain && formsOf({ file, url, rooted }, entry.path, aliases).some((form) => mentions(text, form));
+        isPlain && formsOf({ file, urls, rooted }, entry.path, aliases).some((form) => mentions(text, form));
       if (isNamed || (hasResources && inResources(text, entry.path, file))) {
         found[at]?.push({ collection: entry.collection, slug: entry.slug, path: entry.path });
       }

@@ -12,6 +12,7 @@ import { siteFilesOf } from '../content/site-files.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { writeInput } from '../entries/entries.schema.ts';
 import { entriesInput } from '../entries/references.operations.ts';
+import { encodePath } from '../frameworks/routing/paths.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import { directBranch } from '../repository/branch-rules.ts';
@@ -39,15 +40,22 @@ function* namesIn(text: string): Generator<string> {
   }
 }
 
+/** A site, and the path all of it lies below, percent-encoded; `''` for none. */
+type Published = Pick<SiteIndex, 'discovery'> & { base: string };
+
 /** The paths in the repository that a text in an entry may mean: as a URL of the site, from the entry, from the root, or by an alias. */
-function* meanings({ discovery }: SiteIndex, entry: string, text: string): Generator<string> {
+function* meanings({ discovery, base: whole }: Published, entry: string, text: string): Generator<string> {
   const { mediaRoots, contentRoot } = discovery;
   const rest = text.replace(/^(?:\/|[~@]\/)/, '');
   if (text.startsWith('/')) {
+    const home = [whole, decodedUri(whole)].find((one) => one !== '' && text.startsWith(`${one}/`));
+    const urls = home === undefined ? [rest] : [text.slice(home.length + 1), rest];
     for (const root of mediaRoots) {
       const base = root.public_path?.replace(/^\/|\/$/g, '') ?? null;
-      if (base === '') yield path.posix.join(root.path, rest);
-      else if (base !== null && rest.startsWith(`${base}/`)) yield path.posix.join(root.path, rest.slice(base.length));
+      for (const url of base === null ? [] : urls) {
+        if (base === '') yield path.posix.join(root.path, url);
+        else if (url.startsWith(`${base}/`)) yield path.posix.join(root.path, url.slice(base?.length));
+      }
     }
   } else if (/^[~@]\//.test(text)) yield path.posix.join(contentRoot, 'src', rest);
   else yield path.posix.join(path.posix.dirname(entry), text);
@@ -55,7 +63,7 @@ function* meanings({ discovery }: SiteIndex, entry: string, text: string): Gener
 }
 
 /** Paths of the files that an entry's text names, in the order it does. @param isFile whether a file is at a path */
-function mentionedMedia(site: SiteIndex, entry: string, text: string, isFile: (path: string) => boolean): string[] {
+function mentionedMedia(site: Published, entry: string, text: string, isFile: (path: string) => boolean): string[] {
   const found = new Set<string>();
   for (const written of namesIn(text)) {
     for (const form of new Set([written, decodedUri(written)])) {
@@ -199,7 +207,9 @@ export const listEntryMedia = studioOperation({
     const found: string[][] = [];
     for await (const { content } of snapshot.blobs(entries.map((entry) => entry.oid))) {
       const entry = entries[found.length]?.path ?? '';
-      found.push(mentionedMedia(site, entry, content.toString('utf8'), (file) => oids.has(file)));
+      found.push(
+        mentionedMedia({ ...site, base: encodePath(base) }, entry, content.toString('utf8'), (file) => oids.has(file)),
+      );
     }
     const files = (paths: string[]) => paths.map((path) => ({ path, oid: oids.get(path) ?? '' }));
     const facts = await mediaFacts(git, snapshot, files([...new Set(found.flat())]));

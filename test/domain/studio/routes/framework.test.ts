@@ -130,6 +130,21 @@ describe('environment defaults', () => {
     expect((await detect(hugo)).defaults).toMatchObject({ output_directory: 'docs', install_command: null });
   });
 
+  it.each([
+    ['an object it exports', 'export const config = { dir: { output: "www" } };', 'www'],
+    [
+      'what its function returns',
+      'export default (config) => { config.x(); return { dir: { output: "./www" } }; };',
+      'www',
+    ],
+    ['a call of its function', 'module.exports = (config) => { config.setOutputDirectory("www"); };', 'www'],
+    ['a directory outside of the site', 'export const config = { dir: { output: "../www" } };', '_site'],
+    ['nothing', 'export default () => {};', '_site'],
+  ])('are those that the configuration of Eleventy names by %s', async (_how, code, output) => {
+    const files = { 'package.json': manifest('@11ty/eleventy'), 'eleventy.config.js': code };
+    expect((await detect(files)).defaults.output_directory).toBe(output);
+  });
+
   it('run where the manifest is: the docs of a package are built from its directory', async () => {
     const files = {
       'package.json': JSON.stringify({ devDependencies: { vitepress: '1.6.4' } }),

@@ -1,8 +1,7 @@
 import { isRecord } from '../../../../lib/objects.ts';
 import type { Frontmatter } from '../../frontmatter/values.ts';
-import { readCodeConfig, readDataConfig } from '../../schema/config/config-file.ts';
+import { type ConfigReading, readCodeConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { compileGlob } from '../../schema/glob.ts';
-import type { SiteReading } from '../../schema/reader.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
 import type { Evaluator } from '../../schema/static/evaluate.ts';
 import { type AnyNode, isNode, MAX_SOURCE, nodesOf, parseModule } from '../../schema/static/syntax.ts';
@@ -141,7 +140,7 @@ interface EleventyConfig {
 const clean = (path: string) => path.replace(/^(\.?\/)+|(?<!\/)\/+$|^\.$/g, '');
 
 /** The object a configuration function returns, what is exported as `config`, and the calls it makes. */
-export async function readEleventyConfig(path: string | null, reading: SiteReading): Promise<EleventyConfig> {
+export async function readEleventyConfig(path: string | null, reading: ConfigReading): Promise<EleventyConfig> {
   const text = path === null ? null : await reading.site.read(path);
   const found = path === null || text === null || text.length > MAX_SOURCE ? [] : await nodesIn(path, text, reading);
   const objects = path === null ? [] : await configObjects(path, found, reading);
@@ -173,7 +172,7 @@ export async function readEleventyConfig(path: string | null, reading: SiteReadi
 }
 
 /** The name of a setting that is given and computed, with a warning; null: it is not. */
-function computedIn(objects: readonly Value[], keys: readonly string[], { warnings }: SiteReading): string | null {
+function computedIn(objects: readonly Value[], keys: readonly string[], { warnings }: ConfigReading): string | null {
   const value = objects.map((one) => at(one, ...keys)).find((one) => one !== undefined && one.kind !== 'scalar');
   if (value === undefined) return null;
   const name = keys.join('.');
@@ -183,7 +182,7 @@ function computedIn(objects: readonly Value[], keys: readonly string[], { warnin
   return name;
 }
 
-async function nodesIn(path: string, text: string, { site, warnings }: SiteReading): Promise<AnyNode[]> {
+async function nodesIn(path: string, text: string, { site, warnings }: ConfigReading): Promise<AnyNode[]> {
   try {
     return [...nodesOf(await parseModule(path, text, site.budget))];
   } catch {
@@ -197,7 +196,7 @@ async function nodesIn(path: string, text: string, { site, warnings }: SiteReadi
 }
 
 /** Objects that are given as the configuration; expressions are only folded where they stand at the top of the module. */
-async function configObjects(path: string, nodes: readonly AnyNode[], reading: SiteReading): Promise<Value[]> {
+async function configObjects(path: string, nodes: readonly AnyNode[], reading: ConfigReading): Promise<Value[]> {
   const { evaluator, exported } = await readCodeConfig(path, { ...reading, warnings: [] });
   const named = evaluator.export(path, 'config');
   const scope = evaluator.scope(path);

@@ -35,6 +35,7 @@ import { describeMachine } from './support/machine.ts';
 import { markdownOf } from './support/markdown.ts';
 import { repositoriesDirectory } from './support/repositories.ts';
 import { tools } from './tools.ts';
+import { visits } from './visits.ts';
 import { webhook } from './webhook.ts';
 
 const studio: readonly Benchmark[] = [
@@ -60,6 +61,7 @@ const benchmarks: readonly Benchmark[] = [
   dashboard,
   ...studio,
   sites,
+  visits,
   annotate,
   crawl,
   browser,

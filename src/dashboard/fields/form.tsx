@@ -28,6 +28,8 @@ export interface FormPlace {
   path: string | null;
   /** Directory that new files come to, when nothing nearer is known. */
   mediaPath: string | null;
+  /** Files of an entry lie in a directory beside it that has its name. */
+  assetFolders: boolean;
   /** Stores a file in the content. @returns null when that was given up. @throws Error with the reason */
   upload: (file: File, directory: string) => Promise<StoredFile | null>;
 }

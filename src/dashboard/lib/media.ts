@@ -1,4 +1,5 @@
 /** Addresses of files of the content: in the repository, in entries, and on this server. */
+import { linkLabel, linkTarget } from './markdown-text.ts';
 import type { Place } from './place.ts';
 
 /** Where a file is read: on a branch (null: the default one), or as it was in a commit. */
@@ -61,8 +62,28 @@ export interface StoredFile {
   path: string;
   /** Address the site uses for it, when it has one. */
   public_path: string | null;
+  /** What any entry names it by, when that does not depend on where the entry is. */
+  link: string | null;
 }
 
-/** How an entry names a file. */
-export const linkTo = (entry: { path: string | null }, { path, public_path }: StoredFile): string =>
-  public_path ?? (entry.path === null ? path : relativePath(entry.path, path));
+/** How an entry names a file. One that has no path yet names it by its address, which most frameworks leave as it is. */
+export const linkTo = (entry: { path: string | null }, { path, public_path, link }: StoredFile): string =>
+  link ?? (entry.path === null ? (public_path ?? path) : relativePath(entry.path, path));
+
+interface EntryFile {
+  path: string | null;
+  /** Files of an entry lie in a directory beside it that has its name, and Hexo publishes them with its page. */
+  assetFolders: boolean;
+}
+
+/** The directory of an entry's own files; null when it has none. */
+export const assetFolderOf = ({ path, assetFolders }: EntryFile): string | null =>
+  path === null || !assetFolders ? null : path.replace(/\.[^./]+$/, '');
+
+/** What shows an image in the text of an entry. */
+export function imageIn(entry: EntryFile, file: StoredFile, alt: string): string {
+  const folder = assetFolderOf(entry);
+  if (folder !== null && file.path.startsWith(`${folder}/`) && !/\s/.test(file.path))
+    return `{% asset_img ${file.path.slice(folder.length + 1)} '"" "${alt.replace(/["'%{}]/g, '')}"' %}`;
+  return `![${linkLabel(alt)}](${linkTarget(linkTo(entry, file))})`;
+}

@@ -15,6 +15,7 @@ interface Reply {
     message?: string;
     path?: string;
     public_path?: string;
+    link?: string;
     branch?: { name: string } | null;
     results?: { path: string }[];
   };
@@ -90,11 +91,16 @@ async function draftOf(upload: Upload, base: string | undefined): Promise<string
   return JSON.stringify({ actions, title: name, ...(base !== undefined && { base }) });
 }
 
-/** Address the site uses for a file, when it has one. */
-async function publicPath({ organization, project }: Place, branch: string, path: string): Promise<string | null> {
+/** Address the site uses for a file, and what entries name it by, where it has them. */
+async function addressesOf(
+  { organization, project }: Place,
+  branch: string,
+  path: string,
+): Promise<Pick<StoredFile, 'public_path' | 'link'>> {
   const variables = { organization, project, branch, q: path, type: null, after: null };
   const { data } = await client.query(FindMedia, variables, { requestPolicy: 'network-only' }).toPromise();
-  return data?.project?.studio?.media?.nodes.find((file) => file.path === path)?.public_path ?? null;
+  const found = data?.project?.studio?.media?.nodes.find((file) => file.path === path);
+  return { public_path: found?.public_path ?? null, link: found?.link ?? null };
 }
 
 /** A file as it was stored. */
@@ -130,8 +136,8 @@ export async function uploadFile(place: UploadPlace | Promise<UploadPlace>, uplo
         if (status >= 300 || path === undefined)
           throw new Error(translated(body.code ?? 'NETWORK', body.message ?? ''));
         const begun = body.branch?.name ?? null;
-        const address = begun === null ? (body.public_path ?? null) : await publicPath(at, begun, path);
-        resolve({ path, public_path: address, begun });
+        const { public_path = null, link = null } = begun === null ? body : await addressesOf(at, begun, path);
+        resolve({ path, public_path, link, begun });
         return undefined;
       } catch (error) {
         if (signal.aborted) resolve(null);

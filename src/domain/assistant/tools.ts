@@ -234,7 +234,7 @@ export const tools: readonly Tool[] = [
     name: 'upload_media',
     title: 'Upload a file',
     description:
-      'Stores a file, given as base64, at a path inside a media root. `public_path` of the answer is what entries name.',
+      'Stores a file, given as base64, at a path inside a media root. Entries name it by `link` of the answer, without it by the path from their own file.',
     operation: uploadMedia,
     inputs: {
       ...{ path: true, content: true, overwrite: true, rename: true, sha: true },

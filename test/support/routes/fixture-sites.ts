@@ -65,6 +65,16 @@ export const fixtureSites = {
 export const sourceOf = ({ name, like }: FixtureSite, repository: string): string =>
   resolve(repository, 'test/sites', like?.name ?? name);
 
+/** The version of the framework that builds a site: the one it pins, or that of the program of this machine. */
+export async function versionOf(site: FixtureSite, repository: string): Promise<string | undefined> {
+  const [program] = site.build;
+  const directory = join(sourceOf(site, repository), site.root);
+  if (site.package !== null)
+    return JSON.parse(await readFile(join(directory, 'package.json'), 'utf8')).dependencies[site.package];
+  const said = await runProgram(directory, program, program === 'hugo' ? 'version' : '--version');
+  return /\d+(\.\d+)+/.exec(said)?.[0];
+}
+
 /** Copies the files of a fixture site into a directory, with the text that is another one here. */
 export async function copyFiles(site: FixtureSite, repository: string, directory: string): Promise<void> {
   const isSource = (path: string) => !/\/(node_modules|\.astro|\.nuxt)$/.test(path);
@@ -125,11 +135,7 @@ export async function copySite(from: FixtureSite, repository: string, home: stri
     async build() {
       await runProgram(root, from.package === null ? program : join(above, 'node_modules/.bin', program), ...args);
     },
-    async version() {
-      if (from.package === null)
-        return /\d+(\.\d+)+/.exec(await runProgram(root, program, program === 'hugo' ? 'version' : '--version'))?.[0];
-      return JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).dependencies[from.package];
-    },
+    version: () => versionOf(from, repository),
   };
 }
 

@@ -19,7 +19,7 @@ import { type FormPlace, FormProvider } from '../../fields/form.tsx';
 import { FieldView } from '../../fields/registry.tsx';
 import { client } from '../../lib/client.ts';
 import { linkLabel, linkTarget } from '../../lib/markdown-text.ts';
-import { directoryOf, linkTo } from '../../lib/media.ts';
+import { assetFolderOf, directoryOf, imageIn, linkTo } from '../../lib/media.ts';
 import { useBodyMode } from '../../lib/preferences.ts';
 import { Waiting } from '../../shell/states.tsx';
 import type { Editor } from './editor.ts';
@@ -61,7 +61,8 @@ function useUploads(place: FormPlace, nearest: () => string | null) {
   return async (view: View, files: File[], at: number) => {
     for (const file of files) {
       count.current += 1;
-      const name = linkLabel(file.name.replace(/\.[^.]+$/, ''));
+      const title = file.name.replace(/\.[^.]+$/, '');
+      const name = linkLabel(title);
       const isImage = file.type.startsWith('image/');
       const holder = `${isImage ? '!' : ''}[${t('common:uploading', { name })} ${count.current}]()`;
       view.dispatch({ changes: { from: Math.min(at, view.state.doc.length), insert: `${holder}\n` } });
@@ -71,7 +72,8 @@ function useUploads(place: FormPlace, nearest: () => string | null) {
       };
       try {
         const stored = await place.upload(file, nearest() ?? '');
-        settle(stored ? `${isImage ? '!' : ''}[${name}](${linkTarget(linkTo(place, stored))})` : '');
+        if (!stored) settle('');
+        else settle(isImage ? imageIn(place, stored, title) : `[${name}](${linkTarget(linkTo(place, stored))})`);
       } catch (error) {
         settle('');
         notifications.show({
@@ -98,7 +100,7 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
     const [, link] = /!\[[^[\]]*\]\((?!https?:)([^()\s]+)\)/.exec(editor.text) ?? [];
     return link !== undefined && place.path !== null && !link.startsWith('/')
       ? directoryOf(new URL(link, `http://x/${place.path}`).pathname.slice(1))
-      : place.mediaPath;
+      : (assetFolderOf(place) ?? place.mediaPath);
   };
   const onFiles = useUploads(place, nearest);
   const { organization, project, branch, collection } = place;
@@ -254,7 +256,7 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
             onTake={(file) => {
               setPicking(null);
               const name = file.path.slice(file.path.lastIndexOf('/') + 1).replace(/\.[^.]+$/, '');
-              withView((one) => insert(one, `![${linkLabel(name)}](${linkTarget(linkTo(place, file))})`))();
+              withView((one) => insert(one, imageIn(place, file, name)))();
             }}
           />
         )}

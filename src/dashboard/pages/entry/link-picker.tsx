@@ -41,11 +41,11 @@ export function LinkPicker({ onClose, onTake }: LinkPickerProps) {
         {fetching && found.length === 0 && <Waiting rows={3} />}
         {q !== '' && !fetching && found.length === 0 && <Text c="dimmed">{t('nothing_found')}</Text>}
         <ul className={classes.rows}>
-          {found.map(({ path, title, url, slug }) => (
+          {found.map(({ path, title, url, link, slug }) => (
             <li key={path}>
               <UnstyledButton
                 className={classes.row}
-                onClick={() => onTake(title || slug, linkTo(place, { path, public_path: url }))}
+                onClick={() => onTake(title || slug, linkTo(place, { path, public_path: url, link }))}
               >
                 <span dir="auto">{title || slug}</span>
                 <small>{url ?? path}</small>

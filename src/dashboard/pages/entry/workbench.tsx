@@ -157,6 +157,7 @@ export function Workbench(props: WorkbenchProps) {
       collection,
       path,
       mediaPath: schema?.media_path ?? null,
+      assetFolders: schema?.asset_folders === true,
       upload: async (file, directory) => {
         if (!branch) throw new Error(t('branch_gone'));
         const at = { organization, project, draft: branch.name, opensDraft: opensDraft(branch) };
@@ -169,7 +170,7 @@ export function Workbench(props: WorkbenchProps) {
         return added;
       },
     }),
-    [organization, project, branchName, collection, path, schema?.media_path, branch, editor, navigate, t],
+    [organization, project, branchName, collection, path, schema, branch, editor, navigate, t],
   );
   const isRaw = editor.isRaw;
   const isData = !isRaw && /\.(ya?ml|json|toml)$/.test(path ?? '');

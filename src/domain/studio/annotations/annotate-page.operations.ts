@@ -194,7 +194,7 @@ async function routesOf(
   const saved = await entryRoutes(context, built);
   if (saved.key !== '') return saved;
   const site = await context.studio.content.site(context.git, built);
-  return { key: `detected ${detected.key}`, base: detected.base, ...routesWith(patternsOf(detected, site), detected) };
+  return { key: `detected ${detected.key}`, ...routesWith(patternsOf(detected, site), detected) };
 }
 
 /** The file behind an address, with or without the path that all of the site lies below. */

@@ -84,8 +84,8 @@ async function recordOf(
     return { sha: stored.oid, slug: place.slug, entry: await savedRecord(context, snapshot, made, saved) };
   }
   const file = { path, oid: stored.oid };
-  const { base } = await entryRoutes(context, snapshot);
-  const shown = mediaRecord(site, file, await mediaFacts(git, snapshot, [file]), base);
+  const routes = await entryRoutes(context, snapshot);
+  const shown = mediaRecord(site, file, await mediaFacts(git, snapshot, [file]), routes);
   return { sha: stored.oid, ...(slug !== undefined && { slug }), media: shown };
 }
 

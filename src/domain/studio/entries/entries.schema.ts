@@ -21,6 +21,10 @@ const summary = {
   sha: z.string().describe('Object id of the file'),
   title: z.string(),
   url: z.string().optional().describe('Path of its page, by the saved route patterns'),
+  link: z
+    .string()
+    .optional()
+    .describe('What the text of any entry links to its page by; without it, by the path from its own file to this one'),
   draft: z.boolean(),
   locale: z.string().optional(),
   translation_key: z.string().optional(),

@@ -73,13 +73,13 @@ export const listDeletedMedia = studioOperation({
     const window = windowOf(input);
     const snapshot = await pageSnapshot(git, window, input);
     const site = await studio.content.site(git, snapshot);
-    const { base, key } = await entryRoutes(context, snapshot);
-    if (snapshot.commit) tag(`"${snapshot.commit}.${viewOf([input, key])}"`);
+    const routes = await entryRoutes(context, snapshot);
+    if (snapshot.commit) tag(`"${snapshot.commit}.${viewOf([input, routes.key])}"`);
     const deleted = await deletedUpTo(git, snapshot, site);
     const items = deleted.slice(window.offset, window.offset + window.limit);
     const facts = await mediaFacts(git, snapshot, items);
     return pageFrom(
-      items.map((item) => ({ ...mediaRecord(site, item, facts, base), commit: item.commit })),
+      items.map((item) => ({ ...mediaRecord(site, item, facts, routes), commit: item.commit })),
       deleted.length,
       window,
       snapshot.commit,

@@ -177,9 +177,7 @@ export const listMedia = studioOperation({
     );
     return pageFrom(
       items.map(({ path: at, name, type: kind, oid }) =>
-        kind === 'dir'
-          ? { path: at, name, type: kind, sha: oid }
-          : mediaRecord(site, { path: at, oid }, facts, routes.base),
+        kind === 'dir' ? { path: at, name, type: kind, sha: oid } : mediaRecord(site, { path: at, oid }, facts, routes),
       ),
       sorted.length,
       window,
@@ -199,7 +197,7 @@ export const listEntryMedia = studioOperation({
     const { git, studio } = context;
     const snapshot = await snapshotOf(git, at);
     const site = await studio.content.site(git, snapshot);
-    const { base } = await entryRoutes(context, snapshot);
+    const routes = await entryRoutes(context, snapshot);
     const index = site.collection(collection);
     const entries = slugs.map((slug) => entryIn(index, slug));
     const { oids: oidsOf } = await siteFilesOf(git, snapshot);
@@ -208,12 +206,14 @@ export const listEntryMedia = studioOperation({
     for await (const { content } of snapshot.blobs(entries.map((entry) => entry.oid))) {
       const entry = entries[found.length]?.path ?? '';
       found.push(
-        mentionedMedia({ ...site, base: encodePath(base) }, entry, content.toString('utf8'), (file) => oids.has(file)),
+        mentionedMedia({ ...site, base: encodePath(routes.base) }, entry, content.toString('utf8'), (file) =>
+          oids.has(file),
+        ),
       );
     }
     const files = (paths: string[]) => paths.map((path) => ({ path, oid: oids.get(path) ?? '' }));
     const facts = await mediaFacts(git, snapshot, files([...new Set(found.flat())]));
-    return found.map((paths) => files(paths).map((file) => mediaRecord(site, file, facts, base)));
+    return found.map((paths) => files(paths).map((file) => mediaRecord(site, file, facts, routes)));
   },
 });
 

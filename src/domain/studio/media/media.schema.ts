@@ -10,6 +10,10 @@ const fields = {
   size: z.int().optional().describe('Bytes'),
   sha: z.string(),
   public_path: z.string().optional().describe('URL path the site uses for it'),
+  link: z
+    .string()
+    .optional()
+    .describe('What the text of any entry names it by; without it, an entry names it by the path from its own file'),
   width: z.int32().optional().describe('Pixels'),
   height: z.int32().optional().describe('Pixels'),
   lfs: lfsPointer.optional(),

@@ -70,14 +70,14 @@ export const uploadMedia = studioOperation({
     );
     const { placed } = result;
     const site = await studio.content.site(git, snapshot);
-    const { base } = await entryRoutes(context, snapshot);
+    const routes = await entryRoutes(context, snapshot);
     const facts = await mediaFacts(
       git,
       snapshot,
       placed.map(({ path, blob }) => ({ path, oid: blob.oid })),
     );
     const files = placed.map(({ path, blob: { oid }, isNew }) => ({
-      ...mediaRecord(site, { path, oid }, facts, base),
+      ...mediaRecord(site, { path, oid }, facts, routes),
       commit: isNew ? commit : null,
       unchanged: !isNew,
     }));

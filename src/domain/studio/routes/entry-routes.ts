@@ -3,6 +3,7 @@ import type { Snapshot } from '../../../ports/git-records.ts';
 import type { noUrl } from '../entries/entries.schema.ts';
 import { pad, readDate } from '../frameworks/routing/dates.ts';
 import { encodePath, nameOf, urlPath } from '../frameworks/routing/paths.ts';
+import type { LinkForms } from '../frameworks/routing/route-rule.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
 import type { EntryKind } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
@@ -65,6 +66,11 @@ export interface EntryRoutes {
   key: string;
   /** The path all of the site lies below. */
   base: string;
+  /**
+   * What the text of an entry writes to name a file or the page of another entry that has this percent-encoded address; undefined: the path
+   * from its own file to the other one.
+   */
+  linkTo(what: keyof LinkForms, address: string): string | undefined;
   /** Percent-encoded path; undefined for entries that are not published, or whose frontmatter cannot be read. */
   urlOf(collection: string, entry: RoutedEntry, frontmatter: Frontmatter | null): string | undefined;
   /** Further paths that lead on to its page. */
@@ -75,7 +81,14 @@ export interface EntryRoutes {
 
 type NoUrl = z.output<typeof noUrl>;
 
-const none: EntryRoutes = { key: '', base: '', urlOf: () => undefined, aliasesOf: () => [], whyNone: () => null };
+const none: EntryRoutes = {
+  key: '',
+  base: '',
+  linkTo: (_what, address) => address,
+  urlOf: () => undefined,
+  aliasesOf: () => [],
+  whyNone: () => null,
+};
 
 /** The directory of a project's site, as its routes or its settings name it; null: it is found by its configuration. */
 export const siteRootOf = ({ routes, content_root }: StudioContext['project']['settings']): string | null =>
@@ -89,7 +102,7 @@ export async function entryRoutes(
   const { routes: saved } = project.settings;
   if (saved === null || saved.patterns.length === 0) return none;
   const site = await studio.routes.at(git, snapshot, siteRootOf(project.settings));
-  return { key: viewOf([site.key, saved.patterns]), base: site.base, ...routesWith(saved.patterns, site) };
+  return { key: viewOf([site.key, saved.patterns]), ...routesWith(saved.patterns, site) };
 }
 
 const messages: Record<NoUrl['code'], string> = {
@@ -102,14 +115,18 @@ const messages: Record<NoUrl['code'], string> = {
 };
 
 /** Addresses by patterns: those with a source follow the site's rule, the others are as they are written. */
-export function routesWith(
-  patterns: readonly RoutePattern[],
-  site: SiteRoutes,
-): Pick<EntryRoutes, 'urlOf' | 'aliasesOf' | 'whyNone'> {
+export function routesWith(patterns: readonly RoutePattern[], site: SiteRoutes): Omit<EntryRoutes, 'key'> {
   const byCollection = Map.groupBy(patterns, ({ collection }) => collection);
   const patternFor = (collection: string, entry: RoutedEntry) =>
     byCollection.get(collection)?.find(({ locale }) => locale === undefined || locale === entry.locale);
+  const base = encodePath(site.base);
   return {
+    base: site.base,
+    linkTo(what, address) {
+      const form = site.links[what];
+      if (form === 'relative') return undefined;
+      return form === 'below_base' && address.startsWith(`${base}/`) ? address.slice(base.length) : address;
+    },
     whyNone(collection, entry, frontmatter) {
       const pattern = patternFor(collection, entry);
       const because = (code: NoUrl['code']): NoUrl => ({ code, message: messages[code] });
@@ -132,15 +149,17 @@ export function routesWith(
   };
 }
 
-/** The member `url` of an entry's record; nothing when it has none. */
+/** The members of an entry's record that say where its page is and how others link to it; nothing when it has none. */
 export function urlMember(
   routes: EntryRoutes,
   collection: string,
   entry: RoutedEntry,
   frontmatter: Frontmatter | null,
-): { url?: string } {
+): { url?: string; link?: string } {
   const url = routes.urlOf(collection, entry, frontmatter);
-  return url === undefined ? {} : { url };
+  if (url === undefined) return {};
+  const link = routes.linkTo('pages', url);
+  return { url, ...(link !== undefined && { link }) };
 }
 
 /** The members of one entry's record that say where its page is, or why it has none. */
@@ -149,7 +168,7 @@ export function addressMembers(
   { collection, kind }: { collection: string; kind: EntryKind },
   entry: RoutedEntry,
   frontmatter: Frontmatter | null,
-): { url?: string; no_url?: NoUrl } {
+): { url?: string; link?: string; no_url?: NoUrl } {
   const known = urlMember(routes, collection, entry, frontmatter);
   if (known.url !== undefined) return known;
   if (kind !== 'page') return { no_url: { code: kind, message: messages[kind] } };

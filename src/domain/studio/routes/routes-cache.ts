@@ -6,7 +6,7 @@ import { siteFilesOf } from '../content/site-files.ts';
 import { type DetectedSite, detectFramework } from '../frameworks/detect-framework.ts';
 import { routeReaders } from '../frameworks/route-readers.ts';
 import { encodePath } from '../frameworks/routing/paths.ts';
-import type { PageFile, RouteContext, RouteEvidence } from '../frameworks/routing/route-rule.ts';
+import type { LinkForms, PageFile, RouteContext, RouteEvidence } from '../frameworks/routing/route-rule.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 import { budgeted } from '../schema/reader.ts';
 import type { Warning } from '../schema/schema.schema.ts';
@@ -26,6 +26,8 @@ export interface SiteRoutes {
   isDue(file: PageFile, now: Date): boolean;
   /** The path all of the site lies below; `''` for none. */
   base: string;
+  /** How texts of entries name what has an address. */
+  links: LinkForms;
   warnings: readonly Warning[];
   /** Files that were read. */
   dependencies: ReadonlySet<string>;
@@ -59,6 +61,7 @@ export async function readRoutes(files: SiteFiles, options: { root?: string } = 
   return {
     detected,
     base,
+    links: rule?.links ?? { files: 'address', pages: 'address' },
     urlOf(file) {
       const path = unknown === null ? (rule?.urlOf(file) ?? null) : null;
       return path === null ? null : encodePath(base + path);

@@ -33,8 +33,6 @@ export interface CollectionDescription extends Omit<StudioSchema, 'json_schema'>
   strict: boolean;
   /** The file holds many items (an object by id, or an array), and the fields describe one of them. */
   items_in_file: boolean;
-  /** Files of an entry lie in a directory beside it that is called like it. */
-  asset_folders?: true;
   /** How its new entries begin, when the site says so. */
   template?: EntryTemplate;
   /** Its files, as far as no collection of precedence has them. */

@@ -137,7 +137,6 @@ export function toRecord(schema: CollectionSchema): StudioSchema {
     slugs: _slugs,
     strict: _strict,
     items_in_file: _items,
-    asset_folders: _folders,
     ...described
   } = schema;
   const { template: _template, ...record } = described;

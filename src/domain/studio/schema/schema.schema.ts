@@ -139,6 +139,12 @@ export const studioSchema = z
     fields: z.array(studioField),
     json_schema: freeObject,
     media_path: z.string().optional(),
+    asset_folders: z
+      .boolean()
+      .optional()
+      .describe(
+        'Files of an entry lie in a directory beside it that has its name; its text shows them by `{% asset_img %}`',
+      ),
     url_pattern: z.string().optional(),
     identifier_field: z.string().optional(),
     warnings: z.array(studioWarning),

@@ -15,11 +15,12 @@ export async function codeSettings(reading: RouteContext, names: readonly string
 /** A rule by convention: at most 0.7 sure, whatever the configuration says. */
 export const byConvention = (
   settings: Settings,
-  { base, undetermined }: Pick<RouteRule, 'base' | 'undetermined'>,
+  { base, links, undetermined }: Pick<RouteRule, 'base' | 'links' | 'undetermined'>,
   urlOf: RouteRule['urlOf'],
   confidence: (path: string) => number = () => 0.7,
 ): RouteRule => ({
   base,
+  ...(links && { links }),
   ...(undetermined !== undefined && { undetermined }),
   urlOf,
   evidenceOf: (path) => ({

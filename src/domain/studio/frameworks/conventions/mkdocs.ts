@@ -95,6 +95,7 @@ export async function readMkdocsRule(reading: RouteContext): Promise<RouteRule> 
     settings,
     {
       base: basePath(settings.text('site_url')),
+      links: { files: 'relative', pages: 'relative' },
       undetermined: settings.firstUnknown('site_url', 'use_directory_urls', 'docs_dir'),
     },
     ({ path }) => {

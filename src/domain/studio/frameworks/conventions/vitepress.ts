@@ -105,6 +105,7 @@ export async function readVitepressRule(reading: RouteContext): Promise<RouteRul
   const rewrite = rewriter(rules, () => settings.warn('rewrites'));
   return {
     base: basePath(settings.text('base')),
+    links: { files: 'below_base', pages: 'below_base' },
     undetermined: settings.firstUnknown('base', 'cleanUrls', 'srcDir'),
     urlOf(file) {
       const rest = below(directory, file.path);

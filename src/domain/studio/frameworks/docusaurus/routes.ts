@@ -191,6 +191,7 @@ export async function readDocusaurusRule(reading: RouteContext): Promise<RouteRu
   const areas = await areasOf(settings, reading);
   return {
     base: basePath(settings.text('baseUrl')),
+    links: { files: 'below_base', pages: 'below_base' },
     undetermined: settings.firstUnknown('baseUrl', 'trailingSlash'),
     urlOf({ path: file, frontmatter }) {
       for (const area of areas) {

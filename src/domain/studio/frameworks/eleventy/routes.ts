@@ -129,6 +129,8 @@ interface EleventyConfig {
   includes: string[];
   data: string;
   pathPrefix: string | undefined;
+  /** Whether `pathPrefix` is put before the links of pages. */
+  addsBase: boolean;
   /** `dir.input` or `pathPrefix`, when it is computed; null: neither. */
   undetermined: string | null;
   /** Extensions of templates; null: the usual ones. */
@@ -138,6 +140,9 @@ interface EleventyConfig {
 }
 
 const clean = (path: string) => path.replace(/^(\.?\/)+|(?<!\/)\/+$|^\.$/g, '');
+
+/** What puts `pathPrefix` before the links of a page. */
+const basePlugins = new Set(['HtmlBasePlugin', 'EleventyHtmlBasePlugin']);
 
 /** The object a configuration function returns, what is exported as `config`, and the calls it makes. */
 export async function readEleventyConfig(path: string | null, reading: ConfigReading): Promise<EleventyConfig> {
@@ -164,6 +169,7 @@ export async function readEleventyConfig(path: string | null, reading: ConfigRea
     ].map(clean),
     data: clean(last('setDataDirectory') ?? first('dir', 'data') ?? '_data'),
     pathPrefix,
+    addsBase: found.some(({ type, name }) => type === 'Identifier' && basePlugins.has(String(name))),
     undetermined: undetermined ?? null,
     formats: setFormats ?? (formats ? textsOf(formats) : null),
     ignored: (calls.get('add') ?? []).flat(),
@@ -356,6 +362,7 @@ export async function readEleventyRule(reading: RouteContext): Promise<RouteRule
   const source = { path: reading.detected.config ?? reading.layout.root };
   return {
     base: basePath(config.pathPrefix),
+    ...(config.addsBase && { links: { files: 'below_base', pages: 'below_base' } as const }),
     undetermined: config.undetermined,
     urlOf({ path, frontmatter: own }) {
       const rest = below(input, path);

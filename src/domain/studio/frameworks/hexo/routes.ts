@@ -217,6 +217,11 @@ export async function readHexoRule(reading: RouteContext): Promise<RouteRule> {
   const showsHtml = settings.flag('pretty_urls', 'trailing_html') ?? true;
   const showsDrafts = settings.flag('render_drafts') ?? false;
   const showsFuture = settings.flag('future') ?? true;
+  // Of its renderers the usual one puts the base before images, but not before links.
+  const imagesAddBase =
+    reading.detected.manifest?.dependencies.some(({ name }) => name === 'hexo-renderer-marked') === true &&
+    settings.flag('marked', 'prependRoot') !== false &&
+    settings.flag('relative_link') !== true;
   const isCopied = globs(settings, 'skip_render', true);
   const isExcluded = globs(settings, 'exclude', true);
   const isIncluded = globs(settings, 'include', false);
@@ -267,6 +272,7 @@ export async function readHexoRule(reading: RouteContext): Promise<RouteRule> {
 
   return {
     base: basePath(settings.text('root') || settings.text('url')),
+    links: { files: imagesAddBase ? 'below_base' : 'address', pages: 'address' },
     urlOf({ path, frontmatter }) {
       const rest = below(source, path);
       if (rest === null || !markdown.has(extensionOf(rest)) || temporary.test(rest)) return null;

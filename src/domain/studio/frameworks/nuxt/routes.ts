@@ -111,7 +111,11 @@ export async function readNuxtRule(reading: RouteContext): Promise<RouteRule> {
   const isShown = shownBy(reading);
   return byConvention(
     settings,
-    { base: basePath(settings.text('app', 'baseURL')), undetermined: settings.firstUnknown('app.baseURL') },
+    {
+      base: basePath(settings.text('app', 'baseURL')),
+      links: { files: 'below_base', pages: 'below_base' },
+      undetermined: settings.firstUnknown('app.baseURL'),
+    },
     ({ path, frontmatter }) => {
       if (moved.length > 0 || !path.endsWith('.md')) return null;
       const source = pages.find((one) => one.matches(path));

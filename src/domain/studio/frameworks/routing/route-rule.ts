@@ -15,10 +15,21 @@ export interface RouteEvidence {
   source: { path: string; line?: number };
 }
 
+/**
+ * How the text of an entry names what has an address on the site: by that address, or by what of it follows the base, which the framework puts
+ * before it. `relative`: it does not, but has the path from the entry's own file to the other one, which the framework makes an address of.
+ */
+export type LinkForm = 'address' | 'below_base' | 'relative';
+
+/** How texts name files that are published as they are, and pages. */
+export type LinkForms = Readonly<Record<'files' | 'pages', LinkForm>>;
+
 /** Where a site publishes its files. */
 export interface RouteRule {
   /** The path the whole site lies below, without a slash at its end; `''` for none. */
   base: string;
+  /** Absent: by their addresses. */
+  links?: LinkForms;
   /** A setting that decides about every address and cannot be determined, so that no file has one; null or absent without one. */
   undetermined?: string | null;
   /**

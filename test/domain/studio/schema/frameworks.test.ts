@@ -433,11 +433,14 @@ describe('directories beside the content', () => {
       'eleventy.config.js',
       'export default (c) => { c.addPlugin(eleventyImageTransformPlugin) }',
       'posts/a/b.md',
-      [
-        ['public', '/'],
-        ['posts', null],
-      ],
+      [['posts', null]],
     ],
+    // What is not named is not copied, whatever it is called.
+    ['eleventy.config.js', 'export default () => {}', 'public/a.png', []],
+    ['eleventy.config.js', 'export default (c) => { c.addPassthroughCopy("robots.txt") }', 'posts/a.md', []],
+    ['eleventy.config.js', 'export default (c) => { c.addPassthroughCopy(a + b) }', 'img/a.png', [['img', '/img']]],
+    ['eleventy.config.js', 'export default (c) => { not code', 'img/a.png', [['img', '/img']]],
+    ['eleventy.config.js', 'export const config = { templateFormats: ["md", "png"] }', 'posts/a.md', [['posts', null]]],
   ])(
     'are media where the framework takes them from or beside entries, never what it writes: %s, %s, %s',
     async (config, text, file, roots) => {

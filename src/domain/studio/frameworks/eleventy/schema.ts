@@ -35,6 +35,7 @@ const configNames = [
 /** The plug-in by which images that lie beside a page become files of the site. */
 const imagePlugin = 'eleventyImageTransformPlugin';
 const wildcard = /[*?[{(!]/;
+const images = new Set(['png', 'jpg', 'jpeg', 'gif', 'webp', 'avif', 'svg']);
 
 /** A copy as the configuration names it; `to` is null where that follows from the input directory. */
 interface Copy {
@@ -78,12 +79,14 @@ async function readCopies(
   const program =
     text === null || text.length > MAX_SOURCE ? null : await parseModule(path, text, site.budget).catch(() => null);
   const found = new Map<string, MediaRoot>();
+  let isKnown = program !== null;
   const nodes = [...nodesOf(program)];
   let beside = nodes.some(({ type, name }) => type === 'Identifier' && name === imagePlugin);
   for (const node of nodes.filter(isCopy).sort((a, b) => Number(a.start) - Number(b.start))) {
     const [argument] = Array.isArray(node.arguments) ? node.arguments : [];
     for (const copy of copiesIn(argument)) {
       if (copy === null) {
+        isKnown = false;
         const { line } = (node.loc as { start?: { line?: number } } | undefined)?.start ?? {};
         const message = 'addPassthroughCopy is given something computed; what it copies is not among the media';
         warnings.push({ code: 'setting_unknown', message, path, ...(line !== undefined && { line }) });
@@ -103,7 +106,7 @@ async function readCopies(
       if (to !== null || !found.has(directory)) found.set(directory, { path: directory, public_path: to });
     }
   }
-  return { roots: [...found.values()], beside };
+  return { roots: [...found.values()], beside, isKnown };
 }
 
 export const eleventyReader: SchemaReader = {
@@ -114,9 +117,11 @@ export const eleventyReader: SchemaReader = {
     if (path === undefined) return [];
     const config = await readEleventyConfig(path, { ...reading, warnings: [] });
     const input = resolvePath(layout.root, config.input);
-    const { roots, beside } = await readCopies(path, input ?? layout.root, reading);
-    if (roots.length > 0) layout.mediaRoots ??= roots;
-    if (beside) layout.filesBeside = true;
+    const { roots, beside, isKnown } = await readCopies(path, input ?? layout.root, reading);
+    // Nothing else is copied, whatever directories are called.
+    if (roots.length > 0 || isKnown) layout.mediaRoots ??= roots;
+    // A format without an engine is copied from where it lies.
+    if (beside || config.formats?.some((format) => images.has(format))) layout.filesBeside = true;
     layout.pages = { kind: 'eleventy', path, fields: eleventyPage };
     if (input === null) return [];
     const source = { kind: 'eleventy', path } as const;

@@ -28,7 +28,7 @@ import {
   workflowsQuery,
   workflowTabs,
 } from './pages/workflows/workflows-query.ts';
-import { projectQuery } from './shell/project-query.ts';
+import { projectQuery, shownDraftsQuery } from './shell/project-query.ts';
 import { Root } from './shell/root.tsx';
 import { NotFound } from './shell/states.tsx';
 
@@ -103,7 +103,10 @@ const project = createRoute({
   path: '/p/$organization/$project',
   validateSearch: z.object({ draft: z.optional(z.string()) }),
   loaderDeps: ({ search: { draft } }) => ({ draft }),
-  loader: ({ params, deps }) => prefetch(projectQuery({ ...params, draft: deps.draft })),
+  loader: ({ params, deps }) => {
+    prefetch(projectQuery({ ...params, draft: deps.draft }));
+    prefetch(shownDraftsQuery(params));
+  },
   component: part(() => import('./shell/project-frame.tsx'), 'ProjectFrame'),
 });
 const organization = createRoute({

@@ -277,6 +277,9 @@ interface BatchOptions {
   /** Names of what is found that are not its own nor those above it, but of the record. */
   // biome-ignore lint/suspicious/noExplicitAny: each row names the fields of its own record
   at?: (record: any) => Place;
+  /** What the record holds of it, null: nothing; it is fetched where one of `but` is selected, which are not in it. */
+  // biome-ignore lint/suspicious/noExplicitAny: each row names the fields of its own record
+  known?: { of: (record: any) => object | null; but: readonly string[] };
 }
 
 /**
@@ -289,7 +292,7 @@ export function batch(
   operation: AnyOperation,
   // biome-ignore lint/suspicious/noExplicitAny: each row names the fields of its own record
   by: { readonly [input: string]: (record: any) => string | number | null },
-  { description, cost, whole, given = {}, at: named }: BatchOptions,
+  { description, cost, whole, given = {}, at: named, known }: BatchOptions,
 ): FieldRow {
   const [[input, keyOf] = ['', () => null]] = Object.entries(by);
   return {
@@ -312,6 +315,11 @@ export function batch(
           const key = keyOf(record);
           if (key === null) return null;
           const at = { ...placeOf(record), ...named?.(record) };
+          const held = known && !selects(info, ...known.but) ? known.of(record) : null;
+          if (held) {
+            place(held, at);
+            return held;
+          }
           const common = only(at, above);
           for (const [name, value] of Object.entries(given))
             common[name] = value((...fields) => selects(info, ...fields));

@@ -25,7 +25,7 @@ export const projectQuery = ({
 export const shownDraftsQuery = ({
   organization,
   project,
-}: Place): PageQuery<ShownDraftsQuery, ShownDraftsQueryVariables> => ({
+}: Omit<Place, 'draft'>): PageQuery<ShownDraftsQuery, ShownDraftsQueryVariables> => ({
   query: ShownDrafts,
   variables: { organization, project },
 });

@@ -45,6 +45,8 @@ interface Environment {
   published_deployment_id: number | null;
   latest_deployment: { id: number } | null;
 }
+/** An environment holds its latest deployment, all but these fields. */
+const fetched = ['jobs'];
 interface Repository {
   settings: { draft_preview: number | null };
 }
@@ -188,14 +190,26 @@ export const deployments: readonly Row[] = [
     'published',
     getDeployments,
     { deployments: ({ published_deployment_id }: Environment) => published_deployment_id },
-    { description: 'What it shows', cost: 5 },
+    {
+      description: 'What it shows',
+      cost: 5,
+      known: {
+        of: ({ latest_deployment, published_deployment_id }: Environment) =>
+          latest_deployment?.id === published_deployment_id ? latest_deployment : null,
+        but: fetched,
+      },
+    },
   ),
   batch(
     'Environment',
     'latest_deployment',
     getDeployments,
     { deployments: ({ latest_deployment }: Environment) => latest_deployment?.id ?? null },
-    { description: 'The newest, whatever has become of it', cost: 5 },
+    {
+      description: 'The newest, whatever has become of it',
+      cost: 5,
+      known: { of: ({ latest_deployment }: Environment) => latest_deployment, but: fetched },
+    },
   ),
   field('Environment', 'deployments', listDeployments, { cost: 5, given: { branch: nothing } }),
   field('Environment', 'preview', getEnvironmentPreview, { cost: 5 }),

@@ -3,7 +3,7 @@
  * The compiler itself needs most of a second to find that nothing has changed. Programs of `src` are run from their bundle (`bundle.ts`).
  *
  * Programs of a package of its own (`bench/run`) get the packages they need first. They are compiled, with what they import of `src`, into a
- * `dist` of their own, from where the packages beside it are found. With the server comes the dashboard (`dashboard.ts`).
+ * `dist` of their own, from where the packages beside it are found. With the server, and what measures it, comes the dashboard (`dashboard.ts`).
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ make(path.join(dist, 'src'), sourcesKey(root, programSources), [
   [compiler, '-p', 'tsconfig.build.json'],
   [script('bundle.ts'), dist],
 ]);
-if (program === 'src/main') {
+if (program === 'src/main' || folder === 'bench') {
   const output = path.join(dist, 'dashboard');
   make(output, sourcesKey(root, dashboardSources), [[script('dashboard.ts'), output]]);
 }

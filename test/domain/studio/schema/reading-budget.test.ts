@@ -68,6 +68,15 @@ describe('the steps that reading configurations may take', () => {
     expect(taken.steps).toBe(mostSteps);
   });
 
+  it('count a bracket of YAML twice, and end a text of nothing else', async () => {
+    const ordinary = await reading({ 'a.yml': `base: ${'x'.repeat(120_000)}` });
+    expect(ordinary).toMatchObject({ warnings: [], taken: { steps: 240_012 } });
+    expect((await reading({ 'a.yml': `base: [${'x'.repeat(120_000)}]` })).taken.steps).toBe(240_018);
+    const { value, warnings } = await reading({ 'a.yml': '['.repeat(125_001) });
+    expect(value).toBeUndefined();
+    expect(warnings).toMatchObject([{ code: 'config_unreadable', message: spent, path: 'a.yml' }]);
+  });
+
   it('are shared by all files, of which the first ones are read', async () => {
     const large = `export const name = 'n'; export const list = [${'1,'.repeat(40_000)}];`;
     const names = ['a', 'b', 'c'];

@@ -122,7 +122,7 @@ export async function findDataConfig(
 async function parse(path: string, text: string, budget: ReadingBudget | undefined): Promise<Value | null> {
   const extension = extensionOf(path);
   if (extension === 'json') return jsonValue(path, text, budget);
-  if (budget?.parse(text.length * dataSteps) === false) throw new BudgetSpent();
+  if (budget?.parse(dataSteps(text)) === false) throw new BudgetSpent();
   if (extension !== 'toml') return yamlValue(path, text);
   const read = readToml(text);
   if (read.ok) return fromPlain(read.value, { path, line: 1 });

@@ -132,7 +132,7 @@ async function loadModule(path: string, site: SiteFiles, warnings: Warning[]): P
   }
   try {
     if (path.endsWith('.json')) {
-      if (site.budget?.parse(text.length * dataSteps) === false) throw new BudgetSpent();
+      if (site.budget?.parse(dataSteps(text)) === false) throw new BudgetSpent();
       module.data = fromPlain(JSON.parse(text), { path, line: 1 });
     } else {
       module.program = await parseModule(path, text, site.budget);

@@ -1,14 +1,14 @@
 /**
  * What parsing the configuration of a site may cost, all its files and all their readers together. A step takes a microsecond or two at worst: a character
- * that the parser of code looks at (more than once where code can be read in several ways), half a character of YAML, TOML or JSON, or 16
+ * that the parser of code looks at (more than once where code can be read in several ways), half a character of YAML or TOML, or 16
  * characters of a package manifest. Sites need some ten thousand; what is made to be slow ends here.
  */
 export const mostSteps = 500_000;
 /** The same for folding what has been parsed: a step is an expression. */
 export const mostFolded = 200_000;
 
-/** Steps for a character of YAML and the like. */
-export const dataSteps = 2;
+/** Steps for YAML and TOML: two a character, and four for a bracket, since a list or an object costs its parser twice as much as text. */
+export const dataSteps = (text: string): number => 2 * (text.length + (text.match(/[[{]/g)?.length ?? 0));
 /** Characters of a package manifest for a step. */
 export const manifestCharacters = 16;
 

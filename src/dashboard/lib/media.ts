@@ -37,7 +37,8 @@ function relativePath(from: string, to: string): string {
   return [...(up.length === 0 ? ['.'] : up), ...there.slice(shared)].join('/');
 }
 
-const publicRoots = ['public', 'static', 'source', 'src'];
+/** Where files with an address lie; last the repository itself, whose files Jekyll publishes where they are. */
+const publicRoots = ['public', 'static', 'source', 'src', ''];
 
 /**
  * Where a file that an entry names may be in the repository, the likeliest first; empty for an address of another host.

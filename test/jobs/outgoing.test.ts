@@ -13,9 +13,6 @@ it('jobs of one group that wait for slow hosts leave those of others room', asyn
   const queue = createQueue({ url: database.url, log: quiet });
   const begun: [string, string][] = [];
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
-  const payloads = {
-    'repository-import': (id: number) => ({ project_id: id, url: 'https://slow.test/x.git' }),
-  } as Record<string, (id: number) => object>;
   const jobs = [importJobFor, syncJobFor, notifyJobFor, deployNoticeJobFor].map((make): Job => {
     const job = make(services) as Job;
     return {
@@ -27,19 +24,16 @@ it('jobs of one group that wait for slow hosts leave those of others room', asyn
       },
     };
   });
-  const payloadOf = (name: string, id: number) =>
-    payloads[name]?.(id) ?? {
-      project_id: id,
-      notification_id: id,
-      deployment_id: id,
-      event: 'deployment.requested' as const,
-    };
+  // Each kind takes what it has of it.
+  const payloadOf = (id: number) => ({
+    ...{ project_id: id, notification_id: id, deployment_id: id },
+    ...{ url: 'https://slow.test/x.git', event: 'deployment.requested' },
+  });
   try {
     await queue.start({ kinds: jobs.map(({ kind }) => kind), jobs });
     for (const { kind } of jobs) {
-      for (const id of [1, 2, 3, 4])
-        await queue.send(kind, payloadOf(kind.name, id), { group: 'slow', singletonKey: `${id}` });
-      await queue.send(kind, payloadOf(kind.name, 9), { group: 'other', singletonKey: '9' });
+      for (const id of [1, 2, 3, 4]) await queue.send(kind, payloadOf(id), { group: 'slow', singletonKey: `${id}` });
+      await queue.send(kind, payloadOf(9), { group: 'other', singletonKey: '9' });
     }
     await expect.poll(() => begun.filter(([, whose]) => whose === 'other')).toHaveLength(jobs.length);
     for (const { kind } of jobs)

@@ -41,6 +41,7 @@ const consentLasts = 24 * 3600_000;
 
 /** Ends a reply with a sentence for the person. */
 class Ended extends Error {}
+
 /** What a process gives its replies. */
 interface Process {
   services: ReplyServices;

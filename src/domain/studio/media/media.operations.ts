@@ -51,11 +51,10 @@ function* meanings({ discovery, base: whole }: Published, entry: string, text: s
     const home = [whole, decodedUri(whole)].find((one) => one !== '' && text.startsWith(`${one}/`));
     const urls = home === undefined ? [rest] : [text.slice(home.length + 1), rest];
     for (const root of mediaRoots) {
-      const base = root.public_path?.replace(/^\/|\/$/g, '') ?? null;
-      for (const url of base === null ? [] : urls) {
-        if (base === '') yield path.posix.join(root.path, url);
-        else if (url.startsWith(`${base}/`)) yield path.posix.join(root.path, url.slice(base?.length));
-      }
+      if (root.public_path == null) continue;
+      const base = root.public_path.replace(/^\/|\/$/g, '');
+      const inside = base === '' ? '' : `${base}/`;
+      for (const url of urls) if (url.startsWith(inside)) yield path.posix.join(root.path, url.slice(inside.length));
     }
   } else if (/^[~@]\//.test(text)) yield path.posix.join(contentRoot, 'src', rest);
   else yield path.posix.join(path.posix.dirname(entry), text);
@@ -202,14 +201,11 @@ export const listEntryMedia = studioOperation({
     const entries = slugs.map((slug) => entryIn(index, slug));
     const { oids: oidsOf } = await siteFilesOf(git, snapshot);
     const oids = await oidsOf();
+    const published = { discovery: site.discovery, base: encodePath(routes.base) };
     const found: string[][] = [];
     for await (const { content } of snapshot.blobs(entries.map((entry) => entry.oid))) {
       const entry = entries[found.length]?.path ?? '';
-      found.push(
-        mentionedMedia({ ...site, base: encodePath(routes.base) }, entry, content.toString('utf8'), (file) =>
-          oids.has(file),
-        ),
-      );
+      found.push(mentionedMedia(published, entry, content.toString('utf8'), (file) => oids.has(file)));
     }
     const files = (paths: string[]) => paths.map((path) => ({ path, oid: oids.get(path) ?? '' }));
     const facts = await mediaFacts(git, snapshot, files([...new Set(found.flat())]));

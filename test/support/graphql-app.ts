@@ -23,7 +23,7 @@ export interface GraphqlApp extends Pick<TestApp, 'services' | 'url' | 'reposito
   /** Database statements since the last `reset`. */
   statements: string[];
   reset(): void;
-  /** What asking costs at least: what runs in the background adds statements of its own, now and then. */
+  /** The least of five requests: once earlier writes are followed, only timers add statements, now and then. */
   leastOf(ask: () => Promise<unknown>): Promise<{ operations: string[]; statements: string[] }>;
   /** Milliseconds every database statement waits, so that time can run out. */
   delay: number;
@@ -89,6 +89,8 @@ export async function graphqlApp({ introspection = false, ...times }: Options = 
     },
     run: app.run,
     async leastOf(ask) {
+      await services.studio.moves.settled();
+      await services.studio.content.settled();
       const costs = [];
       for (let time = 0; time < 5; time += 1) {
         made.reset();

@@ -206,6 +206,19 @@ describe('404', () => {
   });
 });
 
+describe('commands that build the site', () => {
+  const install = async () => (await app.ask('POST', detect)).body.environment_defaults.install_command;
+
+  it('follow the lock that a commit adds, and the version it was written by', async () => {
+    await seed(app, { ...files, 'yarn.lock': '# yarn lockfile v1\n' });
+    expect(await install()).toBe('yarn install --frozen-lockfile');
+    await seed(app, { ...files, 'yarn.lock': '__metadata:\n  version: 8\n' });
+    expect(await install()).toBe('yarn install --immutable');
+    await seed(app, { 'pnpm-lock.yaml': 'lockfileVersion: 9\n' });
+    expect(await install()).toBe('pnpm install --frozen-lockfile');
+  });
+});
+
 describe('entries at one address', () => {
   it('are reported with both paths', async () => {
     await seed(app, {

@@ -18,7 +18,7 @@ import { environmentNumber } from '../environments/environments.schema.ts';
 import { bodyPlace, splitFile } from '../frontmatter/split.ts';
 import { lookUp } from '../previews/outputs.ts';
 import { patternsOf } from '../routes/detect-patterns.ts';
-import { type EntryPlace, entryAtUrl } from '../routes/entries-by-url.ts';
+import { type EntryPlace, entryAtUrl } from '../routes/entry-addresses.ts';
 import { type EntryRoutes, entryRoutes, routesWith, siteRootOf } from '../routes/entry-routes.ts';
 import type { SiteRoutes } from '../routes/routes-cache.ts';
 import type { StudioContext } from '../studio.ts';
@@ -186,15 +186,11 @@ async function entriesTitled(
 }
 
 /** The project's saved routes, or without any those of its framework. */
-async function routesOf(
-  context: StudioContext,
-  built: Snapshot,
-  detected: SiteRoutes & { key: string },
-): Promise<EntryRoutes> {
+async function routesOf(context: StudioContext, built: Snapshot, detected: SiteRoutes): Promise<EntryRoutes> {
   const saved = await entryRoutes(context, built);
   if (saved.key !== '') return saved;
   const site = await context.studio.content.site(context.git, built);
-  return { key: `detected ${detected.key}`, ...routesWith(patternsOf(detected, site), detected) };
+  return routesWith(patternsOf(detected, site), detected);
 }
 
 /** The file behind an address, with or without the path that all of the site lies below. */

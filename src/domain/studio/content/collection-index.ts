@@ -118,6 +118,15 @@ export class CollectionIndex {
   }
 }
 
+/** For each entry where the same one is in an earlier list; -1: nowhere. Both are in order of their paths. */
+export function earlierPlaces(entries: readonly IndexedEntry[], earlier: readonly IndexedEntry[]): Promise<number[]> {
+  let next = 0;
+  return mapYielding(entries, (entry) => {
+    while (next < earlier.length && byPath(earlier[next] ?? entry, entry) < 0) next += 1;
+    return earlier[next] === entry ? next : -1;
+  });
+}
+
 /** Finds files of a collection by their names; the time depends on how many have the name. */
 class Names {
   readonly #collection: SlugCollection;

@@ -6,7 +6,7 @@ import type { Repository } from '../../../ports/git.ts';
 import type { Commit, FileChange, Oid, Snapshot } from '../../../ports/git-records.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { ParsedFile } from '../frontmatter/values.ts';
-import type { CollectionIndex, IndexedEntry } from './collection-index.ts';
+import { type CollectionIndex, earlierPlaces, type IndexedEntry } from './collection-index.ts';
 import { type EntryFacts, type Place, unreadable } from './entry-facts.ts';
 import { LastCommits } from './last-commits.ts';
 import type { SiteAtTree, SiteIndex } from './site-index.ts';
@@ -159,8 +159,9 @@ export class ContentIndex {
     latest: CollectionFacts | undefined,
   ): Promise<CollectionFacts> {
     const missing: IndexedEntry[] = [];
+    const before = latest && (await earlierPlaces(entries, latest.entries));
     const known = await mapYielding(entries, (entry, at) => {
-      const facts = latest?.entries[at] === entry ? latest.facts[at] : undefined;
+      const facts = before && latest.facts[before[at] ?? -1];
       if (!facts) missing.push(entry);
       return facts;
     });

@@ -9,11 +9,11 @@ import { readEleventyConfig } from './eleventy/routes.ts';
 import { type Ecosystem, type Framework, frameworkOf } from './frameworks.ts';
 
 /** Where the configuration says a build goes, relative to the site; undefined when it says nothing that can be read, or leaves the site. */
-async function configuredOutput(site: SiteFiles, { framework, config }: DetectedSite) {
+async function configuredOutput(site: SiteFiles, { framework, config }: DetectedSite, dependencies: Set<string>) {
   if (framework === null || config === null) return undefined;
   const { output } = frameworkOf(framework.id);
   if (output.key.length === 0) return undefined;
-  const reading = { site, warnings: [], dependencies: new Set<string>() };
+  const reading = { site, warnings: [], dependencies };
   // Its configuration is a function that also calls what sets the directory.
   if (framework.id === 'eleventy') return inside((await readEleventyConfig(config, reading)).output);
   const data = /\.(toml|ya?ml|json)$/.test(config);
@@ -32,7 +32,7 @@ const member = (value: Value | undefined, key: string): Value | undefined =>
   at(value, key) ?? entriesOf(value).find(([name]) => name.toLowerCase() === key.toLowerCase())?.[1];
 
 /** How a site is built by default. */
-interface EnvironmentDefaults {
+export interface EnvironmentDefaults {
   /** Where the commands run, from the repository's root: the directory of the package manifest, else of the site. */
   root_directory: string;
   package_manager: string | null;
@@ -89,8 +89,13 @@ const manifests: Record<Ecosystem, readonly string[]> = {
 /**
  * The commands and the output directory of a site that was detected; those of files that are published as they are when none was.
  * The output directory is read from the configuration, where it says one.
+ * @param dependencies gets the files that are read
  */
-export async function environmentDefaults(site: SiteFiles, detected: DetectedSite): Promise<EnvironmentDefaults> {
+export async function environmentDefaults(
+  site: SiteFiles,
+  detected: DetectedSite,
+  dependencies = new Set<string>(),
+): Promise<EnvironmentDefaults> {
   const { framework: found, root, manifest } = detected;
   if (found === null) return asIs(site, root);
   const framework = frameworkOf(found.id);
@@ -98,8 +103,8 @@ export async function environmentDefaults(site: SiteFiles, detected: DetectedSit
   const ecosystem = manifest?.ecosystem ?? framework.ecosystem;
   const home = manifest?.path ?? nearestFile(present, root, manifests[ecosystem]);
   const directory = home === undefined ? root : home.slice(0, Math.max(0, home.lastIndexOf('/')));
-  const chosen = await managerOf(site, present, directory, ecosystem);
-  const output = (await configuredOutput(site, detected)) ?? framework.output.directory;
+  const chosen = await managerOf(site, present, directory, ecosystem, dependencies);
+  const output = (await configuredOutput(site, detected, dependencies)) ?? framework.output.directory;
   return {
     root_directory: directory,
     package_manager: chosen?.name ?? null,
@@ -110,7 +115,13 @@ export async function environmentDefaults(site: SiteFiles, detected: DetectedSit
 }
 
 /** Of the managers' files the nearest counts: a workspace has its lock at the top. */
-async function managerOf(site: SiteFiles, present: ReadonlySet<string>, directory: string, ecosystem: Ecosystem) {
+async function managerOf(
+  site: SiteFiles,
+  present: ReadonlySet<string>,
+  directory: string,
+  ecosystem: Ecosystem,
+  dependencies: Set<string>,
+) {
   const all = managers[ecosystem];
   const locks = all.flatMap(({ files }) => files).filter((name) => name !== 'package.json');
   const path = nearestFile(present, directory, locks) ?? nearestFile(present, directory, ['package.json']);
@@ -118,6 +129,7 @@ async function managerOf(site: SiteFiles, present: ReadonlySet<string>, director
   const found = all.find(({ files }) => files.includes(name));
   if (found?.name !== 'yarn' || path === undefined) return found;
   // The lock of Yarn 2 and later says so in its first lines.
+  dependencies.add(path);
   const berry = (await site.read(path))?.slice(0, 1000).includes('__metadata:') ?? false;
   return berry ? { ...found, install: 'yarn install --immutable' } : found;
 }

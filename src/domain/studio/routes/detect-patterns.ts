@@ -1,16 +1,13 @@
-import { Pace } from '../../../lib/concurrency.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
-import { siteFilesOf } from '../content/site-files.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import { environmentDefaults } from '../frameworks/environment-defaults.ts';
 import { directoryOf } from '../frameworks/routing/paths.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { joinPath } from '../schema/site-layout.ts';
 import type { StudioContext } from '../studio.ts';
-import { expandPattern } from './entry-routes.ts';
+import { type EntryRoutes, expandPattern } from './entry-routes.ts';
 import { type PublishedPages, pathOf } from './published-pages.ts';
 import type { RoutePattern } from './routes.schema.ts';
 import type { SiteRoutes } from './routes-cache.ts';
@@ -263,7 +260,7 @@ export async function confirmPatterns(
 export async function samplesOf(
   { git, studio }: Context,
   snapshot: Snapshot,
-  { site, patterns, urlOf }: { site: SiteIndex; patterns: readonly RoutePattern[]; urlOf: SampleUrl },
+  { site, patterns, routes }: { site: SiteIndex; patterns: readonly RoutePattern[]; routes: EntryRoutes },
 ) {
   const each = Math.max(1, Math.floor(maxSamples / Math.max(1, patterns.length)));
   const places = patterns.flatMap(({ collection }) => {
@@ -276,53 +273,7 @@ export async function samplesOf(
   });
   const facts = await studio.content.facts(git, snapshot, places.slice(0, maxSamples));
   return places.slice(0, maxSamples).flatMap((place, at) => {
-    const url = urlOf(place.collection, place, facts[at]?.frontmatter ?? null);
+    const url = routes.urlOf(place.collection, place, facts[at]?.frontmatter ?? null);
     return url === undefined ? [] : [{ path: place.path, url }];
   });
 }
-
-/** Entries at one address that are reported. */
-const mostDuplicates = 50;
-
-/** A warning for each entry whose page has the address of another one, which the site then publishes in its place. */
-export async function duplicateAddresses(
-  { git, studio }: Context,
-  snapshot: Snapshot,
-  { site, patterns, urlOf }: { site: SiteIndex; patterns: readonly RoutePattern[]; urlOf: SampleUrl },
-): Promise<Warning[]> {
-  const holders = new Map<string, string>();
-  const warnings: Warning[] = [];
-  const pace = new Pace();
-  for (const collection of new Set(patterns.map((pattern) => pattern.collection))) {
-    const index = site.collections.get(collection);
-    if (index === undefined) continue;
-    const facts = await studio.content.collectionFacts(git, snapshot, index);
-    for (const [at, entry] of index.entries.entries()) {
-      if (pace.isDue) await pace.yield();
-      const url = urlOf(collection, entry, facts[at]?.frontmatter ?? null);
-      if (url === undefined) continue;
-      const { path } = entry;
-      const holder = holders.get(url);
-      if (holder === undefined) holders.set(url, path);
-      else
-        warnings.push({
-          code: 'same_url',
-          message: `${holder} and ${path} have the same address, ${url}`,
-          path,
-          collection,
-        });
-      if (warnings.length === mostDuplicates) return warnings;
-    }
-  }
-  return warnings;
-}
-
-type SampleUrl = (
-  collection: string,
-  entry: { slug: string; path: string; locale?: string },
-  frontmatter: Record<string, unknown> | null,
-) => string | undefined;
-
-/** The commands that build the site of a tree. */
-export const defaultsAt = async ({ git }: Context, snapshot: Snapshot, { detected }: SiteRoutes) =>
-  environmentDefaults(await siteFilesOf(git, snapshot), detected);

@@ -102,7 +102,7 @@ export async function entryRoutes(
   const { routes: saved } = project.settings;
   if (saved === null || saved.patterns.length === 0) return none;
   const site = await studio.routes.at(git, snapshot, siteRootOf(project.settings));
-  return { key: viewOf([site.key, saved.patterns]), ...routesWith(saved.patterns, site) };
+  return routesWith(saved.patterns, site);
 }
 
 const messages: Record<NoUrl['code'], string> = {
@@ -115,12 +115,13 @@ const messages: Record<NoUrl['code'], string> = {
 };
 
 /** Addresses by patterns: those with a source follow the site's rule, the others are as they are written. */
-export function routesWith(patterns: readonly RoutePattern[], site: SiteRoutes): Omit<EntryRoutes, 'key'> {
+export function routesWith(patterns: readonly RoutePattern[], site: SiteRoutes): EntryRoutes {
   const byCollection = Map.groupBy(patterns, ({ collection }) => collection);
   const patternFor = (collection: string, entry: RoutedEntry) =>
     byCollection.get(collection)?.find(({ locale }) => locale === undefined || locale === entry.locale);
   const base = encodePath(site.base);
   return {
+    key: viewOf([site.key, patterns]),
     base: site.base,
     linkTo(what, address) {
       const form = site.links[what];

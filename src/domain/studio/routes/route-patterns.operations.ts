@@ -9,8 +9,8 @@ import { checkStoredPath } from '../path-rules.ts';
 import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
-import { confirmPatterns, defaultsAt, duplicateAddresses, patternsOf, samplesOf, siteAt } from './detect-patterns.ts';
-import { entryAtUrl } from './entries-by-url.ts';
+import { confirmPatterns, patternsOf, samplesOf, siteAt } from './detect-patterns.ts';
+import { duplicateAddresses, entryAtUrl } from './entry-addresses.ts';
 import { entryRoutes, routesWith } from './entry-routes.ts';
 import { filesOf, findOutput, listedPages, outputPages, type PublishedPages, pathOf } from './published-pages.ts';
 import { detectedRoutes, routePattern, type SavedRoutes } from './routes.schema.ts';
@@ -145,9 +145,10 @@ export const detectRoutePatterns = studioOperation({
       ? await confirmPatterns(context, snapshot, { routes, site, published })
       : { patterns: patternsOf(routes, site), check: null };
     const { patterns, check } = found;
-    const { urlOf } = routesWith(patterns, routes);
-    const samples = await samplesOf(context, snapshot, { site, patterns, urlOf });
-    const duplicates = await duplicateAddresses(context, snapshot, { site, patterns, urlOf });
+    const entries = routesWith(patterns, routes);
+    const samples = await samplesOf(context, snapshot, { site, patterns, routes: entries });
+    const routed = new Set(patterns.flatMap(({ collection }) => site.collections.get(collection) ?? []));
+    const duplicates = await duplicateAddresses(context, snapshot, [...routed], entries);
     if (save) await saveRoutes(context, { root: chosen ?? detected.root, patterns });
     return {
       framework: detected.framework,
@@ -159,7 +160,7 @@ export const detectRoutePatterns = studioOperation({
         ...one,
         ...(published && { verified: published.addresses.has(pathOf(one.url)) }),
       })),
-      environment_defaults: await defaultsAt(context, snapshot, routes),
+      environment_defaults: routes.defaults,
       saved: save,
       warnings: [...routes.warnings, ...warnings, ...duplicates],
     };

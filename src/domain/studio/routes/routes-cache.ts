@@ -4,6 +4,7 @@ import type { Repository } from '../../../ports/git.ts';
 import type { FileChange, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { siteFilesOf } from '../content/site-files.ts';
 import { type DetectedSite, detectFramework } from '../frameworks/detect-framework.ts';
+import { type EnvironmentDefaults, environmentDefaults } from '../frameworks/environment-defaults.ts';
 import { routeReaders } from '../frameworks/route-readers.ts';
 import { encodePath } from '../frameworks/routing/paths.ts';
 import type { LinkForms, PageFile, RouteContext, RouteEvidence } from '../frameworks/routing/route-rule.ts';
@@ -14,6 +15,8 @@ import { viewOf } from '../view.ts';
 
 /** Where the site of a repository publishes its files, as its framework and its configuration have it. */
 export interface SiteRoutes {
+  /** Equal keys mean equal routes. */
+  key: string;
   detected: DetectedSite;
   /** Path of a page's URL with the site's base, percent-encoded; null for what is no page. */
   urlOf(file: PageFile): string | null;
@@ -26,6 +29,8 @@ export interface SiteRoutes {
   isDue(file: PageFile, now: Date): boolean;
   /** The path all of the site lies below; `''` for none. */
   base: string;
+  /** How it is built. */
+  defaults: EnvironmentDefaults;
   /** How texts of entries name what has an address. */
   links: LinkForms;
   warnings: readonly Warning[];
@@ -34,6 +39,10 @@ export interface SiteRoutes {
 }
 
 const maxWarnings = 100;
+
+/** Files whose appearance can change where others are published: code, configuration, and the indexes of directories. */
+const mayMatter =
+  /\.(astro|[cm]?[jt]sx?|svelte|json|ya?ml|toml|lockb?)$|(^|\/)(_?index(\.[\w-]+)?\.\w+|Gemfile|go\.mod|requirements\.txt|\.\w+ignore)$/;
 
 /**
  * Reads the routes of a site from its files alone: nothing of it is run, and whatever is not understood becomes a warning.
@@ -58,7 +67,13 @@ export async function readRoutes(files: SiteFiles, options: { root?: string } = 
     ({ code, path }) => code === 'config_unreadable' && path === detected.config,
   );
   const unknown = unreadable ? detected.config : (rule?.undetermined ?? null);
+  const { dependencies } = reading;
+  const defaults = await environmentDefaults(site, detected, dependencies);
+  const rests = await filterYielding(site.paths, ({ path }) => dependencies.has(path));
+  const present = await filterYielding(site.paths, ({ path }) => mayMatter.test(path));
   return {
+    key: viewOf([rests.map(({ path, oid }) => [path, oid]), present.map(({ path }) => path)]),
+    defaults,
     detected,
     base,
     links: rule?.links ?? { files: 'address', pages: 'address' },
@@ -75,28 +90,19 @@ export async function readRoutes(files: SiteFiles, options: { root?: string } = 
     evidenceOf: (path) => rule?.evidenceOf(path) ?? null,
     isDue: (file, now) => rule?.isDue?.(file, now) ?? true,
     warnings: reading.warnings.slice(0, maxWarnings),
-    dependencies: reading.dependencies,
+    dependencies,
   };
 }
-
-/** Routes with a name: equal keys mean equal routes. */
-interface KeyedRoutes extends SiteRoutes {
-  key: string;
-}
-
-/** Files whose appearance can change where others are published: code, configuration, and the indexes of directories. */
-const mayMatter =
-  /\.(astro|[cm]?[jt]sx?|svelte|json|ya?ml|toml|lock)$|(^|\/)(_?index(\.[\w-]+)?\.\w+|Gemfile|go\.mod|requirements\.txt|\.\w+ignore)$/;
 
 /** Trees that differ in more files than this are read anew. */
 const mostChanges = 10_000;
 
 /** The routes of sites by their trees; read again only when a file they rest on is another one. */
 export class RoutesCache {
-  readonly #routes = new VersionCache<{ tree: Oid | null; routes: KeyedRoutes }>({ versions: 64, subjects: 64 });
+  readonly #routes = new VersionCache<{ tree: Oid | null; routes: SiteRoutes }>({ versions: 64, subjects: 64 });
 
   /** @param root the site's directory; null: found by its configuration */
-  async at(git: Repository, snapshot: Snapshot, root: string | null): Promise<KeyedRoutes> {
+  async at(git: Repository, snapshot: Snapshot, root: string | null): Promise<SiteRoutes> {
     const { tree } = snapshot;
     const site = JSON.stringify([git.id, root]);
     const { routes } = await this.#routes.of(site, tree ?? '', async (latest) => {
@@ -104,17 +110,10 @@ export class RoutesCache {
       const changes = latest ? await snapshot.changesSince(latest.tree, mostChanges).catch(() => null) : null;
       const isSame =
         latest && changes && !(await findYielding(changes, (change) => changesRoutes(latest.routes, change)));
-      return { tree, routes: isSame ? latest.routes : await this.#read(git, snapshot, root === null ? {} : { root }) };
+      if (isSame) return { tree, routes: latest.routes };
+      return { tree, routes: await readRoutes(await siteFilesOf(git, snapshot), root === null ? {} : { root }) };
     });
     return routes;
-  }
-
-  async #read(git: Repository, snapshot: Snapshot, options: { root?: string }): Promise<KeyedRoutes> {
-    const site = await siteFilesOf(git, snapshot);
-    const routes = await readRoutes(site, options);
-    const rests = await filterYielding(site.paths, ({ path }) => routes.dependencies.has(path));
-    const present = await filterYielding(site.paths, ({ path }) => mayMatter.test(path));
-    return { ...routes, key: viewOf([rests.map(({ path, oid }) => [path, oid]), present.map(({ path }) => path)]) };
   }
 }
 

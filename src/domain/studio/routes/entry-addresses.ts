@@ -1,0 +1,137 @@
+import { mapYielding, Pace } from '../../../lib/concurrency.ts';
+import { VersionCache } from '../../../lib/version-cache.ts';
+import type { Snapshot } from '../../../ports/git-records.ts';
+import { type CollectionIndex, earlierPlaces, type IndexedEntry } from '../content/collection-index.ts';
+import { unreadable } from '../content/entry-facts.ts';
+import type { Warning } from '../schema/schema.schema.ts';
+import type { StudioContext } from '../studio.ts';
+import type { EntryRoutes } from './entry-routes.ts';
+import { pageKey } from './published-pages.ts';
+
+type Context = Pick<StudioContext, 'git' | 'studio' | 'project'>;
+
+/** Where the site publishes an entry. */
+interface EntryAddress {
+  /** Percent-encoded path; undefined for what has no page. */
+  url: string | undefined;
+  /** Further paths that lead on to the page. */
+  aliases: readonly string[];
+}
+
+/** The addresses of a collection's entries, in their order. */
+interface CollectionAddresses {
+  entries: readonly IndexedEntry[];
+  addresses: readonly EntryAddress[];
+  isWhole: boolean;
+}
+
+const collections = new VersionCache<CollectionAddresses>({ versions: 32, subjects: 16 });
+
+/** The addresses of all entries of a collection, in their order; those of entries that have not changed are taken from the version before. */
+async function addressesOf(
+  { git, studio }: Context,
+  snapshot: Snapshot,
+  index: CollectionIndex,
+  routes: EntryRoutes,
+): Promise<readonly EntryAddress[]> {
+  const { collection } = index.schema;
+  const derive = async (latest: CollectionAddresses | undefined): Promise<CollectionAddresses> => {
+    const { entries } = index;
+    const facts = await studio.content.collectionFacts(git, snapshot, index);
+    const before = latest && (await earlierPlaces(entries, latest.entries));
+    const addresses = await mapYielding(entries, (entry, at): EntryAddress => {
+      const known = before && latest.addresses[before[at] ?? -1];
+      if (known) return known;
+      const { frontmatter = null } = facts[at] ?? {};
+      const url = routes.urlOf(collection, entry, frontmatter);
+      return { url, aliases: url === undefined ? [] : routes.aliasesOf(collection, entry, frontmatter) };
+    });
+    return { entries, addresses, isWhole: !facts.includes(unreadable) };
+  };
+  const subject = JSON.stringify([git.id, collection, routes.key]);
+  // An object that is damaged now may come back.
+  const { addresses } = await collections.of(subject, String(index.version), derive, ({ isWhole }) => isWhole);
+  return addresses;
+}
+
+/** Which entry an address shows. */
+export interface EntryPlace {
+  collection: string;
+  slug: string;
+  path: string;
+}
+
+type ReverseIndex = ReadonlyMap<string, EntryPlace>;
+const indexes = new VersionCache<ReverseIndex>({ versions: 16, subjects: 1 });
+
+/**
+ * The entry whose page an address shows or leads on to: with or without origin, slash at the end and `index.html`; null when no entry has it.
+ * @param routes the project's saved ones, or those of its framework
+ */
+export async function entryAtUrl(
+  context: Context,
+  snapshot: Snapshot,
+  routes: EntryRoutes,
+  url: string,
+): Promise<EntryPlace | null> {
+  if (routes.key === '') return null;
+  const { git, project } = context;
+  const subject = JSON.stringify([git.id, project.settings.content_root]);
+  const index = await indexes.of(subject, `${snapshot.tree} ${routes.key}`, () => readIndex(context, snapshot, routes));
+  return index.get(pageKey(url)) ?? null;
+}
+
+async function readIndex(context: Context, snapshot: Snapshot, routes: EntryRoutes): Promise<ReverseIndex> {
+  const { git, studio } = context;
+  const site = await studio.content.site(git, snapshot);
+  const found = new Map<string, EntryPlace>();
+  const leadingOn: [string, EntryPlace][] = [];
+  const pace = new Pace();
+  for (const [collection, index] of site.collections) {
+    const addresses = await addressesOf(context, snapshot, index, routes);
+    for (const [at, { slug, path }] of index.entries.entries()) {
+      if (pace.isDue) await pace.yield();
+      const { url, aliases = [] } = addresses[at] ?? {};
+      if (url === undefined) continue;
+      const place = { collection, slug, path };
+      // Two entries at one address are a fault of the site; the first keeps it here, so that the answer is always the same.
+      if (!found.has(pageKey(url))) found.set(pageKey(url), place);
+      for (const alias of aliases) leadingOn.push([pageKey(alias), place]);
+    }
+  }
+  // A page of its own stands where an alias does, too.
+  for (const [key, place] of leadingOn) if (!found.has(key)) found.set(key, place);
+  return found;
+}
+
+/** Entries at one address that are reported. */
+const mostDuplicates = 50;
+
+/** A warning for each entry whose page has the address of another one, which the site then publishes in its place. */
+export async function duplicateAddresses(
+  context: Context,
+  snapshot: Snapshot,
+  indexes: readonly CollectionIndex[],
+  routes: EntryRoutes,
+): Promise<Warning[]> {
+  const holders = new Map<string, string>();
+  const warnings: Warning[] = [];
+  const pace = new Pace();
+  for (const index of indexes) {
+    const addresses = await addressesOf(context, snapshot, index, routes);
+    for (const [at, { path }] of index.entries.entries()) {
+      if (pace.isDue) await pace.yield();
+      const url = addresses[at]?.url;
+      if (url === undefined) continue;
+      const holder = holders.get(url);
+      if (holder === undefined) {
+        holders.set(url, path);
+        continue;
+      }
+      const message = `${holder} and ${path} have the same address, ${url}`;
+      warnings.push({ code: 'same_url', message, path, collection: index.schema.collection });
+      if (warnings.length === mostDuplicates) return warnings;
+    }
+  }
+  return warnings;
+}

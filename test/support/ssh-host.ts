@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { freePort } from './free-port.ts';
 import { commitFiles, setRef } from './git-history.ts';
 import { git, temporaryDirectory } from './git-store.ts';
 
@@ -22,14 +23,6 @@ const keygen = 'ssh-keygen';
 export function newKey(path: string): string {
   execFileSync(keygen, ['-q', '-t', 'ed25519', '-N', '', '-C', 'test', '-f', path]);
   return readFileSync(path, 'utf8');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function answers(port: number): Promise<boolean> {

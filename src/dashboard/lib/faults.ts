@@ -42,10 +42,14 @@ export function faultOf(error: CombinedError): Fault {
   }
   const { code = 'INTERNAL', reason = '', details = {} } = first.extensions as Partial<Fault>;
   const errors = (details.errors ?? []) as FieldFault[];
+  const { retry_after } = details;
+  const isTimed = reason === 'rate_limited' && typeof retry_after === 'number';
   return {
     code,
     reason,
-    message: translated(reason || code, first.message),
+    message: isTimed
+      ? i18n.t('faults:rate_limited_for', { count: Math.ceil(retry_after / 60) })
+      : translated(reason || code, first.message),
     fields: new Map(errors.map(({ field = '', code = '', message = '' }) => [field, translated(code, message)])),
     details,
   };

@@ -80,7 +80,10 @@ export async function redeemLink(
         { lockMode: LockMode.PESSIMISTIC_WRITE },
       )
     : null;
-  if (!found) throw new DomainError('forbidden', gone[kind]);
+  if (!found)
+    throw new DomainError('forbidden', gone[kind], {
+      details: { errors: [{ field: '/secret', code: 'link_gone', message: gone[kind] }] },
+    });
   await em.nativeDelete(OneTimeLink, { id: found.id });
   return found;
 }

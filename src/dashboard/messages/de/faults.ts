@@ -7,6 +7,9 @@ export default {
   unavailable: 'Der Server ist überlastet, oder seine Datenbank fehlt. Versuchen Sie es gleich noch einmal.',
   storage_full: 'Die Festplatte des Servers ist voll oder schreibgeschützt. Es wurde nichts gespeichert.',
   rate_limited: 'Zu viele Versuche. Warten Sie einen Moment, und versuchen Sie es noch einmal.',
+  rate_limited_for_one: 'Zu viele Fehlversuche. Versuchen Sie es in {{count}} Minute noch einmal.',
+  rate_limited_for_other: 'Zu viele Fehlversuche. Versuchen Sie es in {{count}} Minuten noch einmal.',
+  wrong_password: 'Das Passwort ist falsch.',
   request_timeout: 'Der Server hat zu lange auf die Anfrage gewartet. Versuchen Sie es noch einmal.',
   git_timeout:
     'git hat zu lange gebraucht. Versuchen Sie es noch einmal; wenn es so bleibt, ist das Repository zu groß für diesen Server.',

@@ -20,7 +20,7 @@ type Values = Record<string, string | boolean>;
 interface FormProps {
   fields: readonly Field[];
   submit: string;
-  /** What a refusal means here, by the server's code. */
+  /** What a refusal means here, by the server's code, or by the JSON Pointer of an input that no field shows. */
   explain?: Readonly<Record<string, string>>;
   /** Sends what was filled in. */
   onSubmit: (values: Values) => Promise<{ error?: CombinedError | undefined }>;
@@ -57,7 +57,7 @@ export function Form({ fields, submit, explain = {}, onSubmit, onDone }: FormPro
       <Stack gap="md">
         {fault && !isOfField && (
           <Alert color="red" role="alert">
-            {explain[fault.reason] ?? fault.message}
+            {[fault.reason, ...fault.fields.keys()].map((key) => explain[key]).find(Boolean) ?? fault.message}
           </Alert>
         )}
         {fields.map(({ name, label, type, autoComplete, hint, isOptional }) => {

@@ -48,7 +48,7 @@ function LinkPage({ command, fields, submit }: LinkPageProps) {
       <Form
         fields={fields}
         submit={submit}
-        explain={{ forbidden: t(`${command}_gone`) }}
+        explain={{ '/secret': t(`${command}_gone`) }}
         onSubmit={send}
         onDone={() => location.assign('/')}
       />

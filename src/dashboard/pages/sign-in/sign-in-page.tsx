@@ -50,10 +50,12 @@ function SignedIn({ name, refused }: { name: string; refused: string | null }) {
 
 export function SignInPage() {
   const { t } = useTranslation('session');
-  const { next } = useSearch({ from: '/account-pages/sign-in' });
+  const { next: named } = useSearch({ from: '/account-pages/sign-in' });
   const { instance, me } = useViewer();
   const [refused] = useState(refusal);
   const [back] = useState(takeReturn);
+  // Whoever the provider did not let in still wants to go where they were on their way to.
+  const next = named ?? back ?? undefined;
   // Loaded anew: nothing of who was here before is to stay in memory.
   const enter = () => location.assign(inside(next));
   const isBack = me !== null && back !== null && refused === null;

@@ -164,6 +164,8 @@ export interface TreeMerge {
   /** Where it conflicts, files hold git's conflict markers or one side. */
   tree: MergedTree;
   clean: boolean;
+  /** Whether files of different paths may have been taken for one that was renamed. */
+  may_follow_renames: boolean;
   /** In order of path. */
   conflicts: MergeConflict[];
   /** Paths changed on both sides whose lines git merged without conflict; they may still be invalid as documents. */

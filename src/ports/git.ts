@@ -86,6 +86,8 @@ export interface Repository {
   commitsBetween(base: Oid, head: Oid, page: { skip: number; limit: number }): Promise<Commit[]>;
   /** The best common ancestor; null without one. */
   mergeBase(a: Oid, b: Oid): Promise<Oid | null>;
+  /** All common ancestors that none of the others has in its history. */
+  mergeBases(a: Oid, b: Oid): Promise<Oid[]>;
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
   /** Merges two commits into a tree; no ref moves. Fails with `no_common_ancestor`. */
   mergeTrees(current: Oid, incoming: Oid): Promise<TreeMerge>;

@@ -106,6 +106,42 @@ describe('edit_studio alone', () => {
     expect(stderr.replace(/\s*\nremote: */g, ' ')).toMatch(reason);
   });
 
+  it('is not enough to change code by a merge in which git takes it for renamed media', async () => {
+    const code = `one()\n${'same()\n'.repeat(20)}`;
+    await seed(app, { 'src/likened.js': code });
+    const directory = await cloneFor('delete_studio');
+    await git(directory, 'checkout', '-q', '--orphan', 'before');
+    await git(directory, 'rm', '-rfq', '.');
+    await commit(directory, { 'public/likened.txt': code });
+    await git(directory, 'checkout', '-q', 'main');
+    await git(directory, 'merge', '-q', '--allow-unrelated-histories', '-m', 'Merge', 'before');
+    await commit(directory, { 'public/likened.txt': null });
+    expect((await push(directory, 'origin', 'main', 'before')).stderr).not.toMatch(/rejected/);
+    await git(directory, 'checkout', '-q', 'before');
+    await commit(directory, { 'public/likened.txt': code.replace('one', 'evil') });
+    await git(directory, 'checkout', '-q', 'main');
+    expect((await git(directory, 'merge', '-q', '-m', 'Merge', 'before')).code).toBe(0);
+    expect((await git(directory, 'show', 'HEAD:src/likened.js')).stdout).toMatch(/^evil/);
+    const { code: refused, stderr } = await push(directory, 'origin', 'main');
+    expect(refused).not.toBe(0);
+    expect(stderr.replace(/\s*\nremote: */g, ' ')).toMatch(
+      /src\/likened\.js is outside collections and media.*manage_studio/,
+    );
+  });
+
+  it('merges changes of an entry into its new name', async () => {
+    const directory = await cloneFor('delete_studio');
+    const text = `${post('Moved')}${'Line\n'.repeat(20)}`;
+    await commit(directory, { 'content/posts/moved-a.md': text });
+    await git(directory, 'checkout', '-qb', 'edits');
+    await commit(directory, { 'content/posts/moved-a.md': text.replace('Text', 'Changed') });
+    await git(directory, 'checkout', '-q', 'main');
+    await commit(directory, { 'content/posts/moved-a.md': null, 'content/posts/moved-b.md': text });
+    expect((await git(directory, 'merge', '-q', '-m', 'Merge', 'edits')).code).toBe(0);
+    expect((await git(directory, 'show', 'HEAD:content/posts/moved-b.md')).stdout).toMatch(/Changed/);
+    expect((await push(directory, 'origin', 'main')).code).toBe(0);
+  });
+
   it('is not enough for a link, or for code that a later commit of the same push takes back', async () => {
     const linked = await cloneFor();
     mkdirSync(path.join(linked, 'content/posts'), { recursive: true });

@@ -85,3 +85,48 @@ describe('a resolution of an entry', () => {
     expect((await merge(gone, { ...resolution, stages: (await stagesOf(gone)).stages })).status).toBe(201);
   });
 });
+
+describe('what git takes for a renamed file', () => {
+  /** A file of media and code alike, of which main loses the first and gets the second, while a branch changes the first. */
+  async function likened(media: string, code: string, { here, there }: { here?: string; there: string }) {
+    const text = `one()\n${'same()\n'.repeat(20)}`;
+    const branch = `likened-${++made}`;
+    await commitTo(app, 'main', { [media]: text });
+    await makeBranch(app, branch);
+    await commitTo(app, 'main', { [media]: null, [code]: here ?? text });
+    await commitTo(app, branch, { [media]: there });
+    return { branch, text };
+  }
+  const textAt = async (path: string) =>
+    (await app.ask('GET', `${studio}/file?path=${encodeURIComponent(path)}`)).body.content;
+
+  it.each([
+    ['of the same text', undefined],
+    ['of a text that is much alike', `two()\n${'same()\n'.repeat(20)}end()\n`],
+  ])('brings no change of media into code %s', async (_what, here) => {
+    const [media, code] = [`public/likened-${made}.txt`, `src/likened-${made}.js`];
+    const { branch, text } = await likened(media, code, {
+      ...(here && { here }),
+      there: `evil()\n${'same()\n'.repeat(20)}`,
+    });
+    const dry = await app.ask('POST', `${studio}/merge`, { token: editor, body: { head: branch, dry_run: true } });
+    expect(dry.body.conflicts).toMatchObject([{ path: media, type: 'delete_modify' }]);
+    const { stages } = dry.body.conflicts[0];
+    const stolen = await merge(branch, { path: code, stages, take: 'incoming' });
+    expect(stolen.status).not.toBe(201);
+    expect((await merge(branch, { path: media, stages, take: 'incoming' })).status).toBe(201);
+    expect(await textAt(code)).toBe(here ?? text);
+    expect(await textAt(media)).toContain('evil()');
+  });
+
+  it('still brings changes of code into code that was renamed, and of media into media', async () => {
+    for (const [from, to] of [
+      ['src/renamed-a.js', 'src/renamed-b.js'],
+      ['public/renamed-a.txt', 'public/renamed-b.txt'],
+    ] as const) {
+      const { branch } = await likened(from, to, { there: `changed()\n${'same()\n'.repeat(20)}` });
+      expect((await app.ask('POST', `${studio}/merge`, { token: editor, body: { head: branch } })).status).toBe(201);
+      expect(await textAt(to)).toContain('changed()');
+    }
+  });
+});

@@ -19,7 +19,7 @@ import { commonAncestors, firstParentLine } from './history/ancestry.ts';
 import { blame } from './history/blame.ts';
 import { diffTotals, diffTrees, filePatch } from './history/diff.ts';
 import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history/history.ts';
-import { isAncestor, mergeability, mergeBase, mergeTrees } from './history/merge.ts';
+import { isAncestor, mergeability, mergeBases, mergeTrees } from './history/merge.ts';
 import { PendingMerge, trivialMerge } from './history/trivial-merge.ts';
 import { readFormat } from './layout.ts';
 import { isOid, type ObjectFormat } from './objects/object-id.ts';
@@ -159,7 +159,13 @@ export class RepositoryReads {
 
   async mergeBase(a: Oid, b: Oid): Promise<Oid | null> {
     const [near, ...others] = (await this.#nearAncestors(a, b)) ?? [];
-    return near !== undefined && others.length === 0 ? near : mergeBase(this.processes, this.gitDir, a, b);
+    if (near !== undefined && others.length === 0) return near;
+    return (await mergeBases(this.processes, this.gitDir, a, b))[0] ?? null;
+  }
+
+  async mergeBases(a: Oid, b: Oid): Promise<Oid[]> {
+    const near = (await this.#nearAncestors(a, b)) ?? [];
+    return near.length > 0 ? near : mergeBases(this.processes, this.gitDir, a, b);
   }
 
   async isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean> {
@@ -169,7 +175,7 @@ export class RepositoryReads {
 
   async mergeTrees(current: Oid, incoming: Oid): Promise<TreeMerge> {
     const tree = await this.#mergeTrivially(current, incoming);
-    if (tree) return { tree, clean: true, conflicts: [], auto_merged: [] };
+    if (tree) return { tree, clean: true, may_follow_renames: false, conflicts: [], auto_merged: [] };
     return mergeTrees(this.processes, this.gitDir, { current, incoming });
   }
 

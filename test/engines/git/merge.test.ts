@@ -23,6 +23,18 @@ async function forked(base: Files, current: Files, incoming: Files) {
   return { ...made, ...sides, merge: () => made.repository.mergeTrees(sides.current, sides.incoming) };
 }
 
+describe('mergeBases', () => {
+  it('are all the best common ancestors of branches that were merged into each other', async () => {
+    const { repository, gitDir, root, current, incoming } = await forked({ a: '1' }, { a: '2' }, { b: '3' });
+    const merged = (...parents: string[]) =>
+      git(gitDir, ['commit-tree', `${root}^{tree}`, '-m', 'Merge', ...parents.flatMap((parent) => ['-p', parent])]);
+    const found = await repository.mergeBases(merged(current, incoming), merged(incoming, current));
+    expect(found.sort()).toEqual([current, incoming].sort());
+    expect(await repository.mergeBases(current, incoming)).toEqual([root]);
+    expect(await repository.mergeBases(current, commitFiles(gitDir, null, { z: '1' }))).toEqual([]);
+  });
+});
+
 describe('mergeBase', () => {
   it('is the common ancestor, or null', async () => {
     const { repository, gitDir, root, current, incoming } = await forked({ a: '1' }, { a: '2' }, { b: '3' });
@@ -50,7 +62,12 @@ describe('mergeTrees', () => {
     );
     const { tree: made, ...rest } = await merge();
     const tree = made.oid;
-    expect(rest).toEqual({ clean: true, conflicts: [], auto_merged: ['both.md', 'käse/a b.md'] });
+    expect(rest).toEqual({
+      clean: true,
+      may_follow_renames: true,
+      conflicts: [],
+      auto_merged: ['both.md', 'käse/a b.md'],
+    });
     expect(git(gitDir, ['show', `${tree}:both.md`])).toBe(lines(9, { 1: 'one', 9: 'nine' }).trimEnd());
     expect(git(gitDir, ['ls-tree', '-r', '-z', '--name-only', tree]).split('\0').filter(Boolean)).toEqual([
       'both.md',

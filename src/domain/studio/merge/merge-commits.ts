@@ -2,6 +2,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { ConflictKind, FileSide, MergeConflict, MergedTree, Mode, Oid } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
+import { withoutFollowing } from './followed-renames.ts';
 import type { Conflict, ConflictType, Resolution, ResolvedFile } from './merge.schema.ts';
 import { mergeEntry } from './merge-entry.ts';
 import { conflictOf, type FileMerge } from './merge-outcome.ts';
@@ -148,13 +149,15 @@ export async function mergeCommits(
 ): Promise<CommitMerge> {
   const { git } = context;
   const resolutions = new Resolutions(given, options);
-  const { tree, conflicts, auto_merged } = await git.mergeTrees(current, incoming);
-  const result: CommitMerge = { tree, changes: [], conflicts: [], resolved: [] };
-  if (conflicts.length === 0 && auto_merged.length === 0 && given.length === 0) return result;
+  const { tree, conflicts: found, auto_merged, may_follow_renames } = await git.mergeTrees(current, incoming);
+  if (!may_follow_renames && given.length === 0) return { tree, changes: [], conflicts: [], resolved: [] };
   const sides = await openSides(context, { current, incoming, tree });
+  const unfollowed = may_follow_renames ? await withoutFollowing(sides, found) : null;
+  const conflicts = [...found.filter(({ path }) => !unfollowed?.code.has(path)), ...(unfollowed?.conflicts ?? [])];
+  const result: CommitMerge = { tree, changes: unfollowed?.changes ?? [], conflicts: [], resolved: [] };
   for (const conflict of conflicts) add(result, await mergeConflict(sides, conflict, resolutions));
   for (const path of auto_merged) {
-    const found = await sides.stagesAt(path);
+    const found = unfollowed?.code.has(path) ? null : await sides.stagesAt(path);
     if (found && sides.schemaAt(path))
       add(result, await mergeFile(sides, { path, ...found, byLines: true }, resolutions));
   }

@@ -23,11 +23,15 @@ export interface FoundStages {
 /** What a merge reads: the trees of the two commits, of their ancestor, and what git made of them. */
 export interface Sides {
   git: Repository;
+  current: Snapshot;
+  incoming: Snapshot;
   merged: Snapshot;
   schemaAt(path: string): CollectionSchema | undefined;
   entryAt(path: string): { collection: string; slug: string } | null;
   /** By the current side: what comes in has no say about what it is. */
   isContent(path: string, mode: string): boolean;
+  /** By either side. */
+  isContentOfEither(path: string, mode: string): boolean;
   /** Whether edit_studio alone may write this text there, by the current side. */
   admits(path: string, text: string): boolean;
   /** null when no side has a file there. */
@@ -49,7 +53,7 @@ async function renamesOf(git: Repository, base: Oid, side: Oid): Promise<Map<str
   return found;
 }
 
-async function sideAt(snapshot: Snapshot | null, path: string): Promise<FileSide | null> {
+export async function sideAt(snapshot: Snapshot | null, path: string): Promise<FileSide | null> {
   const found = (await snapshot?.lookup(path))?.entry;
   return found && found.mode !== '40000' ? { oid: found.oid, mode: found.mode as Mode } : null;
 }
@@ -78,10 +82,13 @@ export async function openSides(
   };
   return {
     git,
+    current: ours,
+    incoming: theirs,
     merged: await git.snapshotOfTree(tree),
     schemaAt: (path) => sites.map((site) => schemaAt(site, path)).find((schema) => schema !== undefined),
     entryAt: (path) => sites.map((site) => entryAt(site, path)).find((entry) => entry !== null) ?? null,
     isContent: (path, mode) => isContent(site, path, mode),
+    isContentOfEither: (path, mode) => sites.some((site) => isContent(site, path, mode)),
     admits(path, text) {
       const head = Buffer.from(text, 'utf8');
       return refusalOf(site, { path, size: head.length, head }, Number.POSITIVE_INFINITY) === null;

@@ -101,13 +101,13 @@ function failed(command: string, stderr: string): DomainError {
   });
 }
 
-/** The best common ancestor of two commits; null when they have none. Of several equally good ones git's first. */
-export async function mergeBase(processes: GitProcesses, gitDir: string, a: Oid, b: Oid): Promise<Oid | null> {
+/** The best common ancestors of two commits, in git's order; none when they have none. */
+export async function mergeBases(processes: GitProcesses, gitDir: string, a: Oid, b: Oid): Promise<Oid[]> {
   checkOids(a, b);
-  const { code, stdout, stderr } = await processes.run(['merge-base', a, b], { gitDir });
-  if (code === 1) return null;
+  const { code, stdout, stderr } = await processes.run(['merge-base', '--all', a, b], { gitDir });
+  if (code === 1) return [];
   if (code !== 0) throw failed('merge-base', stderr);
-  return stdout.toString('latin1').trim();
+  return stdout.toString('latin1').trim().split('\n');
 }
 
 /** True when `descendant` has `ancestor` in its history, or is it. */
@@ -143,6 +143,7 @@ const withTree = ({ tree, ...rest }: MergeOutput, clean: boolean): TreeMerge => 
   ...rest,
   tree: { oid: tree },
   clean,
+  may_follow_renames: true,
 });
 
 /** Whether each pair merges without conflict. The objects a merge makes go to a directory that is removed with the answer. */

@@ -1,0 +1,110 @@
+/**
+ * git follows a file that one side has renamed by likeness alone: one that is gone there and a new one much like it are the same file to it, and
+ * what the other side has changed in the old one goes into the new one. Whoever may change content could have a file of media count as the
+ * former name of a file of code, and change the code by changing the media. So a merge that may have followed content into code is made without
+ * that: code stays as the side has it that has it, and a file that only the other side has kept, and changed, is a conflict.
+ */
+import { DomainError } from '../../../kernel/errors.ts';
+import type { FileChange, FileSide, MergeConflict, Oid, Snapshot } from '../../../ports/git-records.ts';
+import type { Change } from '../../../ports/git-writes.ts';
+import { type Sides, sideAt } from './merge-sides.ts';
+
+/** What a merge is made of where git's is not to be followed. */
+export interface Unfollowed {
+  /** On top of git's tree: code as the sides have it. */
+  changes: Change[];
+  /** Paths of `changes` and of conflicts that are about such code. */
+  code: ReadonlySet<string>;
+  /** About files that are gone on one side only. */
+  conflicts: MergeConflict[];
+}
+
+/** Files and directories that are compared with each side. */
+const mostChanges = 1_000_000;
+
+const isSame = (one: FileSide | null, other: FileSide | null) => one?.oid === other?.oid && one?.mode === other?.mode;
+
+/** What a merge differs in from one side, by path. */
+async function differences(merged: Snapshot, side: Snapshot): Promise<Map<string, FileChange>> {
+  const found = await merged.changesSince(side.tree, mostChanges);
+  if (found === null)
+    throw new DomainError(
+      'too_large',
+      `A merge of more than ${mostChanges} changed files has to be made with a git client`,
+    );
+  return new Map(found.map((change) => [change.path, change]));
+}
+
+/** Whether a conflict about code has stages that a side holds at another path. */
+async function hasFollowed({ current, incoming, isContent }: Sides, { path, stages }: MergeConflict): Promise<boolean> {
+  for (const [side, stage] of [
+    [current, stages.current],
+    [incoming, stages.incoming],
+  ] as const)
+    if (stage && !isContent(path, stage.mode) && !isSame(stage, await sideAt(side, path))) return true;
+  return false;
+}
+
+/** Paths of code that may hold, or be in conflict for, what was changed at another path. */
+async function followedInto(sides: Sides, conflicts: readonly MergeConflict[]): Promise<Set<string>> {
+  const { current, incoming, merged, isContent } = sides;
+  const paths = new Set<string>();
+  for (const conflict of conflicts) if (await hasFollowed(sides, conflict)) paths.add(conflict.path);
+  const fromCurrent = await differences(merged, current);
+  const changed = [...fromCurrent.values()].filter(({ path, after }) => after !== null && !isContent(path, after.mode));
+  if (changed.length === 0) return paths;
+  const fromIncoming = await differences(merged, incoming);
+  for (const { path, before } of changed) {
+    const their = fromIncoming.get(path);
+    // As neither side has it, and new to one.
+    if (their !== undefined && (before === null || their.before === null)) paths.add(path);
+  }
+  return paths;
+}
+
+/** Files that one side has changed and the other has not, and that are in the merge no more. */
+async function leftBehind(
+  { git, current, incoming, merged }: Sides,
+  bases: readonly Oid[],
+): Promise<{ path: string; stages: MergeConflict['stages'] }[]> {
+  const [fromCurrent, fromIncoming] = [await differences(merged, current), await differences(merged, incoming)];
+  const ancestors = await Promise.all(bases.map((base) => git.snapshot(base)));
+  const found: { path: string; stages: MergeConflict['stages'] }[] = [];
+  for (const { path } of [...fromCurrent.values(), ...fromIncoming.values()].filter(({ after }) => after === null)) {
+    const ours = fromCurrent.get(path)?.before ?? null;
+    const theirs = fromIncoming.get(path)?.before ?? null;
+    if (ours !== null && theirs !== null) continue;
+    const before = await Promise.all(ancestors.map((ancestor) => sideAt(ancestor, path)));
+    if (before.every((base) => isSame(base, ours ?? theirs))) continue;
+    found.push({ path, stages: { base: before[0] ?? null, current: ours, incoming: theirs } });
+  }
+  return found;
+}
+
+/**
+ * @param conflicts git's, of a merge that followed renames
+ * @returns null where no content can have been followed into code
+ */
+export async function withoutFollowing(sides: Sides, conflicts: readonly MergeConflict[]): Promise<Unfollowed | null> {
+  const { git, current, incoming, merged, isContentOfEither } = sides;
+  const code = await followedInto(sides, conflicts);
+  if (code.size === 0) return null;
+  const bases = await git.mergeBases(current.commit ?? '', incoming.commit ?? '');
+  const left = await leftBehind(sides, bases);
+  const isContent = (side: FileSide | null, path: string) => side !== null && isContentOfEither(path, side.mode);
+  if (!left.some(({ path, stages }) => isContent(stages.current ?? stages.incoming, path))) return null;
+  const changes: Change[] = [];
+  for (const path of code) {
+    const own = (await sideAt(current, path)) ?? (await sideAt(incoming, path));
+    if (isSame(own, await sideAt(merged, path))) continue;
+    changes.push(own ? { path, content: { oid: own.oid }, mode: own.mode } : { path, content: null });
+  }
+  const known = new Set(conflicts.map(({ path }) => path));
+  return {
+    changes,
+    code,
+    conflicts: left
+      .filter(({ path }) => !known.has(path))
+      .map(({ path, stages }) => ({ path, kind: 'delete_modify', stages, related: [] })),
+  };
+}

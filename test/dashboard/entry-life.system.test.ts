@@ -9,6 +9,7 @@ import {
   save,
   saveButton,
   saveElsewhere,
+  saveState,
   stored,
   titleField,
   withEditor,
@@ -47,6 +48,29 @@ test('a new entry takes its name from its title, and is made by Save', async () 
   expect(await stored(app, 'en/first-snow')).toBe(
     '---\ntitle: First snow\ndraft: false\ntags: []\nauthor: ada\n---\n\nIt came early.',
   );
+});
+
+test('a new entry that nobody has touched says that it is not saved, and leaves nothing behind', async () => {
+  const page = await dashboard.open('/p/acme/site/new/posts');
+  await editorReady(page);
+  await saveState(page, 'Not saved yet');
+  // The page writes down what was typed, if anything was, when it is left.
+  await page.getByRole('link', { name: /^Media/ }).click();
+  await page.getByRole('heading', { name: 'Media', exact: true }).waitFor();
+  await page.goBack();
+  await editorReady(page);
+  await saveState(page, 'Not saved yet');
+  expect(await page.getByText('Your unsaved changes').count()).toBe(0);
+
+  await titleField(page).fill('Half a thought');
+  await saveState(page, 'All changes saved in this browser · not yet in the published version');
+  await page.reload();
+  await editorReady(page);
+  await page.getByText('Your unsaved changes').waitFor();
+  expect(await titleField(page).inputValue()).toBe('Half a thought');
+  await action(page, 'Discard');
+  await saveState(page, 'Not saved yet');
+  expect(await titleField(page).inputValue()).toBe('');
 });
 
 test('a name that is taken is said beside it', async () => {

@@ -103,6 +103,7 @@ export default {
   state_kept_published: 'Alle Änderungen in diesem Browser gesichert · noch nicht in der veröffentlichten Fassung',
   state_kept_draft: 'Alle Änderungen in diesem Browser gesichert · noch nicht im Entwurf',
   state_kept_opens: 'Alle Änderungen in diesem Browser gesichert · Speichern beginnt einen Entwurf',
+  state_new: 'Noch nicht gespeichert',
   state_clean_published: 'Nichts zu speichern',
   state_clean_draft: 'Alles ist im Entwurf',
   saved: 'Gespeichert',

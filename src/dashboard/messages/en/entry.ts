@@ -101,6 +101,7 @@ export default {
   state_kept_published: 'All changes saved in this browser · not yet in the published version',
   state_kept_draft: 'All changes saved in this browser · not yet in the draft',
   state_kept_opens: 'All changes saved in this browser · Save begins a draft',
+  state_new: 'Not saved yet',
   state_clean_published: 'Nothing to save',
   state_clean_draft: 'Everything is in the draft',
   saved: 'Saved',

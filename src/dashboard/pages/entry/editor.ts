@@ -13,7 +13,7 @@ import {
   removeLocalDraft,
   writeLocalDraft,
 } from '../../lib/local-drafts.ts';
-import { applyEdits, type Content, changeOf, type Edit, type Rebased, retitled } from './rebase.ts';
+import { applyEdits, type Content, changeOf, type Edit, type Rebased, retitled, sameContent } from './rebase.ts';
 
 /** How long typed text may be in memory alone, milliseconds. */
 const longestUnkept = 400;
@@ -63,6 +63,8 @@ export class Editor {
   unanswered: Content | null = null;
   /** What the site's own template gave a new entry; null where it does not begin with one. */
   begun: Content | null = null;
+  /** What nobody has touched yet: of an entry that is not made; null where there is a stored version. */
+  #untouched: { content: Content; slug: string | null } | null = null;
   readonly isCrlf: boolean;
   /** Versions that were edited before: an answer that is late brings none of them back. */
   readonly #past = new Set<string>();
@@ -198,7 +200,13 @@ export class Editor {
 
   /** Whether something would have to be saved. */
   isChanged(): boolean {
-    return this.sha === null || this.hasUnparsed || changeOf(this.base, this.content()) !== null;
+    return this.#isTyped(this.content());
+  }
+
+  #isTyped(content: Content): boolean {
+    if (this.hasUnparsed) return true;
+    if (this.sha !== null || this.#untouched === null) return changeOf(this.base, content) !== null;
+    return !sameContent(content, this.#untouched.content) || this.#state.slug !== this.#untouched.slug;
   }
 
   /** Writes what was typed to the local draft now. Writes follow each other in the order they begin in. */
@@ -229,8 +237,7 @@ export class Editor {
 
   #draft(): LocalDraft | null {
     const content = this.content();
-    const isNew = this.sha === null && (Object.keys(content.fields).length > 0 || content.body !== '');
-    if (!isNew && !this.hasUnparsed && changeOf(this.base, content) === null) return null;
+    if (!this.#isTyped(content)) return null;
     const { base } = this;
     const unparsed = [...this.#unparsed.values()].join('').length;
     const size = 2 * (content.body.length + base.body.length + (content.raw?.length ?? 0) + unparsed) + 4096;
@@ -255,6 +262,12 @@ export class Editor {
     for (const name of Object.keys(fields)) this.set(pointerTo('', name), fields[name]);
     this.#replaceText(body);
     this.#schedule();
+  }
+
+  /** Begins an entry that is not made yet. @param content what it begins with */
+  begin(content: Content): void {
+    this.#untouched = { content, slug: this.#state.slug };
+    this.show(content);
   }
 
   /** Shows other content, in place of what is shown. */
@@ -308,9 +321,11 @@ export class Editor {
 
   /** Drops what was changed. @param content what is stored, if something else than what was read */
   async discard(sha = this.sha, content = this.base): Promise<void> {
+    const untouched = sha === null ? this.#untouched : null;
     this.#moveOn(sha, content);
-    this.show(content);
-    this.update({ faults: new Map(), marks: new Set() });
+    this.show(untouched?.content ?? content);
+    if (untouched && this.begun) this.begun = untouched.content;
+    this.update({ faults: new Map(), marks: new Set(), ...(untouched && { slug: untouched.slug }) });
     await this.keep();
   }
 

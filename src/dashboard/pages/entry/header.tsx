@@ -43,8 +43,9 @@ export function EditorActions({ editor, draft, opensDraft, onSave, onChanges }: 
   const words = () => {
     if (state.isSaving) return t('state_saving');
     if (state.keeping === 'refused') return t('state_refused');
-    if (state.keeping === 'kept' || editor.sha === null)
+    if (state.keeping === 'kept')
       return t(opensDraft ? 'state_kept_opens' : where === 'draft' ? 'state_kept_draft' : 'state_kept_published');
+    if (editor.sha === null) return t('state_new');
     return t(where === 'draft' ? 'state_clean_draft' : 'state_clean_published');
   };
   const isChanged = state.keeping !== 'clean' || editor.sha === null;
@@ -79,7 +80,6 @@ export function EntryHeader(props: EntryHeaderProps) {
   const navigate = useNavigate();
   const state = useSyncExternalStore(editor.subscribe, editor.state);
   const { organization, project, draft } = place;
-  const isChanged = state.keeping !== 'clean' || editor.sha === null;
   return (
     <header className={classes.head}>
       <div className={classes.titles}>
@@ -142,7 +142,7 @@ export function EntryHeader(props: EntryHeaderProps) {
               <Menu.Divider />
             </>
           )}
-          <Menu.Item disabled={!isChanged} onClick={() => editor.discard()}>
+          <Menu.Item disabled={state.keeping === 'clean'} onClick={() => editor.discard()}>
             {t('discard_all')}
           </Menu.Item>
           {slug !== null && (

@@ -51,7 +51,7 @@ async function open(
   } catch {
     editor.update({ keeping: 'refused' });
   }
-  if (stored === null && !draft) editor.show(begin);
+  if (stored === null) editor.begin(begin);
   if (!draft) return { editor, restored: 'none', at: null };
   const { at } = draft;
   if (stored === null) {

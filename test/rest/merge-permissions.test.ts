@@ -88,7 +88,7 @@ describe('a resolution of an entry', () => {
 
 describe('what git takes for a renamed file', () => {
   /** A file of media and code alike, of which main loses the first and gets the second, while a branch changes the first. */
-  async function likened(media: string, code: string, { here, there }: { here?: string; there: string }) {
+  async function likened(media: string, code: string, { here, there }: { here?: string; there: string | null }) {
     const text = `one()\n${'same()\n'.repeat(20)}`;
     const branch = `likened-${++made}`;
     await commitTo(app, 'main', { [media]: text });
@@ -117,6 +117,22 @@ describe('what git takes for a renamed file', () => {
     expect((await merge(branch, { path: media, stages, take: 'incoming' })).status).toBe(201);
     expect(await textAt(code)).toBe(here ?? text);
     expect(await textAt(media)).toContain('evil()');
+  });
+
+  it('brings no change of media into code where the other side has renamed the media, too', async () => {
+    const [media, code, moved] = [`public/twice-${made}.txt`, `src/twice-${made}.js`, `public/moved-${made}.txt`];
+    const { branch, text } = await likened(media, code, { there: null });
+    await commitTo(app, branch, { [moved]: `evil()\n${'same()\n'.repeat(20)}` });
+    const ask = (body: object) =>
+      app.ask('POST', `${studio}/merge`, { token: editor, body: { head: branch, ...body } });
+    const { body } = await ask({ dry_run: true });
+    const resolutions = body.conflicts.map(({ path, stages }: { path: string; stages: Record<string, unknown> }) => ({
+      ...{ path, stages },
+      ...(stages.current || stages.incoming ? { take: stages.current ? 'current' : 'incoming' } : { take: 'current' }),
+    }));
+    expect((await ask({ resolutions })).status).toBe(201);
+    expect(await textAt(code)).toBe(text);
+    expect(await textAt(moved)).toContain('evil()');
   });
 
   it('still brings changes of code into code that was renamed, and of media into media', async () => {

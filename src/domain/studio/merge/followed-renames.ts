@@ -91,8 +91,11 @@ export async function withoutFollowing(sides: Sides, conflicts: readonly MergeCo
   if (code.size === 0) return null;
   const bases = await git.mergeBases(current.commit ?? '', incoming.commit ?? '');
   const left = await leftBehind(sides, bases);
-  const isContent = (side: FileSide | null, path: string) => side !== null && isContentOfEither(path, side.mode);
-  if (!left.some(({ path, stages }) => isContent(stages.current ?? stages.incoming, path))) return null;
+  // One that both sides have renamed, each in its way, is gone on both, and what git has merged of it is under either name.
+  const renamed = conflicts.filter(({ kind, stages }) => kind.startsWith('rename_') && stages.base !== null);
+  const isContent = ({ path, stages: { base, current, incoming } }: Pick<MergeConflict, 'path' | 'stages'>) =>
+    [base, current, incoming].some((side) => side !== null && isContentOfEither(path, side.mode));
+  if (![...left, ...renamed].some(isContent)) return null;
   const changes: Change[] = [];
   for (const path of code) {
     const own = (await sideAt(current, path)) ?? (await sideAt(incoming, path));

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { goesAsItIs } from '../lib/long-output.ts';
 import { isRecord } from '../lib/objects.ts';
 import { type Preset, permissionNames, presets } from './actor.ts';
 import { fieldError } from './errors.ts';
@@ -33,15 +34,23 @@ function isJson(value: unknown): boolean {
 }
 
 /**
- * Any JSON value. Registered itself and not a copy, because it leads back to itself. It is looked at in one walk: zod tries six shapes for each
- * value within, which holds everything up for half a second where there are 100,000.
+ * Has a schema look at a value in one walk: zod tries six shapes for each value within, which holds everything up for half a second where there
+ * are 100,000. The same of its copies: to describe one is to copy it.
  */
-export const jsonValue = z.json().register(z.globalRegistry, { id: 'JsonValue' });
-jsonValue._zod.run = jsonValue._zod.parse = (payload) => {
-  const { value: input } = payload;
-  if (!isJson(input)) payload.issues.push({ code: 'invalid_union', errors: [], input, inst: jsonValue });
-  return payload;
-};
+function inOneWalk(schema: z.ZodJSONSchema): z.ZodJSONSchema {
+  schema._zod.run = schema._zod.parse = (payload) => {
+    const { value: input } = payload;
+    if (!isJson(input)) payload.issues.push({ code: 'invalid_union', errors: [], input, inst: schema });
+    return payload;
+  };
+  goesAsItIs.add(schema);
+  const { clone } = schema;
+  schema.clone = (...given) => inOneWalk(clone(...given) as z.ZodJSONSchema) as never;
+  return schema;
+}
+
+/** Any JSON value. Registered itself and not a copy, because it leads back to itself. */
+export const jsonValue = inOneWalk(z.json().register(z.globalRegistry, { id: 'JsonValue' }));
 
 export const machineNamePattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** The slug of an organisation or project. */

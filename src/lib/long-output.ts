@@ -11,6 +11,12 @@ const atOnce = 500;
 
 const isLong = (value: unknown): value is unknown[] => Array.isArray(value) && value.length > atOnce;
 
+/** Schemas whose values go on the wire as they are, so that large ones need not be looked at: any JSON. */
+export const goesAsItIs = new WeakSet<z.core.$ZodType>();
+
+const isAsItIs = (field: z.core.$ZodType): boolean =>
+  field instanceof z.ZodOptional || field instanceof z.ZodNullable ? isAsItIs(field.unwrap()) : goesAsItIs.has(field);
+
 /** What goes on the wire of an output, as `z.encode` makes it. */
 export async function encodeOutput(schema: z.ZodType, output: unknown): Promise<unknown> {
   if (!(schema instanceof z.ZodObject) || !isRecord(output)) return z.encode(schema, output);
@@ -18,9 +24,13 @@ export async function encodeOutput(schema: z.ZodType, output: unknown): Promise<
     const items = output[name];
     return field instanceof z.ZodArray && isLong(items) ? [{ name, items, item: field.element as z.ZodType }] : [];
   });
-  if (long.length === 0) return z.encode(schema, output);
-  const none = Object.fromEntries(long.map(({ name }) => [name, []]));
+  const whole = Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, field]) =>
+    isRecord(output[name]) && isAsItIs(field) ? [[name, output[name]] as const] : [],
+  );
+  if (long.length === 0 && whole.length === 0) return z.encode(schema, output);
+  const none = Object.fromEntries([...long.map(({ name }) => [name, []]), ...whole.map(([name]) => [name, null])]);
   const encoded = z.encode(schema, { ...output, ...none }) as Record<string, unknown>;
+  for (const [name, value] of whole) encoded[name] = value;
   for (const { name, items, item } of long) encoded[name] = await mapYielding(items, (one) => z.encode(item, one));
   return encoded;
 }

@@ -36,7 +36,13 @@ describe('any JSON value', () => {
 
   it('is passed on as it is: nothing of it is copied', () => {
     const value = { a: [{ b: 1 }] };
-    expect(z.object({ value: jsonValue.optional() }).parse({ value }).value).toBe(value);
+    for (const schema of [
+      jsonValue,
+      jsonValue.optional(),
+      jsonValue.describe('A copy'),
+      jsonValue.describe('A').meta({}),
+    ])
+      expect(z.object({ value: schema }).parse({ value }).value).toBe(value);
   });
 
   it('may be nested 10,000 levels deep', () => {

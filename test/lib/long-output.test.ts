@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { timestamp } from '../../src/kernel/shapes.ts';
+import { jsonValue, timestamp } from '../../src/kernel/shapes.ts';
 import { encodeOutput, jsonBytes } from '../../src/lib/long-output.ts';
 import { iterationsDuring } from '../support/loop-iterations.ts';
 import fc from '../support/properties.ts';
@@ -19,6 +19,16 @@ it('a long list is shaped in many steps, and as a short one is', async () => {
   });
   expect(steps).toBeGreaterThan(count / 40);
   expect(shaped).toEqual(z.encode(tree, output));
+});
+
+it('values of JSON go as they are, and are not looked at', async () => {
+  const shape = z.object({ at: timestamp, body: jsonValue.describe('What came'), more: jsonValue.optional() });
+  const unseen = new Proxy({}, { ownKeys: () => expect.fail('it was looked at') });
+  const shaped = await encodeOutput(shape, { at: new Date(0), body: unseen, more: unseen, hidden: 1 });
+  expect(Object.keys(shaped as object)).toEqual(['at', 'body', 'more']);
+  expect((shaped as { body: unknown }).body).toBe(unseen);
+  const short = { at: new Date(0), body: 'text' };
+  expect(await encodeOutput(shape, short)).toEqual(z.encode(shape, short));
 });
 
 it('what the shape refuses is refused in a long list too', async () => {

@@ -1,11 +1,11 @@
 /** Editing in Visual: what is seen changes as it would in a word processor, and nothing else does. */
-import { markdown, markdownLanguage } from '@codemirror/lang-markdown';
 import { ensureSyntaxTree } from '@codemirror/language';
 import { EditorState, type StateCommand, StateEffect, type TransactionSpec } from '@codemirror/state';
 import type { WidgetType } from '@codemirror/view';
 
 import { describe, expect, it } from 'vitest';
 
+import { bodyLanguage } from '../../src/dashboard/pages/entry/body-language.ts';
 import {
   blockAt,
   duplicate,
@@ -47,7 +47,7 @@ function stateAt(doc: string, anchor: number, head = anchor): EditorState {
   const parsed = EditorState.create({
     doc,
     selection: { anchor, head: Math.max(head, 0) },
-    extensions: markdown({ base: markdownLanguage }),
+    extensions: bodyLanguage,
   });
   // A state is made with what was read of it in a few milliseconds.
   ensureSyntaxTree(parsed, doc.length, 5_000);

@@ -1,6 +1,5 @@
 /** The body of an entry, or a whole file, as source. CodeMirror holds the text; React sees none of its key presses. */
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
-import { markdown, markdownLanguage } from '@codemirror/lang-markdown';
 import { yaml } from '@codemirror/lang-yaml';
 import { indentOnInput } from '@codemirror/language';
 import { highlightSelectionMatches, openSearchPanel, search, searchKeymap } from '@codemirror/search';
@@ -11,6 +10,7 @@ import { useTranslation } from 'react-i18next';
 import { nonce } from '../../lib/nonce.ts';
 import { useKeySet } from '../../lib/preferences.ts';
 import { codeColours, markUnseen } from '../../parts/code-look.ts';
+import { bodyLanguage } from './body-language.ts';
 import type { Editor } from './editor.ts';
 import { type SiteSnippet, snippetCompletion } from './snippets.ts';
 
@@ -101,11 +101,7 @@ function extensions(
     markUnseen,
     indentOnInput(),
     codeColours,
-    language === 'markdown'
-      ? markdown({ base: markdownLanguage, addKeymap: true, completeHTMLTags: false })
-      : isCode
-        ? language
-        : yaml(),
+    language === 'markdown' ? bodyLanguage : isCode ? language : yaml(),
     isCode ? [lineNumbers(), codeLook] : proseLook,
     search({ top: true }),
     highlightSelectionMatches({ minSelectionLength: 3, maxMatches: 200 }),

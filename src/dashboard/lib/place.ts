@@ -1,4 +1,5 @@
 import { useParams, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
 
 /** Where a page of a project is. */
 export interface Place {
@@ -8,9 +9,9 @@ export interface Place {
   draft: string | undefined;
 }
 
-/** Organisation, project and draft of the address; only below a project's pages. */
+/** Organisation, project and draft of the address, the same object while they are the same; only below a project's pages. */
 export function usePlace(): Place {
   const { organization, project } = useParams({ from: '/inside/p/$organization/$project' });
   const { draft } = useSearch({ from: '/inside/p/$organization/$project' });
-  return { organization, project, draft };
+  return useMemo(() => ({ organization, project, draft }), [organization, project, draft]);
 }

@@ -11,7 +11,7 @@ import { DateField } from '../../parts/date-field.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { Waiting } from '../../shell/states.tsx';
 import classes from './content.module.css';
-import { fieldLabel } from './field-text.tsx';
+import { fieldLabel } from './field-text.ts';
 
 interface DialogProps {
   place: Place;

@@ -1,8 +1,9 @@
 import { Button, Title } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useCallback, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { CollectionEntryFragment, CollectionFieldFragment } from '../../documents.ts';
 import { useLive } from '../../lib/live.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
@@ -16,11 +17,14 @@ import { collectionQuery, fieldsQuery } from './content-query.ts';
 import { EntryTable } from './entry-table.tsx';
 import { Pages } from './pages.tsx';
 import type { CollectionSearch } from './search-params.ts';
-import { mostSelected, type Selection } from './selection.ts';
+import { mostSelected, type Selection, select } from './selection.ts';
 import { WaitingRows } from './table-parts.tsx';
 import { Toolbar } from './toolbar.tsx';
 
 const BulkBar = lazy(async () => ({ default: (await import('./bulk-bar.tsx')).BulkBar }));
+
+/** The same list at each render. */
+const none: readonly CollectionFieldFragment[] = [];
 
 const isFiltered = ({ q, status, locale, invalid, filter }: CollectionSearch): boolean =>
   [q, status, locale, invalid, filter].some((each) => each !== undefined);
@@ -42,9 +46,14 @@ function CollectionEntries({ collection }: { collection: string }) {
   const { columns, choose } = useColumns(place, collection);
   const { data, fault, refresh } = usePageQuery(collectionQuery(place, collection, search, columns));
   const { data: described } = usePageQuery(fieldsQuery(place, collection));
-  const fields = described?.project?.studio?.collection?.schema?.fields ?? [];
+  const fields = described?.project?.studio?.collection?.schema?.fields ?? none;
   const { data: frame } = usePageQuery(projectQuery(place));
   const [selection, setSelection] = useState<Selection>(new Map());
+  const onSelect = useCallback(
+    (chosen: readonly CollectionEntryFragment[], isSelected: boolean) =>
+      setSelection((before) => select(before, chosen, isSelected)),
+    [],
+  );
   const branch = place.draft ?? frame?.project?.studio?.repository?.default_branch;
   useLive(branch === undefined ? [] : [`branch:${branch}`], refresh);
 
@@ -149,7 +158,7 @@ function CollectionEntries({ collection }: { collection: string }) {
             sort={search.sort}
             onSort={(sort) => change({ sort })}
             selection={can('edit_studio') ? selection : null}
-            onSelect={setSelection}
+            onSelect={onSelect}
           />
           {selection.size >= mostSelected && (
             <p className={classes.count} role="status">

@@ -2,7 +2,7 @@ import { Checkbox, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { CollectionFieldFragment } from '../../documents.ts';
 import classes from './content.module.css';
-import { fieldLabel } from './field-text.tsx';
+import { fieldLabel } from './field-text.ts';
 
 interface ColumnChoiceProps {
   fields: readonly CollectionFieldFragment[];

@@ -1,16 +1,15 @@
 import { Checkbox } from '@mantine/core';
-import { IconAlertTriangle, IconArrowDown, IconArrowUp } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CollectionEntryFragment, CollectionFieldFragment } from '../../documents.ts';
 import { useFormats } from '../../lib/format.ts';
 import type { Place } from '../../lib/place.ts';
-import { MarkedText } from '../../parts/marked-text.tsx';
 import { type BuiltIn, isBuiltIn } from './columns.ts';
 import classes from './content.module.css';
-import { FieldText, fieldLabel, isSortable } from './field-text.tsx';
-import { type Selection, select } from './selection.ts';
-import { Status } from './status.tsx';
+import { type Column, EntryRow } from './entry-row.tsx';
+import { fieldLabel, isSortable } from './field-text.ts';
+import type { Selection } from './selection.ts';
 import { cells, row, rows } from './table-parts.tsx';
 
 interface EntryTableProps {
@@ -26,29 +25,14 @@ interface EntryTableProps {
   onSort: (sort: string | undefined) => void;
   /** Null for people who may not change entries. */
   selection: Selection | null;
-  onSelect: (selection: Selection) => void;
+  onSelect: (entries: readonly CollectionEntryFragment[], isSelected: boolean) => void;
 }
-
-/** Languages that are shown beside an entry's own; the rest is a number. */
-const mostLanguages = 3;
 
 /** What the server sorts the built-in columns by. */
 const sortKeys: Record<BuiltIn, string> = { '@status': 'draft', '@updated': '@updated', '@language': 'locale' };
 
 /** The server puts no more entries in order of their last commits. */
 const mostByUpdated = 20_000;
-
-function Languages({ locale, translations }: Pick<CollectionEntryFragment, 'locale' | 'translations'>) {
-  const others = (translations ?? []).flatMap((each) => each.locale ?? []);
-  const more = others.length - mostLanguages;
-  return (
-    <span title={[locale, ...others].filter(Boolean).join(', ')}>
-      <strong className={classes.language}>{locale?.toUpperCase()}</strong>
-      {others.slice(0, mostLanguages).map((code) => ` · ${code.toUpperCase()}`)}
-      {more > 0 && ` +${more}`}
-    </span>
-  );
-}
 
 function SortHeader({
   name,
@@ -88,10 +72,14 @@ export function EntryTable({
   onSelect,
 }: EntryTableProps) {
   const { t } = useTranslation('content');
-  const { ago, number, time } = useFormats();
-  const byName = new Map(fields.map((field) => [field.name, field]));
+  const formats = useFormats();
   const hasLanguages = entries.some(({ locale }) => locale != null);
-  const shown = columns.filter((name) => (name === '@language' ? hasLanguages : isBuiltIn(name) || byName.has(name)));
+  const shown = useMemo(() => {
+    const byName = new Map(fields.map((field) => [field.name, field]));
+    return columns
+      .map((name): Column => ({ name, field: byName.get(name) }))
+      .filter(({ name, field }) => (name === '@language' ? hasLanguages : isBuiltIn(name) || field !== undefined));
+  }, [columns, fields, hasLanguages]);
   const selected = entries.filter(({ slug }) => selection?.has(slug));
   const ariaSort = (name: string | null) =>
     name !== null && sort === name
@@ -100,8 +88,7 @@ export function EntryTable({
         ? { 'aria-sort': 'descending' as const }
         : {};
 
-  const header = (name: string) => {
-    const field = byName.get(name);
+  const header = ({ name, field }: Column) => {
     const text = isBuiltIn(name) ? t(name) : fieldLabel(field ?? { name, label: null });
     const isTooLong = name === '@updated' && total > mostByUpdated;
     const own = field && isSortable(field) ? name : null;
@@ -115,27 +102,14 @@ export function EntryTable({
         className={name === '@updated' ? classes.wide : classes.medium}
       >
         {key === null ? (
-          <span title={isTooLong ? t('too_many_to_sort', { most: number(mostByUpdated) }) : undefined}>{text}</span>
+          <span title={isTooLong ? t('too_many_to_sort', { most: formats.number(mostByUpdated) }) : undefined}>
+            {text}
+          </span>
         ) : (
           <SortHeader name={key} label={text} sort={sort} onSort={onSort} />
         )}
       </th>
     );
-  };
-  const cell = (name: string, entry: CollectionEntryFragment) => {
-    if (name === '@status') return <Status isDraft={entry.draft} />;
-    if (name === '@language') return <Languages {...entry} />;
-    if (name === '@updated')
-      return (
-        entry.updated_at != null && (
-          <span title={time(entry.updated_at)}>
-            {ago(entry.updated_at)} · <bdi>{entry.updated_by}</bdi>
-          </span>
-        )
-      );
-    const field = byName.get(name);
-    const values = (entry.frontmatter ?? {}) as Record<string, unknown>;
-    return field && <FieldText field={field} value={values[name]} />;
   };
   return (
     <div className={classes.frame}>
@@ -149,7 +123,7 @@ export function EntryTable({
                   aria-label={t('select_all')}
                   checked={selected.length === entries.length}
                   indeterminate={selected.length > 0 && selected.length < entries.length}
-                  onChange={(event) => onSelect(select(selection, entries, event.currentTarget.checked))}
+                  onChange={(event) => onSelect(entries, event.currentTarget.checked)}
                 />
               </th>
             )}
@@ -161,58 +135,19 @@ export function EntryTable({
         </thead>
         <tbody {...rows}>
           {entries.map((entry) => (
-            <tr key={entry.path} {...row} data-selected={selection?.has(entry.slug) || undefined}>
-              {selection && (
-                <td {...cells.cell} className={classes.check}>
-                  <Checkbox
-                    size="xs"
-                    aria-label={t('select', { title: entry.title.slice(0, 200) })}
-                    checked={selection.has(entry.slug)}
-                    onChange={(event) => onSelect(select(selection, [entry], event.currentTarget.checked))}
-                  />
-                </td>
-              )}
-              <td {...cells.cell} className={classes.main}>
-                <Link
-                  to="/p/$organization/$project/content/$collection/$"
-                  params={{ ...place, collection, _splat: entry.slug }}
-                  search={{ draft: place.draft }}
-                  title={entry.slug}
-                  dir="auto"
-                  lang={entry.locale ?? undefined}
-                >
-                  <MarkedText text={entry.title} />
-                </Link>
-                <Faults entry={entry} />
-              </td>
-              {shown.map((name) => (
-                <td key={name} {...cells.cell} className={classes.fact}>
-                  {cell(name, entry)}
-                </td>
-              ))}
-            </tr>
+            <EntryRow
+              key={entry.path}
+              place={place}
+              collection={collection}
+              entry={entry}
+              columns={shown}
+              formats={formats}
+              isSelected={selection?.has(entry.slug) ?? null}
+              onSelect={onSelect}
+            />
           ))}
         </tbody>
       </table>
     </div>
-  );
-}
-
-/** What is wrong with an entry; the list of invalid entries says all of it, others only that a file cannot be read. */
-function Faults({ entry: { error, faults } }: { entry: CollectionEntryFragment }) {
-  const { t } = useTranslation('content');
-  const found = error
-    ? [{ field: '', text: t('unreadable', { line: error.line, message: error.message }) }]
-    : (faults ?? []).map(({ field, label, message }) => ({ field, text: [label, message].filter(Boolean).join(': ') }));
-  if (found.length === 0) return null;
-  return (
-    <ul className={classes.faults} aria-label={t('faults')}>
-      {found.map(({ field, text }) => (
-        <li key={`${field} ${text}`} title={field || undefined}>
-          <IconAlertTriangle size={14} aria-hidden />
-          <span dir="auto">{text}</span>
-        </li>
-      ))}
-    </ul>
   );
 }

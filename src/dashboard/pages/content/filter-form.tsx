@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CollectionFieldFragment } from '../../documents.ts';
 import { DateField } from '../../parts/date-field.tsx';
-import { fieldLabel, isSortable } from './field-text.tsx';
+import { fieldLabel, isSortable } from './field-text.ts';
 
 type Operator = 'eq' | 'ne' | 'contains' | 'gte' | 'lte' | 'is_set' | 'is_not_set';
 

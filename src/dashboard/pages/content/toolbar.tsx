@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { CollectionEntryFragment, CollectionFieldFragment } from '../../documents.ts';
 import { SearchField } from '../../parts/search-field.tsx';
 import classes from './content.module.css';
-import { fieldLabel } from './field-text.tsx';
+import { fieldLabel } from './field-text.ts';
 import type { SavedViewsProps } from './saved-views.tsx';
 import type { CollectionSearch, Filter } from './search-params.ts';
 

@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { type Tool, type ToolInput, tools } from '../domain/assistant/tools.ts';
 import { catalogue } from '../domain/catalogue.ts';
 import { isForSteps } from '../domain/workflows/step-operations.ts';
 import { isGrantable } from '../kernel/actor.ts';
 import type { AnyOperation } from '../kernel/operation.ts';
+import { isRecord } from '../lib/objects.ts';
 
 /** What steps of workflows cannot call but a person's client can: they would change what they are steps of. */
 const alsoOffered = new Set([
@@ -74,23 +76,55 @@ function subjectOf(input: ToolInput, { organization, project }: { organization: 
   return named.map(([name, value]) => `${name} ${value}`).join(', ');
 }
 
+/**
+ * What a command deletes that deletes for some inputs only, as its permissions say: names, as far as its input has them; null: nothing. One that
+ * takes neither actions nor resolutions deletes by what it finds: a revert of what has made a file.
+ */
+function deletionsIn(shape: object, input: ToolInput): string[] | null {
+  const parts = ['actions', 'resolutions'].filter((name) => name in shape).map((name) => input[name]);
+  if (parts.length === 0) return [];
+  const deleting = parts
+    .flat()
+    .filter(isRecord)
+    .filter(({ op, delete: isDeleted }) => isDeleted === true || /^delete/.test(String(op)));
+  return deleting.length === 0
+    ? null
+    : deleting.map(({ collection, slug, path }) => String(path ?? `${collection}/${slug}`));
+}
+
+/** Characters of names in a phrase, which a client repeats. */
+const mostNamed = 1_000;
+
+/** Names in a phrase; of many the first, and what stands for exactly all of them. */
+function namedIn(names: readonly string[]): string {
+  const all = names.join(', ');
+  if (all.length <= mostNamed) return all;
+  return `${all.slice(0, mostNamed)}… (${names.length} in all, ${hash('sha256', all, 'hex').slice(0, 16)})`;
+}
+
 function toolOf(operation: AnyOperation): Tool {
   const { name, kind, summary, also, irreversible, permission } = operation;
   const input = operation.input as z.ZodObject;
   const takesAway = irreversible === true || permission.startsWith('delete_');
+  const mayDelete = also?.delete_studio !== undefined;
   const writes = kind === 'command' && 'branch' in input.shape && !publishing.has(name);
   const needs = Object.entries(also ?? {}).map(([further, when]) => ` Needs ${further} ${when}.`);
   return {
     name: toolName(name),
     title: summary,
-    description: `${summary}.${needs.join('')}${takesAway ? ' Waits for consent.' : ''}`,
+    description: `${summary}.${needs.join('')}${takesAway ? ' Waits for consent.' : ''}${mayDelete ? ' Waits for consent where it deletes.' : ''}`,
     operation,
     inputs: writes ? input.extend({ branch: z.string().describe('Branch to write to') }) : input,
     result: operation.output instanceof z.ZodObject ? operation.output : z.object({ value: operation.output }),
     ...(writes && { target: 'branch' as const }),
     ...(publishing.has(name) && { publishes: true as const }),
-    ...(takesAway && {
-      consent: async (_read, given, place) => ({ phrase: `${summary}: ${subjectOf(given, place)}` }),
+    ...((takesAway || mayDelete) && {
+      async consent(_read, given, place) {
+        const deletions = takesAway ? [] : deletionsIn(input.shape, given);
+        if (deletions === null) return undefined;
+        const deleted = deletions.length > 0 ? `delete ${namedIn(deletions)}, ` : '';
+        return { phrase: `${summary}: ${deleted}${subjectOf(given, place)}` };
+      },
     }),
   };
 }

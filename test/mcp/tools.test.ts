@@ -345,6 +345,46 @@ describe('all_operations', () => {
     await own.close();
   });
 
+  it('waits for consent to what deletes within a larger change, and to what may delete', async () => {
+    const own = await connectClient(app, await app.makeToken(permissionNames, { mcp: { all_operations: true } }));
+    const at = await branch('deletions');
+    const removal = { op: 'delete', collection: 'posts', slug: 'en/beta' };
+    const change = { op: 'update', collection: 'posts', slug: 'en/alpha', frontmatter: { title: 'Kept' } };
+    const commit = (actions: object[], confirm?: string) =>
+      callTool(own, 'studio_commit_changes', { branch: at, actions, ...(confirm !== undefined && { confirm }) });
+    const asked = await commit([change, removal, { op: 'delete_media', path: 'public/none.png' }]);
+    expect(asked.text).toMatch(/^Nothing was done/);
+    expect(asked.text).toContain(`: delete posts/en/beta, public/none.png, branch ${at}, project acme/site"`);
+    expect(await rawOf('en/beta', at)).toContain('title:');
+    const [, phrase] = /confirm: "(.*)"$/.exec((await commit([removal])).text) ?? [];
+    expect((await commit([removal, { ...removal, slug: 'en/alpha' }], phrase)).text).toMatch(/^Nothing was done/);
+    expect((await commit([removal], phrase)).content).toMatchObject({ unchanged: false });
+    expect((await commit([change])).content).toMatchObject({ unchanged: false });
+    const revert = await callTool(own, 'studio_revert_entry', {
+      branch: at,
+      collection: 'posts',
+      slug: 'en/alpha',
+      commit: '1'.repeat(40),
+    });
+    expect(revert.text).toMatch(/^Nothing was done/);
+    const sync = await callTool(own, 'studio_sync_repository', { branch: at });
+    expect(sync.text).not.toMatch(/^Nothing was done/);
+    const many = Array.from({ length: 90 }, (_, number) => ({ ...removal, slug: `gone-${number}-${'x'.repeat(60)}` }));
+    const [, long = ''] = /confirm: "(.*)"$/.exec((await commit(many)).text) ?? [];
+    expect(long).toMatch(/… \(90 in all, [0-9a-f]{16}\), branch /);
+    expect(long.length).toBeLessThan(2_000);
+    expect((await commit(many.slice(1), long)).text).toMatch(/^Nothing was done/);
+    const { tools } = await own.listTools();
+    for (const name of [
+      'studio_commit_changes',
+      'studio_revert_entry',
+      'studio_revert_media',
+      'studio_sync_repository',
+    ])
+      expect(tools.find((tool) => tool.name === name)?.annotations?.destructiveHint, name).toBe(true);
+    await own.close();
+  });
+
   it('is off unless a token has it', async () => {
     await expect(client.callTool({ name: 'crawlers_list_crawlers', arguments: {} })).rejects.toThrow('Unknown tool');
     const own = await connectClient(app, readOnly);

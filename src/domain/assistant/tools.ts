@@ -77,8 +77,12 @@ export interface Tool {
   target?: 'branch' | 'base';
   /** It changes the public site without naming a branch. */
   publishes?: true;
-  /** Reads what is to be agreed to. A tool without it acts at once. */
-  consent?(read: Read, input: ToolInput, place: { organization: string; project: string }): Promise<Consent>;
+  /** Reads what is to be agreed to; undefined: nothing, for this input. A tool without it acts at once. */
+  consent?(
+    read: Read,
+    input: ToolInput,
+    place: { organization: string; project: string },
+  ): Promise<Consent | undefined>;
   /** Where the dashboard shows it, below the page of the project. */
   page?(input: ToolInput): string;
 }

@@ -25,7 +25,7 @@ export function addPrompts(server: Server, caller: McpCaller): void {
       if (!task) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 100)}`);
       const { project: wanted, ...blanks } = given;
       return refusing(async () => {
-        const text = await taskText(task, callerReads(await caller.in({ project: wanted }, signal)), blanks);
+        const { text } = await taskText(task, callerReads(await caller.in({ project: wanted }, signal)), blanks);
         return { description: task.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
       });
     },

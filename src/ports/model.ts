@@ -39,18 +39,20 @@ export type ModelPart =
     };
 
 /** Why a step did not come to its end. */
-export type ModelFailure =
-  | 'key'
-  | 'address'
-  | 'unreachable'
-  | 'redirected'
-  | 'rate_limited'
-  | 'overloaded'
-  | 'slow'
-  | 'cut'
-  | 'malformed'
-  | 'too_long'
-  | 'refused';
+export const modelFailures = [
+  'key',
+  'address',
+  'unreachable',
+  'redirected',
+  'rate_limited',
+  'overloaded',
+  'slow',
+  'cut',
+  'malformed',
+  'too_long',
+  'refused',
+] as const;
+export type ModelFailure = (typeof modelFailures)[number];
 
 /** Failures of requests that no model has answered, and that have used no tokens. */
 const unanswered: ReadonlySet<ModelFailure> = new Set([

@@ -113,6 +113,27 @@ test('a ready-made task shows its text before it is sent', async () => {
   await panel.getByText('Nothing to improve.').waitFor();
 });
 
+test('in German it says why it ended, what it asks for and what a task writes in German, too', async () => {
+  model.script = [
+    { calls: [{ name: 'delete_entry', arguments: { collection: 'posts', entry: 'en/beta' } }] },
+    { texts: [''] },
+  ];
+  const page = await dashboard.open(entry, { email: 'german@example.org', role: 'editor', language: 'de' });
+  await page.getByRole('button', { name: 'Assistent', exact: true }).click();
+  const panel = page.getByRole('region', { name: 'Assistent' });
+  await panel.getByRole('button', { name: 'Fertige Aufgaben' }).click();
+  await page.getByRole('menuitem', { name: 'Text verbessern' }).click();
+  await page.getByRole('button', { name: 'Nachricht schreiben' }).click();
+  const message = panel.getByRole('textbox', { name: 'Nachricht an den Assistenten' });
+  await expect.poll(() => message.inputValue()).toMatch(/^Verbessern Sie den Text des Eintrags posts\/en\/alpha\./);
+
+  await panel.getByRole('button', { name: 'Senden' }).click();
+  const consent = panel.getByRole('group', { name: 'Der Assistent möchte:' });
+  await consent.getByText(/^posts\/en\/beta in der Fassung [0-9a-f]{7} aus assistant\/\S+ löschen$/).waitFor();
+  await panel.getByRole('button', { name: 'Anhalten' }).click();
+  await panel.getByRole('alert').getByText('Angehalten', { exact: true }).waitFor();
+});
+
 test('an answer loads no image, runs no HTML, and says where its links lead', async () => {
   const text =
     '![x](https://evil.example/x.png) <img src="https://evil.example/y.png" onerror="alert(1)"> [here](https://evil.example/z)';

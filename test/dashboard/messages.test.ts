@@ -3,13 +3,17 @@ import germanEntry from '../../src/dashboard/messages/de/entry.ts';
 import germanEnvironment from '../../src/dashboard/messages/de/environment.ts';
 import { inside as germanInside } from '../../src/dashboard/messages/de/inside.ts';
 import { outside as germanOutside } from '../../src/dashboard/messages/de/outside.ts';
+import germanServed from '../../src/dashboard/messages/de/served.ts';
 import germanWorkflows from '../../src/dashboard/messages/de/workflows.ts';
 import entry from '../../src/dashboard/messages/en/entry.ts';
 import environment from '../../src/dashboard/messages/en/environment.ts';
 import { inside } from '../../src/dashboard/messages/en/inside.ts';
 import { outside } from '../../src/dashboard/messages/en/outside.ts';
 import workflows from '../../src/dashboard/messages/en/workflows.ts';
+import { consentCodes, endCodes } from '../../src/domain/assistant/conversation.entity.ts';
+import { tasks } from '../../src/domain/assistant/tasks.ts';
 import { errorCodes } from '../../src/kernel/errors.ts';
+import { modelFailures } from '../../src/ports/model.ts';
 
 type Catalogue = Record<string, Record<string, string>>;
 
@@ -108,4 +112,26 @@ const others = ['NETWORK', 'UNAUTHENTICATED', 'wrong_password', 'rate_limited_fo
 test('a text for a fault is for a code there is', () => {
   const known = new Set<string>([...errorCodes, ...others]);
   expect(Object.keys(outside.faults).filter((code) => !known.has(code))).toEqual([]);
+});
+
+describe('texts that the server gives in English', () => {
+  test('have one in German for each code there is', () => {
+    const codes = [
+      ...endCodes.map((code) => `problem_${code}`),
+      'problem_tokens_used',
+      ...modelFailures.map((failure) => `problem_model_${failure}`),
+      ...consentCodes.map((code) => `consent_${code}`),
+      ...tasks.map(({ name }) => `task_${name}`),
+    ];
+    expect(Object.keys(germanServed).sort()).toEqual(codes.sort());
+  });
+
+  test('have the blanks of the task, and name the tools that it names', () => {
+    const texts: Record<string, string> = germanServed;
+    const toolsOf = (text: string) => [...new Set(text.match(/\b[a-z]+_[a-z]+\b/g))].sort();
+    for (const { name, text } of tasks) {
+      const german = texts[`task_${name}`] ?? '';
+      expect([name, placeholdersOf(german), toolsOf(german)]).toEqual([name, placeholdersOf(text), toolsOf(text)]);
+    }
+  });
 });

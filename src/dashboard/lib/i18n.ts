@@ -36,7 +36,14 @@ const loaders: Record<Language, Loaders> = {
   de: {
     outside: async () => (await import('../messages/de/outside.ts')).outside,
     inside: async () => (await import('../messages/de/inside.ts')).inside,
-    assistant: async () => ({ assistant: (await import('../messages/de/assistant.ts')).default }),
+    assistant: async () => {
+      const [assistant, served] = await Promise.all([
+        import('../messages/de/assistant.ts'),
+        import('../messages/de/served.ts'),
+      ]);
+      const texts = { assistant: assistant.default, served: served.default };
+      return texts;
+    },
     entry: async () => ({ entry: (await import('../messages/de/entry.ts')).default }),
     environment: async () => ({ environment: (await import('../messages/de/environment.ts')).default }),
     workflows: async () => ({ workflows: (await import('../messages/de/workflows.ts')).default }),

@@ -36,6 +36,7 @@ import { Assistant } from './20261229-assistant.ts';
 import { TokenTools } from './20261229-token-tools.ts';
 import { OrganizationModels } from './20261230-organization-models.ts';
 import { PreviewBase } from './20261230-preview-base.ts';
+import { AssistantTextCodes } from './20261231-assistant-text-codes.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -77,4 +78,5 @@ export const migrations = [
   { name: '20261229-token-tools', class: TokenTools },
   { name: '20261230-organization-models', class: OrganizationModels },
   { name: '20261230-preview-base', class: PreviewBase },
+  { name: '20261231-assistant-text-codes', class: AssistantTextCodes },
 ];

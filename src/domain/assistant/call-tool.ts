@@ -13,6 +13,7 @@ import { parseInput } from '../../kernel/parse.ts';
 import { admitByPath, run } from '../../kernel/run.ts';
 import { isRecord } from '../../lib/objects.ts';
 import { getBranch } from '../studio/repository/branches.operations.ts';
+import type { TextCode } from './conversation.entity.ts';
 import { rangeLengths, rangeOf, shortened } from './tool-result.ts';
 import type { Consent, Read, Tool, ToolInput } from './tools.ts';
 
@@ -29,7 +30,7 @@ export type ToolOutcome =
   /** It has acted. `content` fits the tool's result schema; `link` leads to the dashboard. */
   | { kind: 'done'; content: Record<string, unknown>; link: string | null }
   /** It waits for consent to a phrase, and has done nothing. */
-  | { kind: 'consent'; phrase: string; holds: ToolInput };
+  | { kind: 'consent'; phrase: string; phrase_code: TextCode | null; holds: ToolInput };
 
 /** What a person has agreed to: a phrase, for the versions that were read then. */
 export interface Agreement {
@@ -182,7 +183,7 @@ function shown(tool: Tool, output: unknown, given: ToolInput): Record<string, un
   return more === undefined ? value : { ...value, next: more };
 }
 
-const agrees = (agreed: unknown, { phrase, holds = {} }: Consent): boolean =>
+const agrees = (agreed: unknown, { phrase, holds = {} }: Pick<Consent, 'phrase' | 'holds'>): boolean =>
   agreed === phrase || isDeepStrictEqual(agreed, { phrase, holds });
 
 /**
@@ -202,8 +203,10 @@ export async function callTool(
   const input: ToolInput = { ...given };
   for (const name of ['confirm', ...Object.keys(tool.long === undefined ? {} : range)]) delete input[name];
   const consent = await look(tool, caller, input);
-  if (consent && !agrees(agreed, consent))
-    return { kind: 'consent', phrase: consent.phrase, holds: consent.holds ?? {} };
+  if (consent && !agrees(agreed, consent)) {
+    const { phrase, phrase_code = null, holds = {} } = consent;
+    return { kind: 'consent', phrase, phrase_code, holds };
+  }
   const output = await run(
     tool.operation,
     { ...call, facts: {}, conditions: {} },

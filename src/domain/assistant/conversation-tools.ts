@@ -26,7 +26,7 @@ import {
   type ToolCaller,
   type ToolOutcome,
 } from './call-tool.ts';
-import type { AssistantCall, Conversation } from './conversation.entity.ts';
+import type { AssistantCall, ConsentCode, Conversation, TextCode } from './conversation.entity.ts';
 import { type Tool, type ToolInput, tools, toolsByName } from './tools.ts';
 
 /** Bytes of a result that is kept and that a model gets. */
@@ -81,7 +81,7 @@ export interface Calling {
 export type CallOutcome =
   | { state: 'done'; result: string; link: string | null; commit: string | null }
   | { state: 'failed'; result: string }
-  | { state: 'waiting'; phrase: string; holds: ToolInput };
+  | { state: 'waiting'; phrase: string; phrase_code: TextCode | null; holds: ToolInput };
 
 const failed = (fault: object): CallOutcome => ({ state: 'failed', result: bounded(fault) });
 
@@ -205,13 +205,23 @@ export async function untouchedBranch(
 }
 
 /** What a tool that acts beyond the conversation's branch will do, for a person to agree to. */
-function phraseOf(tool: Tool, given: ToolInput): string | null {
+function consentOf(tool: Tool, given: ToolInput): { phrase: string; phrase_code: TextCode } | null {
   if (tool.consent || isOwnBranch(tool) || !changesSomething(tool)) return null;
+  const consent = (phrase: string, code: ConsentCode, named: ToolInput) => {
+    const values = Object.fromEntries(Object.entries(named).map(([key, value]) => [key, String(value)]));
+    return { phrase, phrase_code: { code, values } };
+  };
+  const { name, from, head, base, title } = given;
   if (tool.name === 'create_branch')
-    return `create the branch ${given.name} from ${given.from ?? 'the default branch'}`;
+    return from === undefined
+      ? consent(`create the branch ${name} from the default branch`, 'create_branch', { name })
+      : consent(`create the branch ${name} from ${from}`, 'create_branch_from', { name, from });
   if (tool.name === 'create_pull')
-    return `propose ${given.head} for ${given.base ?? 'the default branch'} as “${given.title}”`;
-  return `${tool.title.toLowerCase()}: ${stableJson(given)}`;
+    return base === undefined
+      ? consent(`propose ${head} for the default branch as “${title}”`, 'create_pull', { head, title })
+      : consent(`propose ${head} for ${base} as “${title}”`, 'create_pull_for', { head, base, title });
+  const text = stableJson(given);
+  return consent(`${tool.title.toLowerCase()}: ${text}`, 'call', { arguments: text });
 }
 
 const sha = z.object({ commit: z.object({ sha: z.string() }).nullish() });
@@ -280,15 +290,18 @@ async function look(calling: Calling, call: AssistantCall, tool: Tool, input: To
 }
 
 function outcomeOf(outcome: ToolOutcome, commit: string | null = null): CallOutcome {
-  if (outcome.kind === 'consent') return { state: 'waiting', phrase: outcome.phrase, holds: outcome.holds };
+  if (outcome.kind === 'consent') {
+    const { phrase, phrase_code, holds } = outcome;
+    return { state: 'waiting', phrase, phrase_code, holds };
+  }
   return { state: 'done', result: bounded(outcome.content), link: outcome.link, commit };
 }
 
 async function change(calling: Calling, call: AssistantCall, tool: Tool, input: ToolInput): Promise<CallOutcome> {
   const { services, conversation, place } = calling;
   const agreed = agreementOf(call);
-  const phrase = phraseOf(tool, input);
-  if (phrase !== null && agreed?.phrase !== phrase) return { state: 'waiting', phrase, holds: {} };
+  const consent = consentOf(tool, input);
+  if (consent && agreed?.phrase !== consent.phrase) return { state: 'waiting', ...consent, holds: {} };
   if (isOwnBranch(tool)) {
     const { branch, made } = await ownBranch(calling, call);
     input.branch = branch;

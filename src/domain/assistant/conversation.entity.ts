@@ -3,6 +3,30 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 /** A row as it is read: what has no value is null. */
 type Whole<T> = { [Name in keyof T & string]-?: Exclude<T[Name], undefined> };
 
+/** What ends a reply early, beside failures of the model and refusals of operations. */
+export const endCodes = ['stopped', 'time', 'steps', 'no_access', 'same_call', 'bad_calls', 'internal'] as const;
+export type EndCode = (typeof endCodes)[number];
+
+/** What a person is to agree to. */
+export const consentCodes = [
+  'delete_entry',
+  'delete_media',
+  'merge_branches',
+  'merge_pull',
+  'create_branch',
+  'create_branch_from',
+  'create_pull',
+  'create_pull_for',
+  'call',
+] as const;
+export type ConsentCode = (typeof consentCodes)[number];
+
+/** Which sentence a text is and what it names, for who shows it in another language than English. */
+export interface TextCode {
+  code: string;
+  values: Record<string, string | number>;
+}
+
 /** `running`: the assistant answers; `waiting`: for a person's consent to a call. */
 export const conversationStates = ['idle', 'running', 'waiting'] as const;
 
@@ -23,6 +47,7 @@ export const Conversation = defineEntity({
     state: p.text().$type<(typeof conversationStates)[number]>(),
     /** Why the last answer ended early, for the person. */
     problem: p.text().nullable(),
+    problem_code: p.json<TextCode>().nullable(),
     /** Tokens used and reserved. */
     tokens: p.integer(),
     /** Counts the writes to the conversation and its rows, each of which has the count of its own last one. */
@@ -40,6 +65,8 @@ export const Conversation = defineEntity({
   },
 });
 export type Conversation = Whole<InferEntity<typeof Conversation>>;
+
+export const noProblem = { problem: null, problem_code: null };
 
 export const AssistantMessage = defineEntity({
   name: 'AssistantMessage',
@@ -93,6 +120,7 @@ export const AssistantCall = defineEntity({
     link: p.text().nullable(),
     /** What a person is to agree to, and the versions that holds for. */
     phrase: p.text().nullable(),
+    phrase_code: p.json<TextCode>().nullable(),
     holds: p.json<Record<string, unknown>>().nullable(),
     /** Until when, and what was decided by whom. */
     expires_at: p.datetime(3).nullable(),

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { run } from '../../kernel/run.ts';
-import { oneLine, timestamp } from '../../kernel/shapes.ts';
+import { freeObject, oneLine, timestamp } from '../../kernel/shapes.ts';
 import { isUuid, uuid7 } from '../../lib/ids.ts';
 import { eventSubject } from '../../ports/event-feed.ts';
 import type { Oid } from '../../ports/git-records.ts';
@@ -22,6 +22,7 @@ import {
   Conversation,
   callStates,
   conversationStates,
+  noProblem,
 } from './conversation.entity.ts';
 import { describeModel, noModel } from './model.operations.ts';
 import type { Replies } from './replies/replies.ts';
@@ -55,12 +56,17 @@ const replyOperation = projectOperation.with<{ assistant: AssistantRuntime }, { 
 
 const conversationState = z.enum(conversationStates).meta({ id: 'ConversationState' });
 
+const textCode = z
+  .object({ code: z.string(), values: freeObject.describe('What the text names') })
+  .meta({ id: 'TextCode' });
+
 const conversation = z
   .object({
     id: z.string(),
     title: z.string(),
     state: conversationState.describe('`waiting`: for consent to a call'),
     problem: z.string().nullable().describe('Why the last reply ended early'),
+    problem_code: textCode.nullable().describe('The same, for a text in another language'),
     branch: z.string().nullable().describe('The draft of its changes; null before the first'),
     base: z.string().nullable().describe('The branch that draft was begun on, or that was shown last'),
     tokens: z.int32().describe('Tokens of the model it has used'),
@@ -82,6 +88,7 @@ const toolCall = z
     result: z.string().nullable().describe('JSON, as the model gets it'),
     link: z.string().nullable().describe('Where the dashboard shows it'),
     phrase: z.string().nullable().describe('What will happen, where a person has to agree'),
+    phrase_code: textCode.nullable().describe('The same, for a text in another language'),
     expires_at: timestamp.nullable().describe('Until when consent can be given'),
     decided_by: z.string().nullable(),
     decided_at: timestamp.nullable(),
@@ -198,7 +205,7 @@ export const createConversation = conversationOperation({
     const now = services.clock.now();
     const row: Conversation = {
       ...{ id: uuid7(now), organization_id: organization.id, project_id: project.id, user_id, title },
-      ...{ branch: null, base: null, state: 'idle', problem: null, tokens: 0, version: 1, attempt: 0, holder: null },
+      ...{ branch: null, base: null, state: 'idle', ...noProblem, tokens: 0, version: 1, attempt: 0, holder: null },
       ...{ lease_until: null, stop_requested: false, steps: 0, active_ms: 0, created_at: now, updated_at: now },
     };
     await em.insert(Conversation, row);
@@ -321,7 +328,7 @@ export const sendMessage = replyOperation({
       ...{ context: shown ?? null, created_at: services.clock.now() },
     });
     return change(context, row, {
-      ...{ state: 'running', problem: null, stop_requested: false, steps: 0, active_ms: 0, holder: null },
+      ...{ state: 'running', ...noProblem, stop_requested: false, steps: 0, active_ms: 0, holder: null },
       ...(row.title === '' && { title: firstLine(text) || 'Conversation' }),
       // What is begun goes on where it was begun.
       ...(row.branch === null && { base: shown?.branch ?? row.base }),
@@ -344,7 +351,11 @@ export const stop = replyOperation({
     if (row.state === 'running') return change(context, row, { stop_requested: true });
     const open = { conversation_id: id, result: null };
     await context.em.nativeUpdate(AssistantCall, open, { state: 'stopped', version: row.version + 1 });
-    return change(context, row, { state: 'idle', problem: 'Stopped' });
+    return change(context, row, {
+      state: 'idle',
+      problem: 'Stopped',
+      problem_code: { code: 'stopped', values: {} },
+    });
   },
 });
 
@@ -400,7 +411,7 @@ export const approveTool = replyOperation({
       { id: call, state: 'waiting' },
       { state: 'approved', decided_by: actor.id, decided_at: now, version },
     );
-    return change(context, row, { state: 'running', problem: null, holder: null });
+    return change(context, row, { state: 'running', ...noProblem, holder: null });
   },
 });
 
@@ -424,7 +435,7 @@ export const rejectTool = replyOperation({
         result: JSON.stringify({ error: 'rejected', message, ...(reason?.trim() && { reason: reason.trim() }) }),
       },
     );
-    return change(context, row, { state: 'running', problem: null, holder: null });
+    return change(context, row, { state: 'running', ...noProblem, holder: null });
   },
 });
 
@@ -532,7 +543,13 @@ export const getTaskText = conversationOperation({
       .default([])
       .describe('What its arguments are filled in with'),
   }),
-  output: z.object({ text: z.string() }).meta({ id: 'AssistantTaskText' }),
+  output: z
+    .object({
+      text: z.string(),
+      is_own: z.boolean().describe('The project has worded the task itself'),
+      values: freeObject.describe('What its blanks are filled in with, for a text in another language'),
+    })
+    .meta({ id: 'AssistantTaskText' }),
   async execute(context, { task: name, values }) {
     const { services, actor, signal, address, organization, project } = context;
     const found = tasks.find((each) => each.name === name);
@@ -544,6 +561,6 @@ export const getTaskText = conversationOperation({
       publish: false,
     });
     const given = Object.fromEntries(values.map(({ name, value }) => [name, value]));
-    return { text: await taskText(found, read, given) };
+    return taskText(found, read, given);
   },
 });

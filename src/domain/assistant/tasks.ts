@@ -179,20 +179,29 @@ async function readFor(
   }
 }
 
+/** A task for a person to send: filled in, and what it was filled in with. */
+export interface TaskText {
+  text: string;
+  /** The project has worded it. */
+  is_own: boolean;
+  values: Record<string, string>;
+}
+
 /**
  * The text of a task for a project, filled in. It is shown before it is sent.
  * @param given by the names of the task's arguments
  * @throws DomainError `invalid_request` for a missing argument, and for a text that gets too long
  */
-export async function taskText(task: Task, read: Read, given: Record<string, string | undefined>): Promise<string> {
+export async function taskText(task: Task, read: Read, given: Record<string, string | undefined>): Promise<TaskText> {
   const missing = task.arguments.find(({ name, required }) => required && !given[name]?.trim());
   if (missing) throw new DomainError('invalid_request', `${missing.name}: is required: ${missing.description}`);
-  const text = (await ownText(read, task)) ?? task.text;
+  const own = await ownText(read, task);
+  const text = own ?? task.text;
   const known = new Map<string, string>();
   for (const { name } of task.arguments)
     known.set(name, given[name]?.trim() || (await readFor(task, name, read, given)));
   const filled = text.replace(/\{\{ ?([a-z_]{1,40}) ?\}\}/g, (blank, name: string) => known.get(name) ?? blank);
   if (filled.length > longest)
     throw new DomainError('invalid_request', `The text of the task is longer than ${longest} characters`);
-  return filled;
+  return { text: filled, is_own: own !== null, values: Object.fromEntries(known) };
 }

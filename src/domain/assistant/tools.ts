@@ -32,6 +32,7 @@ import { branch, commit, file, filetree } from '../studio/repository/repository.
 import { detectRoutePatterns } from '../studio/routes/route-patterns.operations.ts';
 import { detectedRoutes } from '../studio/routes/routes.schema.ts';
 import { studioSchema } from '../studio/schema/schema.schema.ts';
+import type { ConsentCode, TextCode } from './conversation.entity.ts';
 
 export type ToolInput = Record<string, unknown>;
 
@@ -52,6 +53,8 @@ export type Read = <
 export interface Consent {
   /** What will happen, naming what it happens to and the version that was read; it is what a caller repeats to agree. */
   phrase: string;
+  /** The same for another language; absent: there is none. */
+  phrase_code?: TextCode & { code: ConsentCode };
   /** Inputs that hold the operation to that version. */
   holds?: ToolInput;
   /** Branch the operation moves, where the input does not name it. */
@@ -222,7 +225,8 @@ export const tools: readonly Tool[] = [
       const at = { collection: String(collection), entry: String(entry), branch: String(branch) };
       const { sha } = await read(getEntry, at);
       const phrase = `delete ${at.collection}/${at.entry} at ${short(sha)} from ${at.branch}`;
-      return { phrase, holds: { sha } };
+      const values = { entry: `${at.collection}/${at.entry}`, sha: short(sha), branch: at.branch };
+      return { phrase, phrase_code: { code: 'delete_entry', values }, holds: { sha } };
     },
   }),
   row({
@@ -260,7 +264,9 @@ export const tools: readonly Tool[] = [
     target: 'branch',
     async consent(read, { media, branch }) {
       const { sha } = await read(getFile, { path: String(media), branch: String(branch), raw: true });
-      return { phrase: `delete ${media} at ${short(sha)} from ${branch}`, holds: { sha } };
+      const values = { media: String(media), sha: short(sha), branch: String(branch) };
+      const phrase = `delete ${media} at ${short(sha)} from ${branch}`;
+      return { phrase, phrase_code: { code: 'delete_media', values }, holds: { sha } };
     },
   }),
   row({
@@ -305,7 +311,12 @@ export const tools: readonly Tool[] = [
       const [from, into] = await read(getBranches, { names: [String(head), String(base)] });
       if (!from || !into) throw new DomainError('not_found', `Branch ${from ? base : head} not found`);
       const phrase = mergePhrase(String(head), from.commit, `${base} at ${short(into.commit)}`);
-      return { phrase, holds: { head_sha: from.commit, base_sha: into.commit } };
+      const values = {
+        ...{ head: String(head), head_sha: short(from.commit) },
+        ...{ base: String(base), base_sha: short(into.commit) },
+      };
+      const holds = { head_sha: from.commit, base_sha: into.commit };
+      return { phrase, phrase_code: { code: 'merge_branches', values }, holds };
     },
   }),
   row({
@@ -358,7 +369,9 @@ export const tools: readonly Tool[] = [
     async consent(read, { number }) {
       const { head, base } = await read(getPull, { number: Number(number) });
       const what = `pull request ${number} (${head.ref})`;
-      return { phrase: mergePhrase(what, head.sha, base.ref), holds: { sha: head.sha }, into: base.ref };
+      const values = { number: Number(number), head: head.ref, head_sha: short(head.sha), base: base.ref };
+      const phrase = mergePhrase(what, head.sha, base.ref);
+      return { phrase, phrase_code: { code: 'merge_pull', values }, holds: { sha: head.sha }, into: base.ref };
     },
     page: ({ number }) => `drafts/reviews/${number}`,
   }),

@@ -19,6 +19,7 @@ import { send } from '../../lib/command.ts';
 import type { Fault } from '../../lib/faults.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { type Place, usePlace } from '../../lib/place.ts';
+import { servedText } from '../../lib/served-text.ts';
 import { CommandForm } from '../../parts/command-form.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
@@ -76,7 +77,7 @@ function useEnd(): RefObject<HTMLDivElement | null> {
 function Messages({ conversation }: { conversation: Conversation }) {
   const { t } = useTranslation('assistant');
   const content = useEnd();
-  const { messages, calls, state, problem, branch } = conversation;
+  const { messages, calls, state, problem, problem_code, branch } = conversation;
   return (
     <div
       ref={content}
@@ -108,7 +109,7 @@ function Messages({ conversation }: { conversation: Conversation }) {
       )}
       {problem !== null && state !== 'running' && (
         <p className={classes.problem} role="alert">
-          {problem}
+          {problem_code ? servedText(`problem_${problem_code.code}`, problem, problem_code.values) : problem}
         </p>
       )}
     </div>

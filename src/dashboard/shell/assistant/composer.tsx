@@ -8,6 +8,7 @@ import { AssistantTasks, type AssistantTasksQuery, AssistantTaskText } from '../
 import { client } from '../../lib/client.ts';
 import { type Fault, faultOf } from '../../lib/faults.ts';
 import { usePlace } from '../../lib/place.ts';
+import { servedText } from '../../lib/served-text.ts';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import classes from './assistant.module.css';
@@ -43,8 +44,8 @@ function TaskForm({ task, context, onText, onClose }: TaskFormProps) {
       .query(AssistantTaskText, variables, { requestPolicy: 'network-only' })
       .toPromise();
     setLoading(false);
-    const text = data?.project?.studio.assistant_task_text?.text;
-    if (text !== undefined && !error) onText(text);
+    const made = data?.project?.studio.assistant_task_text;
+    if (made && !error) onText(made.is_own ? made.text : servedText(`task_${task.name}`, made.text, made.values));
     else if (error) setFault(faultOf(error));
   };
   return (

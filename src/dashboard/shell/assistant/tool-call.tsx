@@ -8,6 +8,7 @@ import { useQuery } from 'urql';
 import { ApproveTool, CommitParent, MoreChanges, RejectTool, UndoChange } from '../../documents.ts';
 import { useCommand } from '../../lib/command.ts';
 import { usePlace } from '../../lib/place.ts';
+import { servedText } from '../../lib/served-text.ts';
 import { Changes } from '../../parts/changes.tsx';
 import { FaultAlert } from '../../parts/fault-alert.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
@@ -56,7 +57,13 @@ function Consent({ call, conversation }: { call: ShownCall; conversation: string
   const { organization, project } = usePlace();
   const approval = useCommand(ApproveTool);
   const rejection = useCommand(RejectTool);
-  const { arguments_hash, phrase } = call;
+  const { arguments_hash, phrase, phrase_code } = call;
+  const shown =
+    phrase_code &&
+    servedText(`consent_${phrase_code.code}`, phrase ?? '', {
+      ...(phrase_code.values as object),
+      tool: t(`tool_${call.tool}` as 'tool_get_entry', { defaultValue: call.tool }),
+    });
   const common = { conversation, call: call.id };
   const isBusy = approval.isRunning || rejection.isRunning;
   const approve = () =>
@@ -66,7 +73,7 @@ function Consent({ call, conversation }: { call: ShownCall; conversation: string
     <Stack gap="xs" className={classes.consent} role="group" aria-label={t('wants_consent')}>
       <p>{t('wants_consent')}</p>
       <p className={classes.phrase}>
-        <MarkedText text={phrase ?? ''} />
+        <MarkedText text={shown ?? phrase ?? ''} />
       </p>
       <FaultAlert fault={approval.fault ?? rejection.fault} />
       <Group gap="xs">

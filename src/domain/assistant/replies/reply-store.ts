@@ -29,7 +29,7 @@ export class Fenced extends Error {}
 // Leases go by the clock that all processes share.
 const writeSql = `
   update assistant_conversation set version = version + 1, updated_at = $4, lease_until = $5, state = $6, problem = $7, branch = $8, base = $9,
-    tokens = $10, steps = $11, active_ms = $12, holder = case when $6 = 'running' then holder end,
+    tokens = $10, steps = $11, active_ms = $12, problem_code = $13, holder = case when $6 = 'running' then holder end,
     stop_requested = stop_requested and $6 = 'running'
   where id = $1 and attempt = $2 and holder = $3 returning version`;
 
@@ -108,7 +108,7 @@ export class ReplyStore {
   async write(changes: Partial<Conversation>, work?: (em: EntityManager, version: number) => Promise<unknown>) {
     const { orm, events, clock, sharedClock } = this.#services;
     Object.assign(this.row, changes, { active_ms: Math.round(performance.now() - this.#began) });
-    const { id, attempt, state, problem, branch, base, tokens, steps, active_ms } = this.row;
+    const { id, attempt, state, problem, problem_code, branch, base, tokens, steps, active_ms } = this.row;
     const until = state === 'running' ? new Date(sharedClock.recent().getTime() + lease.length) : null;
     await orm.em.fork().transactional(async (em) => {
       const values = [
@@ -124,6 +124,7 @@ export class ReplyStore {
         tokens,
         steps,
         active_ms,
+        problem_code && JSON.stringify(problem_code),
       ];
       const [written] = await executeBound<{ version: number }>(em, writeSql, values);
       if (!written) throw new Fenced();

@@ -11,7 +11,14 @@ import { authenticateHolder } from '../../identity/authenticate.ts';
 import { Organization } from '../../organizations/organization.entity.ts';
 import { loadProject } from '../../projects/project-ref.ts';
 import { changesSomething } from '../call-tool.ts';
-import { AssistantCall, AssistantMessage, type Conversation } from '../conversation.entity.ts';
+import {
+  AssistantCall,
+  AssistantMessage,
+  type Conversation,
+  type EndCode,
+  noProblem,
+  type TextCode,
+} from '../conversation.entity.ts';
 import { type Calling, type CallOutcome, hashOf, modelTools, runCall, untouchedBranch } from '../conversation-tools.ts';
 import { closeModel, openModel } from '../model.operations.ts';
 import { tools } from '../tools.ts';
@@ -40,7 +47,22 @@ const saveEvery = 1_000;
 const consentLasts = 24 * 3600_000;
 
 /** Ends a reply with a sentence for the person. */
-class Ended extends Error {}
+class Ended extends Error {
+  readonly code: EndCode;
+  readonly values: TextCode['values'];
+
+  constructor(code: EndCode, message: string, values: TextCode['values'] = {}) {
+    super(message);
+    this.code = code;
+    this.values = values;
+  }
+}
+
+/** Why a reply ended early. */
+interface Problem {
+  problem: string | null;
+  problem_code: TextCode | null;
+}
 
 /** What a process gives its replies. */
 interface Process {
@@ -92,13 +114,13 @@ export class Reply {
     return this.#store.row;
   }
 
-  stop(reason: Error = new Ended('Stopped')): void {
+  stop(reason: Error = new Ended('stopped', 'Stopped')): void {
     this.#stop.abort(reason);
   }
 
   async run(): Promise<void> {
     const beat = setInterval(() => void this.#renew(), lease.renewal);
-    const over = () => this.stop(new Ended('The reply was ended after 10 minutes; write “go on” to continue'));
+    const over = () => this.stop(new Ended('time', 'The reply was ended after 10 minutes; write “go on” to continue'));
     const left = this.#limits.time - this.#row.active_ms;
     const time = setTimeout(over, left);
     if (left <= 0) over();
@@ -106,13 +128,13 @@ export class Reply {
     const { id, project_id, user_id, version: since } = this.#row;
     this.#texts.begin(id, { project_id, user_id, since, message: null, text: '' });
     try {
-      if (this.#row.stop_requested) throw new Ended('Stopped');
+      if (this.#row.stop_requested) throw new Ended('stopped', 'Stopped');
       while (await this.#advance());
     } catch (error) {
       const reason = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
       // Left to another process, which goes on where the rows are.
       if (reason instanceof Fenced) await this.#store.release();
-      else await this.#end(this.#sentenceOf(reason));
+      else await this.#end(this.#problemOf(reason));
     } finally {
       clearInterval(beat);
       clearTimeout(time);
@@ -131,13 +153,19 @@ export class Reply {
     }
   }
 
-  #sentenceOf(error: unknown): string {
-    if (error instanceof Ended || error instanceof ModelFault || error instanceof DomainError) return error.message;
+  #problemOf(error: unknown): Problem {
+    const problem = (code: string, text: string, values: TextCode['values'] = {}) => ({
+      problem: text,
+      problem_code: { code, values },
+    });
+    if (error instanceof Ended) return problem(error.code, error.message, error.values);
+    if (error instanceof ModelFault) return problem(`model_${error.failure}`, error.message);
+    if (error instanceof DomainError) return problem(error.code, error.message);
     this.#services.log.error({ err: error, conversation: this.#row.id }, 'a reply of the assistant failed');
-    return 'The reply failed for a reason of the server; the log has it. Try again';
+    return problem('internal', 'The reply failed for a reason of the server; the log has it. Try again');
   }
 
-  async #end(problem: string | null): Promise<void> {
+  async #end(problem: Problem): Promise<void> {
     try {
       const of = { conversation_id: this.#row.id };
       const { branch } = this.#row;
@@ -146,7 +174,7 @@ export class Reply {
         return null;
       };
       const remove = await this.#unusedBranch().catch(toLog);
-      await this.#store.write({ state: 'idle', problem, ...(remove && { branch: null }) }, async (em, version) => {
+      await this.#store.write({ state: 'idle', ...problem, ...(remove && { branch: null }) }, async (em, version) => {
         const open = { $in: ['pending', 'waiting', 'approved'] as const };
         await em.nativeUpdate(AssistantCall, { ...of, state: open }, { state: 'stopped', version });
         const result = JSON.stringify({ error: 'unknown', message: unknownEnd });
@@ -174,11 +202,13 @@ export class Reply {
     const open = isComplete ? calls.filter(({ message, result }) => message === last.number && result === null) : [];
     if (open.length > 0) return this.#runCalls(open, recentCalls(messages, calls));
     if (isComplete && !calls.some(({ message }) => message === last.number)) {
-      await this.#end(null);
+      await this.#end(noProblem);
       return false;
     }
     if (this.#row.steps >= this.#limits.steps)
-      throw new Ended(`The reply was ended after ${this.#limits.steps} steps; write “go on” to continue`);
+      throw new Ended('steps', `The reply was ended after ${this.#limits.steps} steps; write “go on” to continue`, {
+        steps: this.#limits.steps,
+      });
     await this.#step(messages, calls);
     return true;
   }
@@ -189,7 +219,7 @@ export class Reply {
     const actor = await authenticateHolder(this.#services, `user:${user_id}`);
     const grant = actor?.grantFor(organization_id);
     const isHere = grant?.permissions.has('browse_studio') && (grant.projects?.has(project_id) ?? true);
-    if (!actor || !isHere) throw new Ended('You have no access to this project any more');
+    if (!actor || !isHere) throw new Ended('no_access', 'You have no access to this project any more');
     return actor;
   }
 
@@ -223,10 +253,14 @@ export class Reply {
   /** @returns whether a person has to decide first */
   async #keep(call: AssistantCall, outcome: CallOutcome): Promise<boolean> {
     if (outcome.state === 'waiting') {
-      const { phrase, holds } = outcome;
+      const { phrase, phrase_code, holds } = outcome;
       const expires_at = new Date(this.#services.clock.now().getTime() + consentLasts);
       await this.#store.write({ state: 'waiting' }, (em, version) =>
-        em.nativeUpdate(AssistantCall, { id: call.id }, { state: 'waiting', phrase, holds, expires_at, version }),
+        em.nativeUpdate(
+          AssistantCall,
+          { id: call.id },
+          { state: 'waiting', phrase, phrase_code, holds, expires_at, version },
+        ),
       );
       return true;
     }
@@ -250,11 +284,20 @@ export class Reply {
     const since = earlier.slice(earlier.findLastIndex(isChange) + 1);
     const same = since.filter(({ arguments_hash }) => arguments_hash === call.arguments_hash).length;
     if (same + 1 >= this.#limits.sameCalls)
-      throw new Ended(`The model has made the same call of ${call.tool} ${same + 1} times, and was stopped`);
+      throw new Ended(
+        'same_call',
+        `The model has made the same call of ${call.tool} ${same + 1} times, and was stopped`,
+        {
+          tool: call.tool,
+          times: same + 1,
+        },
+      );
     const good = earlier.findLastIndex(({ state, result }) => state !== 'failed' || !isBadResult(result));
     if (earlier.length - 1 - good >= this.#limits.badCalls)
       throw new Ended(
+        'bad_calls',
         `The model has made ${this.#limits.badCalls} calls with wrong arguments in a row, and was stopped`,
+        { calls: this.#limits.badCalls },
       );
   }
 
@@ -346,7 +389,16 @@ const callRow = ({ id, name, arguments: given }: ModelCall) => ({
   arguments: storable(given).slice(0, 2_000_000),
   arguments_hash: hashOf(name, given),
   state: 'pending' as const,
-  ...{ result: null, link: null, phrase: null, holds: null, expires_at: null, decided_by: null, decided_at: null },
+  ...{
+    result: null,
+    link: null,
+    phrase: null,
+    phrase_code: null,
+    holds: null,
+    expires_at: null,
+    decided_by: null,
+    decided_at: null,
+  },
   ...{ head_before: null, commit_sha: null, undone_sha: null },
 });
 

@@ -1,9 +1,10 @@
 /**
- * Takes the README's pictures of the running product, `npm run screenshots`: a new server with the demo site, the first account, then each page in
+ * Takes the README's pictures of the running product, `npm run screenshots`: a new server with the demo site, the first account, then pages in
  * both themes into `docs/images`. Needs Chromium (`PORTICO_CHROMIUM_PATH`, otherwise `/usr/bin/chromium`). What it
  * took is to be looked at; nothing compares it.
  */
 import { spawn } from 'node:child_process';
+import { createHmac, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -61,11 +62,63 @@ async function setUp(page: Page, directory: string): Promise<void> {
   await page.waitForURL((url) => url.pathname !== '/setup');
 }
 
-/** Name of the picture, address below the project, what is there when the page is complete. */
-const pictures = [
-  ['content', '/content/posts', 'main tbody tr'],
-  ['entry', '/content/posts/en/first-frost', '.cm-content'],
-] as const;
+/** Something to be shown that the demo site lacks: a draft with changes, and a workflow whose webhook has been called. */
+async function furnish(url: string, directory: string) {
+  const { token } = JSON.parse(await readFile(path.join(directory, 'first-run.json'), 'utf8')) as { token: string };
+  const post = async (at: string, body: object) => {
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    const response = await fetch(`${url}/api/v2/organizations/demo/projects/site${at}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`POST ${at}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as { id: string; secret: string };
+  };
+  const change = (entry: string, frontmatter: object) => ({
+    op: 'update',
+    collection: 'posts',
+    slug: entry,
+    frontmatter,
+  });
+  await post('/studio/branches', { name: 'spring' });
+  await post('/studio/changes', {
+    branch: 'spring',
+    message: 'Words for spring',
+    actions: [
+      change('en/first-frost', {
+        title: 'First frost, and what it leaves',
+        description: 'What to bring in, and what to leave.',
+      }),
+      change('en/moving-the-bees', { title: 'Moving the bees by night' }),
+    ],
+  });
+  const definition = 'portico: workflow/1\nsteps:\n  - {id: note, type: output, value: "1"}\n';
+  const { id } = await post('/workflows', { name: 'Publish what is merged', definition });
+  const trigger = await post(`/workflows/${id}/triggers`, { type: 'webhook', auth_mode: 'hmac' });
+  const { secret } = await post(`/workflows/${id}/triggers/${trigger.id}/reveal`, {});
+  for (const event of ['ping', 'push', 'push']) {
+    const body = JSON.stringify({ event });
+    const headers = {
+      'Content-Type': 'application/json',
+      'X-GitHub-Event': event,
+      'X-GitHub-Delivery': randomUUID(),
+      'X-Hub-Signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+    };
+    await fetch(`${url}/webhooks/ai/workflows/${id}`, { method: 'POST', headers, body });
+  }
+  return { trigger: `/workflows/${id}/triggers/${trigger.id}` };
+}
+
+interface Picture {
+  name: string;
+  /** Below the project. */
+  address: string;
+  /** What is there when the page is complete. */
+  complete: string;
+  /** Buttons that are pressed first. */
+  press?: (string | RegExp)[];
+}
 
 /** Nothing is being loaded any more. The stream of live data never ends, so the network is never idle. */
 const isComplete = `!document.querySelector('[aria-busy=true]') && [...document.images].every(({ complete }) => complete)`;
@@ -78,10 +131,23 @@ try {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB' });
   const page = await context.newPage();
   await setUp(page, server.directory);
+  const { trigger } = await furnish(server.url, server.directory);
+  const pictures: Picture[] = [
+    { name: 'content', address: '/content/posts', complete: 'main tbody tr' },
+    { name: 'entry', address: '/content/posts/en/first-frost', complete: '.cm-content' },
+    {
+      name: 'publish',
+      address: '/drafts?draft=spring',
+      complete: '[role=dialog] tbody tr',
+      press: ['Publish', /^First frost/],
+    },
+    { name: 'trigger', address: trigger, complete: 'main tbody tr' },
+  ];
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    for (const [name, address, complete] of pictures) {
+    for (const { name, address, complete, press } of pictures) {
       await page.goto(`${server.url}${project}${address}`);
+      for (const name of press ?? []) await page.getByRole('button', { name, exact: true }).click();
       await page.locator(complete).first().waitFor();
       await page.waitForFunction(isComplete);
       await page.screenshot({ path: path.join(images, `${name}-${colorScheme}.png`) });

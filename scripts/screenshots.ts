@@ -128,7 +128,11 @@ const server = await startServer();
 const executablePath = process.env.PORTICO_CHROMIUM_PATH ?? '/usr/bin/chromium';
 const browser = await chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
 try {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB' });
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    locale: 'en-GB',
+    reducedMotion: 'reduce',
+  });
   const page = await context.newPage();
   await setUp(page, server.directory);
   const { trigger } = await furnish(server.url, server.directory);

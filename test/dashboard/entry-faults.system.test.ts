@@ -4,6 +4,8 @@ import type { Page } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { updateMember } from '../../src/domain/organizations/members.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { endSessions } from '../../src/domain/users/sessions.ts';
+import { User } from '../../src/domain/users/user.entity.ts';
 import { studio } from '../support/app.ts';
 import { goodPassword, makePerson } from '../support/browser.ts';
 import {
@@ -69,6 +71,28 @@ describe('rights', () => {
     await save(page);
     expect(await stored(app, 'en/confined')).toContain('By a confined member');
   });
+});
+
+test('a session that has run out while somebody types is renewed over the entry, which Save then stores', async () => {
+  const { app } = dashboard;
+  const email = 'overnight@example.org';
+  const page = await dashboard.open(await freshEntry(app, 'en/overnight'), { email, role: 'editor' });
+  await editorReady(page);
+  await titleField(page).fill('Typed before the night');
+  await kept(page);
+  // The browser still has its cookie, which the server knows no more.
+  const em = app.services.orm.em.fork();
+  await em.transactional(async (fork) => endSessions(fork, (await fork.findOneOrFail(User, { email })).id));
+  await titleField(page).fill('Typed after the night');
+  await kept(page);
+  await saveButton(page).click();
+  const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+  await dialog.getByRole('textbox', { name: 'Password' }).fill(goodPassword);
+  expect(await titleField(page).inputValue()).toBe('Typed after the night');
+  await dialog.getByRole('button', { name: 'Sign in' }).click();
+  await saveState(page, 'Nothing to save');
+  expect(await stored(app, 'en/overnight')).toContain('title: "Typed after the night"');
+  dashboard.forgive(/401/);
 });
 
 describe('a sign-out in another tab', () => {

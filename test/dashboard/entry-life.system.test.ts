@@ -87,6 +87,26 @@ test('a name that is taken is said beside it', async () => {
     .waitFor();
 });
 
+test('an entry is duplicated under another name, and itself stays as it was', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/twice'));
+  await editorReady(page);
+  await action(page, 'Duplicate');
+  await page.waitForURL('**/new/posts?*');
+  await editorReady(page);
+  const slug = page.getByRole('textbox', { name: 'Name in the address' });
+  await expect.poll(() => slug.inputValue()).toBe('en/twice-copy');
+  expect(await titleField(page).inputValue()).toBe('Alpha');
+  await titleField(page).fill('Alpha for the second time');
+  expect(await slug.inputValue()).toBe('en/twice-copy');
+  await saveButton(page).click();
+  await page.waitForURL('**/content/posts/en/twice-copy');
+  const copy = await stored(app, 'en/twice-copy');
+  expect(copy).toContain('title: Alpha for the second time');
+  expect(copy).toContain('# Alpha');
+  expect(await stored(app, 'en/twice')).toBe(full);
+});
+
 test('a missing translation begins with a copy', async () => {
   const { app } = dashboard;
   await freshEntry(app, 'de/other');

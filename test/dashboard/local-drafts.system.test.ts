@@ -61,6 +61,35 @@ describe('what was typed and not saved', () => {
     expect(await titleField(page).inputValue()).toBe('Alpha');
   });
 
+  test('is in the store of the browser within a second of the key, also while somebody types on', async () => {
+    const page = await dashboard.open('/account');
+    await page.clock.install();
+    await page.goto(`${dashboard.app.url}${await freshEntry(dashboard.app, 'en/second')}`);
+    await editorReady(page);
+    // From here on time passes by the test alone.
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await textBox(page).click();
+    await page.keyboard.press('Control+End');
+    for (const letter of 'abcdefghij') {
+      await page.keyboard.type(letter);
+      await page.clock.runFor(100);
+    }
+    const texts = () =>
+      page.evaluate(`new Promise((resolve, reject) => {
+        const opening = indexedDB.open('portico');
+        opening.onerror = () => reject(opening.error);
+        opening.onsuccess = () => {
+          const request = opening.result.transaction('drafts').objectStore('drafts').getAll();
+          request.onsuccess = () => { opening.result.close(); resolve(request.result.map(({ text }) => text).join()); };
+        };
+      })`);
+    // The first letter is a second old, and typing has not paused for longer than a tenth of one.
+    await expect.poll(texts).toContain('a');
+    await expect.poll(texts).toMatch(/abcde\w*\s*$/);
+    await page.clock.runFor(1_000);
+    await expect.poll(texts).toMatch(/abcdefghij\s*$/);
+  });
+
   test('comes back when the page ended before IndexedDB had committed', async () => {
     const { app } = dashboard;
     const page = await dashboard.open(await freshEntry(app, 'en/ended'));

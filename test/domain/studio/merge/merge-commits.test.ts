@@ -8,6 +8,7 @@ import { post } from '../../../support/conflict-site.ts';
 import { blobOf, commitFiles, lines, setRef } from '../../../support/git-history.ts';
 import { fsck, git, testStore } from '../../../support/git-store.ts';
 import { noContentCache, silentLog } from '../../../support/no-content-cache.ts';
+import fc from '../../../support/properties.ts';
 
 type Files = Parameters<typeof commitFiles>[2];
 const a = 'content/posts/a.md';
@@ -27,7 +28,10 @@ async function forked(base: Files, current: Files, incoming: Files) {
     mergeCommits(context, { current: ours, incoming: theirs }, resolutions, { pinned, require: () => {} });
   return {
     gitDir,
+    repository,
     merge,
+    at: (treeish: string, path: string) =>
+      git(gitDir, ['ls-tree', '--format=%(objectname)', treeish, '--', path]).trim() || null,
     stages: (path: string, old = path) => ({
       base: blobOf(gitDir, root, old),
       current: blobOf(gitDir, ours, path),
@@ -256,5 +260,43 @@ describe('resolutions', () => {
       code: 'validation_failed',
       message: /^resolutions/,
     });
+  });
+});
+
+describe('code in a merge', () => {
+  const words = ['one', 'two', 'three'];
+  const filler = 'The same line in all files.\n'.repeat(12);
+  const text = (word: string) => `---\ntitle: ${word}\n---\n\n${word}\n${filler}${word} at the end\n`;
+  const content = ['a', 'b', 'c'].map((name) => `content/posts/${name}.md`);
+  const code = ['a', 'b', 'c'].map((name) => `src/${name}.js`);
+  const file = fc.option(fc.constantFrom(...words.map(text)), { freq: 2 });
+  const side = fc.record(Object.fromEntries([...content, ...code].map((path) => [path, file])));
+  /** What a person without manage_studio could have brought about: of the sides the files of content alone. */
+  const from = (base: Files, changed: Files) => ({
+    ...changed,
+    ...Object.fromEntries(code.map((path) => [path, base[path] ?? null])),
+  });
+
+  it('is what one side has changed it to at its path, whatever git takes for renamed', async () => {
+    await fc.assert(
+      fc.asyncProperty(side, side, side, fc.boolean(), async (base, all, changed, isCurrent) => {
+        const sides = [all, from(base, changed)] as const;
+        const [current, incoming] = isCurrent ? sides : sides.toReversed();
+        const { merge, repository, at } = await forked(base, current ?? {}, incoming ?? {});
+        const { tree, changes, conflicts } = await merge([], true);
+        const merged = await repository.snapshotOfTree(tree);
+        for (const path of code) {
+          const change = changes.find((one) => one.path === path);
+          const { oid = null } =
+            ((change === undefined ? (await merged.lookup(path)).entry : change.content) as { oid?: string } | null) ??
+            {};
+          // Only one side has changed code, so there is nothing to merge.
+          expect([at('main', path), at('topic', path)], path).toContain(oid);
+        }
+        for (const { path, stages } of conflicts.filter(({ path }) => code.includes(path)))
+          expect([at('main', path), at('topic', path)]).toEqual([stages.current, stages.incoming]);
+      }),
+      { numRuns: 15 },
+    );
   });
 });

@@ -81,6 +81,14 @@ describe('200', () => {
     expect(text).not.toContain('hunter2');
   });
 
+  it('shows no token that was pasted where it does not belong', async () => {
+    const token = await app.makeToken(['browse_studio']);
+    await app.ask('POST', `${studio}/branches`, { body: { name: token, from: 'main', title: `Use ${token}` } });
+    const [row] = await list('action=studio.createBranch');
+    expect(row).toMatchObject({ subject_id: 'ptc_[redacted]', changes: { title: 'Use ptc_[redacted]' } });
+    expect(JSON.stringify(row)).not.toContain(token);
+  });
+
   it('writes no row for a read', async () => {
     const before = (await list('')).length;
     await app.ask('GET', acme);

@@ -3,6 +3,7 @@ import type { AuditEntry, AuditLog, Ports } from '../../kernel/services.ts';
 import { SharedCommits } from '../../kernel/shared-commits.ts';
 import { executeBound, isAboutData } from '../../kernel/sql.ts';
 import { uuid7 } from '../../lib/ids.ts';
+import { redactText } from '../../lib/redact.ts';
 
 const secretName = /password|secret|token|authorization|auth|cookie|key|variables|headers/i;
 /** Content is in git, a definition in its version, and a log is no second place for it; a bare value may be a secret. */
@@ -26,13 +27,10 @@ function changesOf({ input, commit }: AuditEntry): Record<string, unknown> {
   return { ...Object.fromEntries(entries), ...(commit !== undefined && { commit }) };
 }
 
-/** An address may carry a credential before its host. */
+/** An address may carry a credential before its host, and whatever a person pastes may be one. */
 const withoutCredentials = (value: unknown) =>
   typeof value === 'string'
-    ? value
-        .replaceAll('\u0000', '')
-        .toWellFormed()
-        .replace(/\/\/[^/@\s]*@/g, '//')
+    ? redactText(value.replaceAll('\u0000', '').toWellFormed()).replace(/\/\/[^/@\s]*@/g, '//')
     : value;
 
 /** Columns of the table, in the order of `columnsOf`. */
@@ -52,7 +50,7 @@ function columnsOf(entries: readonly AuditEntry[]): unknown[][] {
     entry.address,
     entry.action,
     entry.subject.type,
-    entry.subject.id?.replaceAll('\u0000', '') ?? null,
+    withoutCredentials(entry.subject.id ?? null),
     entry.outcome,
     JSON.stringify(changesOf(entry)),
     entry.request_id,

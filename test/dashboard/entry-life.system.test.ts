@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
-import { expect, test } from 'vitest';
-import { studio } from '../support/app.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { acme, seed, studio } from '../support/app.ts';
 import { expectGoodPage, narrow } from '../support/dashboard.ts';
 import {
   editorReady,
@@ -85,6 +86,55 @@ test('a name that is taken is said beside it', async () => {
     .getByText(/has an entry en\/taken/)
     .first()
     .waitFor();
+});
+
+test('on a Hugo site a new entry begins with the archetype, and after a rename its old address is kept', async () => {
+  const { app } = dashboard;
+  app.clock.now = new Date('2026-03-07T08:09:10Z');
+  onTestFinished(() => {
+    app.clock.now = null;
+  });
+  await app.run(createProject, { organization: 'acme', name: 'Garden', machine_name: 'garden' });
+  const archetype =
+    '---\ntitle: \'{{ replace .File.ContentBaseName "-" " " | title }}\'\ndate: {{ .Date }}\ndraft: true\n---\n\nWords of the archetype.\n';
+  const files = {
+    'hugo.toml': "title = 'Garden'\n",
+    'archetypes/posts.md': archetype,
+    'content/posts/old.md': '---\ntitle: Old\n---\n',
+  };
+  await seed(app, files, 'garden');
+  const fileAt = async (slug: string) =>
+    (await app.ask('GET', `${acme}/projects/garden/studio/collections/posts/${slug}?raw=true`)).body.raw as string;
+
+  const page = await dashboard.open('/p/acme/garden/content/posts');
+  await page.getByRole('button', { name: 'New entry' }).click();
+  await editorReady(page);
+  await page.getByRole('textbox', { name: 'Text', exact: true }).getByText('Words of the archetype.').waitFor();
+  await titleField(page).fill('Spring work');
+  const slug = page.getByRole('textbox', { name: 'Name in the address' });
+  await expect.poll(() => slug.inputValue()).toBe('spring-work');
+  await saveButton(page).click();
+  await page.waitForURL('**/content/posts/spring-work');
+  await editorReady(page);
+  const made = await fileAt('spring-work');
+  for (const part of [
+    'title: Spring work\n',
+    'date: 2026-03-07T08:09:10',
+    'draft: true\n',
+    '\nWords of the archetype.',
+  ])
+    expect(made).toContain(part);
+
+  await action(page, 'Rename');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox').fill('spring');
+  await dialog.getByRole('button', { name: 'Rename' }).click();
+  await dialog.getByRole('button', { name: 'Keep the old address' }).click();
+  await page.waitForURL('**/content/posts/spring');
+  await saveState(page, 'All changes saved in this browser');
+  await saveButton(page).click();
+  await saveState(page, 'Nothing to save');
+  expect(await fileAt('spring')).toMatch(/aliases:[\s[-]*"?\/?(posts\/)?spring-work/);
 });
 
 test('an entry is duplicated under another name, and itself stays as it was', async () => {

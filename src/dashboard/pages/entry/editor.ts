@@ -37,6 +37,15 @@ export interface EditorState {
   faults: ReadonlyMap<string, string>;
   /** Pointers of fields that a save of somebody else changed, and `body`. */
   marks: ReadonlySet<string>;
+  /** How the address that the entry had before a rename can be kept; null where nothing is to be decided. */
+  redirect: Redirect | null;
+}
+
+/** Where an address goes that is to lead to the entry: pointer of the field, and the slug and path that it had. */
+export interface Redirect {
+  field: string;
+  slug: string;
+  url: string | null;
 }
 
 export interface Opening {
@@ -65,6 +74,8 @@ export class Editor {
   begun: Content | null = null;
   /** What nobody has touched yet: of an entry that is not made; null where there is a stored version. */
   #untouched: { content: Content; slug: string | null } | null = null;
+  /** What was edited before the entry moved, until the page has followed. */
+  movedFrom: DraftKey | null = null;
   readonly isCrlf: boolean;
   /** Versions that were edited before: an answer that is late brings none of them back. */
   readonly #past = new Set<string>();
@@ -87,7 +98,10 @@ export class Editor {
     this.base = content;
     this.#fields = content.fields;
     this.#text = content.raw ?? content.body;
-    this.#state = { keeping: 'clean', isSaving: false, isLocked: false, slug, faults: new Map(), marks: new Set() };
+    this.#state = {
+      ...{ keeping: 'clean', isSaving: false, isLocked: false, slug },
+      ...{ faults: new Map(), marks: new Set(), redirect: null },
+    };
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -348,6 +362,7 @@ export class Editor {
   /** The entry is edited elsewhere from now on: on another branch, or under another slug. The draft goes with it. */
   async moveTo(key: DraftKey): Promise<void> {
     const before = this.key;
+    this.movedFrom = before;
     this.key = key;
     await this.keep();
     await removeLocalDraft(before).catch(() => {});

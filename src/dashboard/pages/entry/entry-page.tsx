@@ -106,7 +106,7 @@ export function EntryPage() {
       schema={shown.collection?.schema ?? null}
       label={shown.collection?.label ?? collection}
       stored={shown.entry}
-      isGone={isAnswered && stored === null}
+      isGone={isAnswered && stored === null && opened.editor.movedFrom === null}
       news={news}
       dismissNews={() => setNews('none')}
       refresh={refresh}

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { slugProblem, typedSlug } from '../../lib/entry-slug.ts';
 import type { Fault } from '../../lib/faults.ts';
-import type { Editor } from './editor.ts';
+import type { Editor, Redirect } from './editor.ts';
 import { type Renamed, renameEntry, type Target } from './save.ts';
 
 interface RenameDialogProps {
@@ -14,13 +14,12 @@ interface RenameDialogProps {
   onRenamed: (renamed: Renamed) => void;
 }
 
-/** Another slug for the entry; where the site can redirect from the old address, that is offered. */
+/** Another slug for the entry. */
 export function RenameDialog({ editor, target, onClose, onRenamed }: RenameDialogProps) {
   const { t } = useTranslation(['entry', 'common']);
   const [slug, setSlug] = useState(target.slug ?? '');
   const [isRunning, setRunning] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
-  const [renamed, setRenamed] = useState<Renamed | null>(null);
   const problem = slug === target.slug ? null : slugProblem(slug);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -28,65 +27,74 @@ export function RenameDialog({ editor, target, onClose, onRenamed }: RenameDialo
     const outcome = await renameEntry(editor, target, slug.trim());
     setRunning(false);
     if ('fault' in outcome) return setFault(outcome.fault);
-    if (outcome.redirect === null) onRenamed(outcome);
-    else setRenamed(outcome);
-  };
-  const redirect = renamed?.redirect;
-  const addRedirect = () => {
-    if (!renamed || !redirect) return;
-    const before = editor.value(redirect.field);
-    const address = redirect.url ?? redirect.slug;
-    editor.set(redirect.field, [...(Array.isArray(before) ? before : []), address]);
-    onRenamed(renamed);
+    onRenamed(outcome);
   };
   return (
-    <Modal opened onClose={() => (renamed ? onRenamed(renamed) : onClose())} title={t('rename_title')}>
-      {renamed && redirect ? (
+    <Modal opened onClose={onClose} title={t('rename_title')}>
+      <form onSubmit={submit}>
         <Stack>
-          <Text size="sm">{t('redirect_lead', { address: redirect.url ?? redirect.slug })}</Text>
+          <Text size="sm">{t('rename_lead')}</Text>
+          <TextInput
+            label={t('slug')}
+            value={slug}
+            onChange={(event) => setSlug(typedSlug(event.currentTarget.value))}
+            error={
+              problem
+                ? t(problem.key, { characters: problem.characters })
+                : (fault?.fields.get('/slug') ?? fault?.fields.get('/actions/0/to'))
+            }
+            data-autofocus
+            required
+          />
+          {fault && !fault.fields.has('/slug') && (
+            <Alert color="red" role="alert">
+              {fault.message}
+            </Alert>
+          )}
           <Group justify="flex-end">
-            <Button variant="default" onClick={() => onRenamed(renamed)}>
-              {t('redirect_no')}
+            <Button variant="default" onClick={onClose}>
+              {t('common:cancel')}
             </Button>
-            <Button onClick={addRedirect}>{t('redirect_yes')}</Button>
+            <Button
+              type="submit"
+              loading={isRunning}
+              disabled={slug.trim() === '' || slug.trim() === target.slug || problem !== null}
+            >
+              {t('rename')}
+            </Button>
           </Group>
         </Stack>
-      ) : (
-        <form onSubmit={submit}>
-          <Stack>
-            <Text size="sm">{t('rename_lead')}</Text>
-            <TextInput
-              label={t('slug')}
-              value={slug}
-              onChange={(event) => setSlug(typedSlug(event.currentTarget.value))}
-              error={
-                problem
-                  ? t(problem.key, { characters: problem.characters })
-                  : (fault?.fields.get('/slug') ?? fault?.fields.get('/actions/0/to'))
-              }
-              data-autofocus
-              required
-            />
-            {fault && !fault.fields.has('/slug') && (
-              <Alert color="red" role="alert">
-                {fault.message}
-              </Alert>
-            )}
-            <Group justify="flex-end">
-              <Button variant="default" onClick={onClose}>
-                {t('common:cancel')}
-              </Button>
-              <Button
-                type="submit"
-                loading={isRunning}
-                disabled={slug.trim() === '' || slug.trim() === target.slug || problem !== null}
-              >
-                {t('rename')}
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      )}
+      </form>
+    </Modal>
+  );
+}
+
+interface RedirectDialogProps {
+  editor: Editor;
+  redirect: Redirect;
+}
+
+/** After a rename, where the site can lead from the old address to the new one. */
+export function RedirectDialog({ editor, redirect }: RedirectDialogProps) {
+  const { t } = useTranslation('entry');
+  const address = redirect.url ?? redirect.slug;
+  const close = () => editor.update({ redirect: null });
+  const keep = () => {
+    const before = editor.value(redirect.field);
+    editor.set(redirect.field, [...(Array.isArray(before) ? before : []), address]);
+    close();
+  };
+  return (
+    <Modal opened onClose={close} title={t('rename_title')}>
+      <Stack>
+        <Text size="sm">{t('redirect_lead', { address })}</Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {t('redirect_no')}
+          </Button>
+          <Button onClick={keep}>{t('redirect_yes')}</Button>
+        </Group>
+      </Stack>
     </Modal>
   );
 }

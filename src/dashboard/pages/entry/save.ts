@@ -234,8 +234,6 @@ export async function saveEntry(
 export interface Renamed {
   slug: string;
   draft: string | null;
-  /** How the old address can be kept alive. */
-  redirect: { field: string; slug: string; url: string | null } | null;
 }
 
 type Failed = { fault: Fault };
@@ -253,14 +251,17 @@ export async function renameEntry(editor: Editor, target: Target, to: string): P
     if (fault) return { fault };
     const draft = saved?.branch?.name ?? null;
     await editor.moveTo({ ...editor.key, branch: draft ?? editor.key.branch, entry: `${collection}/${to}` });
-    return { slug: to, draft, redirect: null };
+    return { slug: to, draft };
   }
   const input = { collection, entry: slug, slug: to, sha, branch: branch?.name ?? null };
   const { data, fault } = await run(SaveEntry, { organization, project, input });
   if (fault) return { fault };
   const saved = data.updateEntry;
-  await editor.moveTo({ ...editor.key, entry: `${collection}/${to}` });
-  return { slug: saved?.record.slug ?? to, draft: null, redirect: saved?.details?.redirect ?? null };
+  const renamed = saved?.record.slug ?? to;
+  // The page follows before it knows that the entry is gone from the old address; what was typed is stored meanwhile.
+  void editor.moveTo({ ...editor.key, entry: `${collection}/${renamed}` });
+  editor.update({ redirect: saved?.details?.redirect ?? null });
+  return { slug: renamed, draft: null };
 }
 
 export interface Deleted {

@@ -40,12 +40,15 @@ export function useOpenedEditor({ key, stored, read, slug = null, begin }: Openi
     if (isOver()) return;
     const known = current.current;
     if (known && sameKey(known.editor.key, key)) {
+      known.editor.movedFrom = null;
       if (version && !known.editor.state().isSaving) {
         const found = await takeIn(known.editor, version);
         if (found !== 'none' && !isOver()) setNews(found);
       }
       return;
     }
+    // What is gone from here is edited where the page is on its way to.
+    if (known?.editor.movedFrom && sameKey(known.editor.movedFrom, key)) return;
     const next = await openEditor(key, version, slug, begin);
     if (isOver()) return;
     current.current = next;

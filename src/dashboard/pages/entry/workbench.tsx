@@ -27,6 +27,7 @@ const Versions = lazy(async () => ({ default: (await import('./versions.tsx')).V
 const References = lazy(async () => ({ default: (await import('./references.tsx')).References }));
 const Seo = lazy(async () => ({ default: (await import('./seo.tsx')).Seo }));
 const RenameDialog = lazy(async () => ({ default: (await import('./rename-dialog.tsx')).RenameDialog }));
+const RedirectDialog = lazy(async () => ({ default: (await import('./rename-dialog.tsx')).RedirectDialog }));
 const DeleteDialog = lazy(async () => ({ default: (await import('./delete-dialog.tsx')).DeleteDialog }));
 const ConflictDialog = lazy(async () => ({ default: (await import('./conflict-dialog.tsx')).ConflictDialog }));
 const ChangesDialog = lazy(async () => ({ default: (await import('./changes-dialog.tsx')).ChangesDialog }));
@@ -300,6 +301,7 @@ export function Workbench(props: WorkbenchProps) {
             }}
           />
         )}
+        {state.redirect && <RedirectDialog editor={editor} redirect={state.redirect} />}
         {dialog === 'delete' && (
           <DeleteDialog editor={editor} target={target} onClose={() => setDialog(null)} onDeleted={leave} />
         )}

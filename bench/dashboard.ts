@@ -1,15 +1,13 @@
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { chromiumPath } from '../src/engines/browser/launch.ts';
 import { type Bench, type Benchmark, type Case, check, timedCase } from './benchmark.ts';
 import { serveEmptyPage } from './support/empty-page.ts';
 import { makeFixture } from './support/fixture.ts';
 import { siteRepository } from './support/repositories.ts';
-import { type RunningServer, startServer } from './support/server.ts';
+import { startServer } from './support/server.ts';
+import { signedIn } from './support/signed-in.ts';
 import { quantile } from './support/statistics.ts';
 
-const person = { name: 'Hazel', email: 'hazel@example.org', password: 'correct horse battery' };
 const keys = 200;
 
 /** Marks when something is first in the page, and adds up how far things jumped (Layout Instability API). */
@@ -29,32 +27,6 @@ new PerformanceObserver((list) => {
   for (const { name, duration } of list.getEntries()) if (name === 'keydown') window.keyed.push(duration);
 }).observe({ type: 'event', durationThreshold: 16 });
 `;
-
-/** Makes the first account, which owns what the fixture made. @returns a context in which it is signed in */
-async function signedIn(chrome: Browser, { url }: RunningServer, dataDir: string): Promise<BrowserContext> {
-  const { setup_url } = JSON.parse(await readFile(path.join(dataDir, 'first-run.json'), 'utf8')) as {
-    setup_url: string;
-  };
-  const context = await chrome.newContext();
-  const page = await context.newPage();
-  await page.goto(`${url}/sign-in`);
-  const status = await page.evaluate(
-    async ({ input }) => {
-      const query = 'mutation ($input: SetupInput!) { setup(input: $input) { organization } }';
-      const headers = { 'Content-Type': 'application/json' };
-      const answer = await fetch('/graphql', {
-        method: 'POST',
-        headers,
-        body: JSON.stringify({ query, variables: { input } }),
-      });
-      return (await answer.json()) as { data: { setup: object | null } };
-    },
-    { input: { ...person, organization_name: 'Own', keep_demo: true, secret: setup_url.split('#')[1] ?? '' } },
-  );
-  check(status.data.setup !== null, 'The first account was not made');
-  await page.close();
-  return context;
-}
 
 /** Resolves when nothing was loaded for half a second. The page's policy forbids the polling of `waitForFunction`, which evaluates text. */
 const quiet = `new Promise((resolve) => {

@@ -18,6 +18,7 @@ import { frontier } from './frontier.ts';
 import { graphql } from './graphql.ts';
 import { history } from './history.ts';
 import { hostile } from './hostile.ts';
+import { inPage } from './in-page.ts';
 import { largeBody } from './large-body.ts';
 import { latency } from './latency.ts';
 import { live } from './live.ts';
@@ -73,6 +74,7 @@ const benchmarks: readonly Benchmark[] = [
   latency,
   largeBody,
   hostile,
+  inPage,
   history,
 ];
 

@@ -1,6 +1,6 @@
 /** Above the page of an entry: a list of its pieces, for the keyboard, and the state of the page in words. */
 import { Button, Select, Text } from '@mantine/core';
-import { memo, type Ref } from 'react';
+import { memo, type Ref, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { StartDeployment } from '../../../documents.ts';
 import { useCommand } from '../../../lib/command.ts';
@@ -37,22 +37,30 @@ const plain = (text: string) =>
 /** Apart, so that it is not rendered with each place that the page sends. */
 const PieceList = memo(function PieceList({ list, pieces, opened, onOpen }: PieceListProps) {
   const { t } = useTranslation('entry');
+  const data = useMemo(() => {
+    const kinds = new Map<string, string>();
+    const nameOf = (kind: string) => {
+      const name = kinds.get(kind) ?? t(`piece_${kind}` as 'piece_field');
+      kinds.set(kind, name);
+      return name;
+    };
+    return pieces.map(({ id, kind, text }) => ({ value: String(id), label: `${nameOf(kind)}: ${plain(text) || '–'}` }));
+  }, [pieces, t]);
   return (
     <Select
       ref={list}
       size="xs"
       searchable
+      // The focus comes here from each piece that is closed, and the page is what one looks at then.
+      openOnFocus={false}
       className={classes.list ?? ''}
       aria-label={t('page_pieces')}
       placeholder={t('page_pieces')}
-      data={pieces.map(({ id, kind, text }) => ({
-        value: String(id),
-        label: `${t(`piece_${kind}` as 'piece_field')}: ${plain(text) || '–'}`,
-      }))}
+      data={data}
       value={opened === null ? null : String(opened)}
       onChange={(id) => onOpen(id === null ? null : Number(id))}
       disabled={pieces.length === 0}
-      comboboxProps={{ position: 'bottom-start', width: 420 }}
+      comboboxProps={{ position: 'bottom-start', width: 420, keepMounted: false }}
     />
   );
 });

@@ -29,8 +29,8 @@ import { StartError } from './start-error.ts';
 interface App {
   services: AllServices;
   port: number;
-  /** Everything else a start does is done: readiness says so as soon as the log says how builds are kept apart. */
-  ready(): Promise<void>;
+  /** Everything else a start does is done: readiness says so, and the log says how builds are kept apart as soon as that is known. */
+  ready(): void;
   /** Stops taking work, finishes what runs, and closes everything this process opened. */
   stop(): Promise<void>;
 }
@@ -85,14 +85,15 @@ async function startApp({ config, core, databaseUrl }: ServerOptions): Promise<A
     throw error;
   });
   const listener = listenForChanges(core, databaseUrl);
-  const isolationLogged = config.PORTICO_ROLES.includes('worker') ? logIsolation(services) : Promise.resolve();
+  let isolationLogged: Promise<void> | undefined;
   const endBackground = beginBackground(core, config);
   return {
     services,
     port,
-    async ready() {
-      await isolationLogged;
+    ready() {
       phase = 'ready';
+      // A trial of a third of a second, for the log alone: builds make it for themselves where it was not made yet.
+      if (config.PORTICO_ROLES.includes('worker')) isolationLogged = logIsolation(services);
     },
     async stop() {
       phase = 'draining';
@@ -111,6 +112,7 @@ async function startApp({ config, core, databaseUrl }: ServerOptions): Promise<A
       clearInterval(idle);
       clearTimeout(cut);
       await endBackground();
+      await isolationLogged;
       await listener.close();
       await core.close();
     },
@@ -178,7 +180,7 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
     signal.throwIfAborted();
     const roles = config.PORTICO_ROLES;
     if (!roles.includes('web')) {
-      await app.ready();
+      app.ready();
       const url = `http://localhost:${app.port}`;
       process.stdout.write(
         `\nPortico is ready at ${url} as a worker: it executes, and answers /healthz, /readyz, /metrics\n\n`,
@@ -209,7 +211,7 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
           ? { email: config.PORTICO_ADMIN_EMAIL, password: config.PORTICO_ADMIN_PASSWORD }
           : null,
     });
-    await app.ready();
+    app.ready();
     greet(record, isNew, config.PORTICO_DATA_DIR);
     log.info({ url: settings.public_url, roles, milliseconds: Math.round(performance.now()) }, 'ready');
     return stop;

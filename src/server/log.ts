@@ -1,5 +1,5 @@
 import { type DestinationStream, pino, stdSerializers } from 'pino';
-import { redactText } from '../lib/redact.ts';
+import { redactText } from '../lib/text.ts';
 import type { Log } from '../ports/log.ts';
 
 const secretKeys = [

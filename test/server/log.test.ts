@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateToken } from '../../src/domain/identity/token-text.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
-import { redactText } from '../../src/lib/redact.ts';
+import { redactText } from '../../src/lib/text.ts';
 import { createLog } from '../../src/server/log.ts';
 import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';

@@ -3,7 +3,7 @@ import type { AuditEntry, AuditLog, Ports } from '../../kernel/services.ts';
 import { SharedCommits } from '../../kernel/shared-commits.ts';
 import { executeBound, isAboutData } from '../../kernel/sql.ts';
 import { uuid7 } from '../../lib/ids.ts';
-import { redactText } from '../../lib/redact.ts';
+import { redactText } from '../../lib/text.ts';
 
 const secretName = /password|secret|token|authorization|auth|cookie|key|variables|headers/i;
 /** Content is in git, a definition in its version, and a log is no second place for it; a bare value may be a secret. */

@@ -7,11 +7,8 @@ import { defined } from '../../../lib/objects.ts';
 import { foldCase } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { holdProject } from '../../projects/project-ref.ts';
-import { siteFilesOf } from '../content/site-files.ts';
 import { Deployment } from '../deployments/deployment.entity.ts';
 import { queueDeployment, stopDeployment } from '../deployments/queue-deployment.ts';
-import { detectFramework } from '../frameworks/detect-framework.ts';
-import { environmentDefaults } from '../frameworks/environment-defaults.ts';
 import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
 import type { StudioContext } from '../studio.ts';
@@ -36,14 +33,12 @@ type BuildSettings = Pick<
 
 /** How a commit's site is built, found out from its files; what a caller has said counts, and the rest follows from it. */
 async function buildDefaults(
-  { git, project }: Pick<StudioContext, 'git' | 'project'>,
+  { git, studio, project }: Pick<StudioContext, 'git' | 'studio' | 'project'>,
   commit: Oid,
   said: Partial<BuildSettings>,
 ): Promise<BuildSettings> {
-  const site = await siteFilesOf(git, await git.snapshot(commit));
-  const root = said.root_directory ?? project.settings.content_root ?? undefined;
-  const detected = await detectFramework(site, root === undefined ? {} : { root });
-  const found = await environmentDefaults(site, detected);
+  const root = said.root_directory ?? project.settings.content_root;
+  const { defaults: found } = await studio.routes.at(git, await git.snapshot(commit), root);
   const command = said.build_command === undefined ? found.build_command : said.build_command;
   const provider = said.provider ?? (command ? 'build' : 'static');
   const builds = provider === 'build';

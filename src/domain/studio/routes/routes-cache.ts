@@ -68,7 +68,7 @@ export async function readRoutes(files: SiteFiles, options: { root?: string } = 
   );
   const unknown = unreadable ? detected.config : (rule?.undetermined ?? null);
   const { dependencies } = reading;
-  // By steps of its own, as where an environment is made: what routes have used up takes nothing from it.
+  // By steps of its own: what routes have used up takes nothing from it.
   const defaults = await environmentDefaults({ paths: files.paths, read: files.read }, detected, dependencies);
   const rests = await filterYielding(site.paths, ({ path }) => dependencies.has(path));
   const present = await filterYielding(site.paths, ({ path }) => mayMatter.test(path));

@@ -35,6 +35,23 @@ async function differences(merged: Snapshot, side: Snapshot): Promise<Map<string
   return new Map(found.map((change) => [change.path, change]));
 }
 
+/** What a merge differs in from each of its sides; from the incoming one it is seldom needed. */
+interface Differences {
+  current: ReadonlyMap<string, FileChange>;
+  incoming(): Promise<ReadonlyMap<string, FileChange>>;
+}
+
+async function differencesOf({ current, incoming, merged }: Sides): Promise<Differences> {
+  let fromIncoming: Promise<Map<string, FileChange>> | undefined;
+  return {
+    current: await differences(merged, current),
+    incoming() {
+      fromIncoming ??= differences(merged, incoming);
+      return fromIncoming;
+    },
+  };
+}
+
 /** Whether a conflict about code has stages that a side holds at another path. */
 async function hasFollowed({ current, incoming, isContent }: Sides, { path, stages }: MergeConflict): Promise<boolean> {
   for (const [side, stage] of [
@@ -46,14 +63,19 @@ async function hasFollowed({ current, incoming, isContent }: Sides, { path, stag
 }
 
 /** Paths of code that may hold, or be in conflict for, what was changed at another path. */
-async function followedInto(sides: Sides, conflicts: readonly MergeConflict[]): Promise<Set<string>> {
-  const { current, incoming, merged, isContent } = sides;
+async function followedInto(
+  sides: Sides,
+  conflicts: readonly MergeConflict[],
+  from: Differences,
+): Promise<Set<string>> {
+  const { isContent } = sides;
   const paths = new Set<string>();
   for (const conflict of conflicts) if (await hasFollowed(sides, conflict)) paths.add(conflict.path);
-  const fromCurrent = await differences(merged, current);
-  const changed = [...fromCurrent.values()].filter(({ path, after }) => after !== null && !isContent(path, after.mode));
+  const changed = [...from.current.values()].filter(
+    ({ path, after }) => after !== null && !isContent(path, after.mode),
+  );
   if (changed.length === 0) return paths;
-  const fromIncoming = await differences(merged, incoming);
+  const fromIncoming = await from.incoming();
   for (const { path, before } of changed) {
     const their = fromIncoming.get(path);
     // As neither side has it, and new to one.
@@ -64,10 +86,11 @@ async function followedInto(sides: Sides, conflicts: readonly MergeConflict[]): 
 
 /** Files that one side has changed and the other has not, and that are in the merge no more. */
 async function leftBehind(
-  { git, current, incoming, merged }: Sides,
+  { git }: Sides,
   bases: readonly Oid[],
+  from: Differences,
 ): Promise<{ path: string; stages: MergeConflict['stages'] }[]> {
-  const [fromCurrent, fromIncoming] = [await differences(merged, current), await differences(merged, incoming)];
+  const [fromCurrent, fromIncoming] = [from.current, await from.incoming()];
   const ancestors = await Promise.all(bases.map((base) => git.snapshot(base)));
   const found: { path: string; stages: MergeConflict['stages'] }[] = [];
   for (const { path } of [...fromCurrent.values(), ...fromIncoming.values()].filter(({ after }) => after === null)) {
@@ -87,10 +110,11 @@ async function leftBehind(
  */
 export async function withoutFollowing(sides: Sides, conflicts: readonly MergeConflict[]): Promise<Unfollowed | null> {
   const { git, current, incoming, merged, isContentOfEither } = sides;
-  const code = await followedInto(sides, conflicts);
+  const from = await differencesOf(sides);
+  const code = await followedInto(sides, conflicts, from);
   if (code.size === 0) return null;
   const bases = await git.mergeBases(current.commit ?? '', incoming.commit ?? '');
-  const left = await leftBehind(sides, bases);
+  const left = await leftBehind(sides, bases, from);
   // One that both sides have renamed, each in its way, is gone on both, and what git has merged of it is under either name.
   const renamed = conflicts.filter(({ kind, stages }) => kind.startsWith('rename_') && stages.base !== null);
   const isContent = ({ path, stages: { base, current, incoming } }: Pick<MergeConflict, 'path' | 'stages'>) =>

@@ -81,10 +81,13 @@ export class DomainError extends Error {
   }
 }
 
-/** The usual refusal of one field; the message starts with the field's dotted name. */
-export function fieldError(code: ErrorCode, field: string, problem: string): DomainError {
+/**
+ * The usual refusal of one field; the message starts with the field's dotted name.
+ * @param reason says more about the field than the error's own code
+ */
+export function fieldError(code: ErrorCode, field: string, problem: string, reason: string = code): DomainError {
   const pointer = `/${field.split('.').join('/')}`;
   return new DomainError(code, `${field}: ${problem}`, {
-    details: { errors: [{ field: pointer, code, message: problem }] },
+    details: { errors: [{ field: pointer, code: reason, message: problem }] },
   });
 }

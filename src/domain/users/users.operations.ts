@@ -171,11 +171,7 @@ export const acceptInvitation = publicOperation({
     if (row.password != null && !isSignedIn) {
       if (password === undefined) throw fieldError('invalid_request', 'password', 'is required: of your account');
       if (!(await tryPassword(services, row.email, address, password, row.password)).ok)
-        throw new DomainError('forbidden', 'password: is not that of your account', {
-          details: {
-            errors: [{ field: '/password', code: 'wrong_password', message: 'is not that of your account' }],
-          },
-        });
+        throw fieldError('forbidden', 'password', 'is not that of your account', 'wrong_password');
     } else if (row.password == null && !isSignedIn) {
       // An invitation is in the hands of its sender, who is not to get what others have given to the account.
       if (await isTaken(em, row))

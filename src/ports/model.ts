@@ -38,31 +38,11 @@ export type ModelPart =
       usage: { input: number; output: number } | null;
     };
 
-/** Why a step did not come to its end. */
-export const modelFailures = [
-  'key',
-  'address',
-  'unreachable',
-  'redirected',
-  'rate_limited',
-  'overloaded',
-  'slow',
-  'cut',
-  'malformed',
-  'too_long',
-  'refused',
-] as const;
-export type ModelFailure = (typeof modelFailures)[number];
-
 /** Failures of requests that no model has answered, and that have used no tokens. */
-const unanswered: ReadonlySet<ModelFailure> = new Set([
-  'key',
-  'address',
-  'unreachable',
-  'redirected',
-  'rate_limited',
-  'overloaded',
-]);
+const unanswered = ['key', 'address', 'unreachable', 'redirected', 'rate_limited', 'overloaded'] as const;
+/** Why a step did not come to its end. */
+export const modelFailures = [...unanswered, 'slow', 'cut', 'malformed', 'too_long', 'refused'] as const;
+export type ModelFailure = (typeof modelFailures)[number];
 
 /** Says in `message`, for a person, what is wrong and what to do; the cause goes to the log only. */
 export class ModelFault extends Error {
@@ -75,7 +55,7 @@ export class ModelFault extends Error {
   }
 
   get isUnanswered(): boolean {
-    return unanswered.has(this.failure);
+    return (unanswered as readonly ModelFailure[]).includes(this.failure);
   }
 }
 

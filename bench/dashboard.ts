@@ -3,6 +3,7 @@ import { chromiumPath } from '../src/engines/browser/launch.ts';
 import { type Bench, type Benchmark, type Case, check, timedCase } from './benchmark.ts';
 import { serveEmptyPage } from './support/empty-page.ts';
 import { makeFixture } from './support/fixture.ts';
+import { keyObserver, ofAllKeys } from './support/keys.ts';
 import { siteRepository } from './support/repositories.ts';
 import { startServer } from './support/server.ts';
 import { signedIn } from './support/signed-in.ts';
@@ -22,11 +23,7 @@ window.seen = (selector) => new Promise((resolve) => {
   const watch = new MutationObserver(() => look() && watch.disconnect());
   watch.observe(document, { childList: true, subtree: true });
 });
-window.keyed = [];
-new PerformanceObserver((list) => {
-  for (const { name, duration } of list.getEntries()) if (name === 'keydown') window.keyed.push(duration);
-}).observe({ type: 'event', durationThreshold: 16 });
-`;
+${keyObserver}`;
 
 /** Resolves when nothing was loaded for half a second. The page's policy forbids the polling of `waitForFunction`, which evaluates text. */
 const quiet = `new Promise((resolve) => {
@@ -99,8 +96,7 @@ async function typing(context: BrowserContext, address: string): Promise<number[
   for (let key = 0; key < keys; key += 1) await page.keyboard.press('x', { delay: 30 });
   const found = await page.evaluate<number[]>('window.keyed');
   await page.close();
-  // What took less than 16 ms is not reported (Event Timing).
-  return [...found, ...Array<number>(Math.max(0, keys - found.length)).fill(16)];
+  return ofAllKeys(found, keys);
 }
 
 /** What a person waits for in the browser. */

@@ -88,6 +88,13 @@ export interface PushedChange {
   oid: Oid | null;
 }
 
+/** The same with the commit that made it. */
+export interface IntroducedChange extends PushedChange {
+  commit: Oid;
+  /** Its first parent; null of a first commit. */
+  parent: Oid | null;
+}
+
 /** What a push brings, readable before any of it becomes part of the repository. Renames are shown as removed and added. */
 export interface PushedObjects {
   /**

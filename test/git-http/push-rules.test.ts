@@ -363,6 +363,38 @@ describe('a merge made by hand', () => {
     expect((await app.ask('GET', `${studio}/collections/posts/theirs`)).status).toBe(200);
   });
 
+  it('takes no lines of code with the marks of a conflict, whose labels hold what a commit is called', async () => {
+    const lines = (middle: string) => `<p>first</p>\n<p>${middle}</p>\n<p>last</p>\n`;
+    const owner = await cloneFor('delete_studio', 'manage_studio');
+    await commit(owner, { 'layouts/base.html': lines('as it was') });
+    await git(owner, 'branch', 'redesign');
+    await commit(owner, { 'layouts/base.html': lines('on main') });
+    await git(owner, 'checkout', '-q', 'redesign');
+    await commit(owner, { 'layouts/base.html': lines('redesigned') });
+    expect((await push(owner, 'origin', 'main', 'redesign')).code).toBe(0);
+    const directory = await cloneFor();
+    await git(directory, 'checkout', '-q', '-b', 'marks', 'origin/redesign');
+    writeFileSync(path.join(directory, 'content/posts/marks.md'), post('Marks'));
+    await git(directory, 'add', '-A');
+    await git(directory, 'commit', '-q', '-m', '<script>evil()</script>');
+    const label = async (name: string) => (await git(directory, 'log', '-1', '--format=%h (%s)', name)).stdout.trim();
+    await git(directory, 'merge', '--no-commit', 'origin/main');
+    writeFileSync(
+      path.join(directory, 'layouts/base.html'),
+      `<p>first</p>\n<<<<<<< ${await label('HEAD')}\n<p>redesigned</p>\n=======\n<p>on main</p>\n>>>>>>> ${await label('origin/main')}\n<p>last</p>\n`,
+    );
+    await git(directory, 'add', '-A');
+    await git(directory, 'commit', '-q', '-m', 'Merge');
+    // What this test is about: git itself shows nothing that was done by hand.
+    const { stdout } = await git(directory, 'show', '--diff-merges=remerge', '--raw', '--format=', 'HEAD');
+    expect(stdout).toBe('');
+    const answer = await push(directory, 'origin', 'marks');
+    expect(answer.stderr.replace(/\s*\nremote: */g, ' ')).toMatch(
+      /layouts\/base\.html is outside collections and media.*manage_studio/,
+    );
+    expect((await app.ask('GET', `${studio}/branches/marks`)).status).not.toBe(200);
+  });
+
   it('takes nothing back in a merge of three', async () => {
     const directory = await cloneFor();
     await seedChanges({ 'package.json': '{"three": 1}\n' });

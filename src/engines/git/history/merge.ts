@@ -146,11 +146,18 @@ const withTree = ({ tree, ...rest }: MergeOutput, clean: boolean): TreeMerge => 
   may_follow_renames: true,
 });
 
-/** Whether each pair merges without conflict. The objects a merge makes go to a directory that is removed with the answer. */
+/**
+ * Whether each pair merges without conflict. The objects a merge makes go to a directory that is removed with the answer.
+ * @param place where the commits are, when they are in no repository yet (git-receive-pack, "Quarantine environment")
+ */
 export async function mergeability(
   processes: GitProcesses,
   gitDir: string,
   pairs: readonly Pair[],
+  {
+    env: { GIT_OBJECT_DIRECTORY: quarantine } = {},
+    signal,
+  }: { env?: Record<string, string>; signal?: AbortSignal } = {},
 ): Promise<Mergeability[]> {
   for (const { current, incoming } of pairs) checkOids(current, incoming);
   const answers: Mergeability[] = [];
@@ -158,8 +165,10 @@ export async function mergeability(
   const objects = join(gitDir, 'objects');
   const scratch = await mkdtemp(join(gitDir, scratchPrefix));
   try {
-    const env = { GIT_OBJECT_DIRECTORY: scratch, GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(objects) };
+    const stores = [...(quarantine === undefined ? [] : [quarantine]), objects].map((path) => JSON.stringify(path));
+    const env = { GIT_OBJECT_DIRECTORY: scratch, GIT_ALTERNATE_OBJECT_DIRECTORIES: stores.join(':') };
     while (answers.length < pairs.length) {
+      signal?.throwIfAborted();
       answers.push(...(await tryMerges(processes, gitDir, pairs.slice(answers.length), env)));
       // git stops at the first pair it cannot merge at all: unrelated histories, or a commit that is gone.
       if (answers.length < pairs.length) answers.push(null);

@@ -4,10 +4,8 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushedChange, PushedObjects, RefMove } from '../../../ports/git-transfer.ts';
-import { wallTime } from '../git-process.ts';
-import { gitStream } from '../git-stream.ts';
+import { introducedChanges } from '../history/introduced.ts';
 import type { ObjectPlace } from '../incoming/large-blobs.ts';
-import { records } from '../nul-records.ts';
 import { CatFile } from '../objects/cat-file.ts';
 import { formatOf, isOid, rawLength } from '../objects/object-id.ts';
 import { modes, Tree } from '../objects/tree-codec.ts';
@@ -62,18 +60,8 @@ export class Quarantine implements PushedObjects {
     throw new DomainError('repository_unavailable', 'The push could not be read', { cause: new Error(stderr) });
   }
 
-  async *introduced(new_: Oid): AsyncGenerator<PushedChange> {
-    const diff = ['-r', '-z', '--raw', '--no-abbrev', '--no-renames', '--root', '--format='];
-    const known = [new_, '--not', '--branches', '--tags', '--glob=refs/pull/*'];
-    // A merge is held against the one git would have made: what differs was done by hand, also what one side lost by it.
-    yield* this.#read(['log', ...diff, '--max-parents=2', '--diff-merges=remerge', ...known], describe);
-    // git would also have brought what one side changed in a file into another file of the other side, which it takes for the same one renamed.
-    yield* this.#read(
-      ['log', ...diff, '--min-parents=2', '--max-parents=2', '--diff-merges=combined', ...known],
-      followed,
-    );
-    // git makes no such merge of more than two; there every difference from any parent counts.
-    yield* this.#read(['log', ...diff, '--min-parents=3', '--diff-merges=separate', ...known], describe);
+  introduced(new_: Oid): AsyncGenerator<PushedChange> {
+    return introducedChanges(this.#place, [new_, '--not', '--branches', '--tags', '--glob=refs/pull/*']);
   }
 
   async commitOf(oid: Oid): Promise<Oid | null> {
@@ -144,40 +132,4 @@ export class Quarantine implements PushedObjects {
     this.#reader ??= new CatFile(processes, gitDir, { env, signal });
     return this.#reader;
   }
-
-  async *#read(
-    args: string[],
-    changeOf: (fields: readonly string[], path: string) => PushedChange | null,
-  ): AsyncGenerator<PushedChange> {
-    const { processes, ...rest } = this.#place;
-    const options = { ...rest, timeout: wallTime.merge, what: 'The push' };
-    let fields: string[] | null = null;
-    for await (const some of records(gitStream(processes, args, options))) {
-      for (const record of some) {
-        if (fields !== null) {
-          const change = changeOf(fields, record);
-          if (change) yield change;
-          fields = null;
-        } else if (/^\n*:/.test(record)) fields = record.trimStart().split(' ');
-      }
-    }
-  }
-}
-
-/**
- * What a merge holds as neither side does, at a path that one side lacks: `::<mode> <mode> <mode> <oid> <oid> <oid> <status>` (git-diff-tree,
- * "DIFF FORMAT FOR MERGES").
- */
-function followed(fields: readonly string[], path: string): PushedChange | null {
-  const [one = '', other = '', mode = '', , , oid = ''] = fields;
-  const sides = [one.replace(/^:*/, ''), other].filter((side) => side !== '000000');
-  if (sides.length === 2 || mode === '000000') return null;
-  return { path, status: sides.length === 0 ? 'added' : 'modified', mode, was: sides[0] ?? null, oid };
-}
-
-/** `:<mode> <mode> <oid> <oid> <status>` (git-diff-tree, "RAW OUTPUT FORMAT"). */
-function describe([before = '', mode = '', , oid = '']: readonly string[], path: string): PushedChange {
-  const was = before === ':000000' ? null : before.slice(1);
-  if (mode === '000000') return { path, status: 'removed', mode: was ?? '', was, oid: null };
-  return { path, status: was === null ? 'added' : 'modified', mode, was, oid };
 }

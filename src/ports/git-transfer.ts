@@ -95,13 +95,23 @@ export interface IntroducedChange extends PushedChange {
   parent: Oid | null;
 }
 
+/** How commits that are new stand on those that are there. */
+export interface PushFooting {
+  /** Parents that are there; the commit itself when it is. */
+  known: readonly Oid[];
+  /** Where the first-parent line of a commit meets what is there; null: nowhere. */
+  baseOf(commit: Oid): Oid | null;
+}
+
 /** What a push brings, readable before any of it becomes part of the repository. Renames are shown as removed and added. */
 export interface PushedObjects {
   /**
    * Every change of every commit of `new_` that no visible ref has yet, also those a later commit takes back; of a merge what was done by
    * hand: where it is not what merging its parents gives. A path may come more than once.
    */
-  introduced(new_: Oid): AsyncIterable<PushedChange>;
+  introduced(new_: Oid): AsyncIterable<IntroducedChange>;
+  /** What the new commits among those of `new_` stand on. Fails with `too_large` for more than 100,000 of them. */
+  footing(new_: Oid): Promise<PushFooting>;
   /** The commit an object is, or leads to by one tag or several; null when it leads to something else. */
   commitOf(oid: Oid): Promise<Oid | null>;
   /**

@@ -18,6 +18,7 @@ import type {
   GitServeRequest,
   Imported,
   ImportSource,
+  IntroducedChange,
   PushMove,
   Upstream,
   UpstreamPush,
@@ -79,6 +80,10 @@ export interface Repository {
   blame(query: BlameQuery, time: number): Promise<Blame>;
   /** The first-parent line of a commit, newest first, down to what `without` reaches (null: to its root). */
   line(head: Oid, without: Oid | null): AsyncIterable<LineCommit>;
+  /** Every change of the commits that some `heads` have and `without` lacks; of a merge what was done by hand. A path may come more than once. */
+  introduced(heads: readonly Oid[], without: Oid): AsyncIterable<IntroducedChange>;
+  /** The commits those stand on: parents that `without` has, too. */
+  edges(heads: readonly Oid[], without: Oid): Promise<Oid[]>;
   log(query: LogQuery): Promise<Commit[]>;
   /** Commits that `log` with the same query would give in all, counted up to `limit`. */
   countCommits(query: Omit<LogQuery, 'skip'>): Promise<number>;

@@ -395,6 +395,30 @@ describe('a merge made by hand', () => {
     expect((await app.ask('GET', `${studio}/branches/marks`)).status).not.toBe(200);
   });
 
+  it('carries no code that was content on another branch, whether it is merged or written there on top of main', async () => {
+    const owner = await cloneFor('delete_studio', 'manage_studio');
+    await commit(owner, { 'tools/notes.md': post('Notes'), 'tools/deploy.json': '{"command": "safe"}\n' });
+    const { stdout: early } = await git(owner, 'rev-parse', 'HEAD');
+    await commit(owner, { 'tools/notes.md': null });
+    const branches = ['early', 'early-too'].map((name) => `${early.trim()}:refs/heads/${name}`);
+    expect((await push(owner, 'origin', 'main', ...branches)).code).toBe(0);
+    const directory = await cloneFor();
+    const evil = { 'tools/deploy.json': '{"command": "evil"}\n' };
+    await git(directory, 'checkout', '-q', 'early');
+    await commit(directory, evil);
+    expect((await push(directory, 'origin', 'early')).code).toBe(0);
+    await git(directory, 'checkout', '-q', 'main');
+    expect((await git(directory, 'merge', '-q', '-m', 'Merge', 'early')).code).toBe(0);
+    const merged = await push(directory, 'origin', 'main');
+    expect(merged.stderr.replace(/\s*\nremote: */g, ' ')).toMatch(
+      /tools\/deploy\.json is outside collections and media here, and was content.*manage_studio/,
+    );
+    await git(directory, 'reset', '-q', '--hard', 'origin/main');
+    await commit(directory, evil);
+    const written = await push(directory, 'origin', 'HEAD:refs/heads/early-too');
+    expect(written.stderr).toContain('tools/deploy.json is outside collections and media');
+  });
+
   it('takes nothing back in a merge of three', async () => {
     const directory = await cloneFor();
     await seedChanges({ 'package.json': '{"three": 1}\n' });

@@ -86,6 +86,69 @@ describe('a resolution of an entry', () => {
   });
 });
 
+describe('a file that is content on a branch and code on main', () => {
+  const deploy = (command: string) => `{"command": "${command}"}\n`;
+  const changed = (branch: string, directory: string) =>
+    app.ask('PUT', `${studio}/collections/${directory}-data/deploy?branch=${branch}`, {
+      token: editor,
+      body: { frontmatter: { command: 'evil' } },
+    });
+  /** A branch of a commit at which a directory held a page beside its data. */
+  async function earlier(directory: string): Promise<string> {
+    await commitTo(app, 'main', {
+      [`${directory}/notes.md`]: post({ title: 'Notes' }),
+      [`${directory}/deploy.json`]: deploy('safe'),
+    });
+    const branch = `before-${directory}`;
+    await makeBranch(app, branch);
+    await commitTo(app, 'main', { [`${directory}/notes.md`]: null });
+    return branch;
+  }
+  const mergeAs = (body: object, token = editor) => app.ask('POST', `${studio}/merge`, { token, body });
+  const onMain = async (directory: string) =>
+    (await app.ask('GET', `${studio}/file?path=${directory}/deploy.json`)).body.content;
+  const refusal = (directory: string) =>
+    `${directory}/deploy.json is outside collections and media here, and was content where it was changed. Missing permission: manage_studio`;
+
+  it.each(['merge', 'squash', 'ff'])('comes in by a %s only with manage_studio', async (strategy) => {
+    const directory = `tools-${strategy}`;
+    const branch = await earlier(directory);
+    expect((await changed(branch, directory)).status).toBe(200);
+    if (strategy === 'ff') expect((await mergeAs({ base: branch, head: 'main' }, app.token)).status).toBe(201);
+    const input = { head: branch, strategy };
+    for (const more of [{ dry_run: true }, {}])
+      expectRefusal(await mergeAs({ ...input, ...more }), 403, 'forbidden', refusal(directory));
+    const { body } = await app.ask('POST', `${studio}/pulls`, { token: editor, body: { title: 'x', head: branch } });
+    const pull = { token: editor, body: { strategy } };
+    const refused = await app.ask('POST', `${studio}/pulls/${body.number}/merge`, pull);
+    expectRefusal(refused, 403, 'forbidden', refusal(directory));
+    expect(await onMain(directory)).toBe(deploy('safe'));
+    expect((await mergeAs(input, app.token)).status).toBe(201);
+    expect(await onMain(directory)).toContain('evil');
+  });
+
+  it('does not come in either when a later commit takes it back, which a deployment could leave out', async () => {
+    const branch = await earlier('tools-undone');
+    const { body } = await changed(branch, 'tools-undone');
+    const undo = { path: 'tools-undone/deploy.json', commit: body.commit.sha, branch };
+    expect((await app.ask('POST', `${studio}/revert`, { token: editor, body: undo })).status).toBe(201);
+    expectRefusal(await mergeAs({ head: branch }), 403, 'forbidden', refusal('tools-undone'));
+  });
+
+  it('comes in with what makes it content, and so does what a manager wrote', async () => {
+    const branch = 'recipes';
+    await makeBranch(app, branch);
+    await commitTo(app, branch, { 'recipes/soup.md': post({ title: 'Soup' }), 'src/site.css': 'b {}\n' });
+    const soup = await app.ask('PUT', `${studio}/collections/recipes/soup?branch=${branch}`, {
+      token: editor,
+      body: { frontmatter: { title: 'Cold soup' } },
+    });
+    expect(soup.status).toBe(200);
+    expect((await mergeAs({ head: branch })).status).toBe(201);
+    expect((await app.ask('GET', `${studio}/collections/recipes/soup`)).body.title).toBe('Cold soup');
+  });
+});
+
 describe('what git takes for a renamed file', () => {
   /** A file of media and code alike, of which main loses the first and gets the second, while a branch changes the first. */
   async function likened(media: string, code: string, { here, there }: { here?: string; there: string | null }) {

@@ -1,3 +1,4 @@
+import { DomainError } from '../../kernel/errors.ts';
 import { forEachConcurrently, Pace } from '../../lib/concurrency.ts';
 import type {
   Blame,
@@ -13,12 +14,14 @@ import type {
   TreeDiff,
   TreeMerge,
 } from '../../ports/git-records.ts';
+import type { IntroducedChange } from '../../ports/git-transfer.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { GitProcesses, Log } from './git-process.ts';
 import { commonAncestors, firstParentLine } from './history/ancestry.ts';
 import { blame } from './history/blame.ts';
 import { diffTotals, diffTrees, filePatch } from './history/diff.ts';
 import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history/history.ts';
+import { introducedChanges } from './history/introduced.ts';
 import { isAncestor, mergeability, mergeBases, mergeTrees } from './history/merge.ts';
 import { PendingMerge, trivialMerge } from './history/trivial-merge.ts';
 import { readFormat } from './layout.ts';
@@ -44,6 +47,11 @@ export interface RepositoryContext {
   /** Called with branches (short names) that were moved. */
   onMoved: (repository: string, branches: readonly string[]) => void;
   gitWriters: Metrics['gitWriters'];
+}
+
+function rangeOf(heads: readonly Oid[], without: Oid): string[] {
+  if (![...heads, without].every(isOid)) throw new DomainError('not_found', 'No such commit');
+  return [...heads, '--not', without];
 }
 
 /** Reads of a repository (merges store objects, but move no ref). */
@@ -121,6 +129,18 @@ export class RepositoryReads {
 
   line(head: Oid, without: Oid | null): AsyncIterable<LineCommit> {
     return firstParentLine(this.processes, this.gitDir, head, without);
+  }
+
+  async *introduced(heads: readonly Oid[], without: Oid): AsyncGenerator<IntroducedChange> {
+    const { processes, gitDir } = this;
+    const range = rangeOf(heads, without);
+    yield* introducedChanges({ processes, gitDir, env: {}, signal: new AbortController().signal }, range);
+  }
+
+  async edges(heads: readonly Oid[], without: Oid): Promise<Oid[]> {
+    const args = ['rev-list', '--boundary', ...rangeOf(heads, without)];
+    const text = (await this.processes.output(args, { gitDir: this.gitDir })).toString('latin1');
+    return text.split('\n').flatMap((line) => (line.startsWith('-') ? line.slice(1) : []));
   }
 
   async log(query: LogQuery): Promise<Commit[]> {

@@ -3,6 +3,7 @@ import { maxEntryBytes } from '../entries/saved-entry.ts';
 import { mediaRootOf } from '../media/media-facts.ts';
 import { mediaNameProblem, mediaTypeProblem } from '../media/media-types.ts';
 import { nameProblem, pathProblem } from '../path-rules.ts';
+import { markdownExtensions } from '../schema/site-layout.ts';
 import { schemaAt } from './collection-index.ts';
 import type { SiteIndex } from './site-index.ts';
 
@@ -41,6 +42,15 @@ export function isContent(site: SiteIndex, path: string, mode: string): boolean 
   if (!isRegular(mode) || steersGit.test(path)) return false;
   if (schemaAt(site, path)) return true;
   return mediaRootOf(site, path) !== null && mediaNameProblem(path) === null && mediaTypeProblem(path, null) === null;
+}
+
+/**
+ * Whether a site says of a file that it is content, beyond what follows from files that lie together: pages are, wherever others are, but data
+ * beside them may be what programs read.
+ */
+export function isDeclaredContent(site: SiteIndex, path: string, mode: string): boolean {
+  if (!isContent(site, path, mode)) return false;
+  return schemaAt(site, path)?.inferred !== true || markdownExtensions.some((one) => path.endsWith(`.${one}`));
 }
 
 /** What no new name of an entry or a file may be; null when it may. */

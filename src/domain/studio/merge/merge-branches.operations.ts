@@ -7,6 +7,7 @@ import { checkRefName } from '../ref-name.ts';
 import { checkDirectWrite } from '../repository/branch-rules.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
+import { checkCarried } from './carried-content.ts';
 import type { ResolutionPermission } from './merge.schema.ts';
 import { mergeRequest, mergeResult } from './merge-branches.schema.ts';
 import { mergeCommits } from './merge-commits.ts';
@@ -41,7 +42,8 @@ export const mergeBranches = studioOperation({
   effect: 'external',
   permission: 'edit_studio',
   also: {
-    manage_studio: 'when it names another author, or resolutions write files outside collections and media',
+    manage_studio:
+      'when it names another author, resolutions write files outside collections and media, or it brings some that were content where they were changed',
     delete_studio: 'when resolutions delete what both branches have',
   },
   summary: 'Merge branches',
@@ -66,6 +68,7 @@ export const mergeBranches = studioOperation({
       message: messageOf(input.message, `${verb} branch '${head}' into ${base}`),
       resolutions,
       require: context.require,
+      admit: (found, tree) => checkCarried(context, { ...movedBy(found), tree }),
       async check(found) {
         const seen = await checkHeads(context, found, input);
         await checkPublishable(context, base, found);
@@ -79,9 +82,11 @@ export const mergeBranches = studioOperation({
   },
 });
 
+const movedBy = ({ current, incoming }: Heads) => ({ current, incoming: [incoming] });
+
 /** What a merge would do; nothing moves. */
 async function tryMerge(
-  context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'require'>,
+  context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'grant' | 'require'>,
   heads: Heads,
   input: MergeInput,
 ): Promise<z.output<typeof mergeResult>> {
@@ -91,11 +96,14 @@ async function tryMerge(
   const answer = { merged: false, dry_run: true, strategy, commit: null, conflicts: [], resolved: [] };
   if (await git.isAncestor(heads.incoming, heads.current))
     return { ...answer, up_to_date: true, reason: 'up_to_date', mergeable: true };
-  if (strategy === 'ff')
+  if (strategy === 'ff') {
+    await checkCarried(context, { ...movedBy(heads), tree: { oid: (await git.commit(heads.incoming)).tree_sha } });
     return { ...answer, up_to_date: false, mergeable: await git.isAncestor(heads.current, heads.incoming) };
-  const { conflicts, resolved } = await mergeCommits(context, heads, resolutions, {
+  }
+  const { tree, conflicts, resolved } = await mergeCommits(context, heads, resolutions, {
     pinned,
     require: context.require,
   });
+  await checkCarried(context, { ...movedBy(heads), tree });
   return { ...answer, up_to_date: false, mergeable: conflicts.length === 0, conflicts, resolved };
 }

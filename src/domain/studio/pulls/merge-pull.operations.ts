@@ -3,6 +3,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { authorOf, messageOf } from '../changes/write-rules.ts';
 import { checkPublishable } from '../compare/publish-checks.ts';
+import { checkCarried } from '../merge/carried-content.ts';
 import type { ResolutionPermission } from '../merge/merge.schema.ts';
 import { type Merged, writeMerge } from '../merge/write-merge.ts';
 import { isProtected } from '../repository/branch-rules.ts';
@@ -43,7 +44,8 @@ export const mergePull = studioOperation({
   effect: 'external',
   permission: 'edit_studio',
   also: {
-    manage_studio: 'when it names another author, or resolutions write files outside collections and media',
+    manage_studio:
+      'when it names another author, resolutions write files outside collections and media, or it brings some that were content where they were changed',
     delete_studio: 'when it deletes the head branch, or resolutions delete what both branches have',
   },
   comparesTag: true,
@@ -75,7 +77,7 @@ export const mergePull = studioOperation({
 });
 
 async function mergeClaimed(
-  context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'project' | 'require'>,
+  context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'project' | 'grant' | 'require'>,
   row: Pull,
   input: Input,
   author: { name: string; email: string },
@@ -89,6 +91,7 @@ async function mergeClaimed(
     message: messageFor(row, input),
     resolutions: input.resolutions ?? [],
     require: context.require,
+    admit: ({ current, incoming }, tree) => checkCarried(context, { current, incoming: [incoming], tree }),
     async check({ current, incoming }) {
       if (input.sha !== undefined && input.sha !== incoming) {
         const details = { current_sha: incoming };

@@ -1,10 +1,18 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
-import type { PushCommand, PushedChange, PushedObjects, PushResult, PushVerdict } from '../../../ports/git-transfer.ts';
+import type {
+  IntroducedChange,
+  PushCommand,
+  PushedChange,
+  PushedObjects,
+  PushResult,
+  PushVerdict,
+} from '../../../ports/git-transfer.ts';
 import { isContent, isRegular, refusalOf } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
+import { carriedProblem, findCarried } from '../merge/carried-content.ts';
 import { keepPushedHeads } from '../pulls/open-pulls.ts';
 import { newRefNameProblem, RefNames, shownRefName } from '../ref-name.ts';
 import type { StudioContext } from '../studio.ts';
@@ -19,6 +27,8 @@ type Context = Pick<
 const [heads, tags] = ['refs/heads/', 'refs/tags/'] as const;
 /** Refs one push may move. */
 const mostRefs = 10_000;
+/** Commits that are there already and that new ones of a push stand on. */
+const mostMerged = 1_000;
 /** Changes that are looked at together. */
 const atOnce = 256;
 
@@ -82,6 +92,20 @@ async function needOf(
   return rival === null ? null : manager(`differs from ${rival} only in case or normalisation`);
 }
 
+/** Why commits of other branches may not come to this one; null when they may. */
+async function refusalOfCarried(
+  context: Context,
+  { current, incoming }: { current: Oid; incoming: readonly Oid[] },
+): Promise<string | null> {
+  // A commit that is here already has a tree that can be read.
+  const [only] = incoming.length === 1 ? incoming : [];
+  const tree = only === undefined ? null : { oid: (await context.git.commit(only)).tree_sha };
+  const others = incoming.filter((oid) => oid !== current);
+  const path =
+    others.length > 0 ? await findCarried(context, { current, incoming: others, ...(tree && { tree }) }) : null;
+  return path === null ? null : `${carriedProblem(path)}, which needs the permission manage_studio`;
+}
+
 async function refusalOfChanges(
   context: Context,
   command: PushCommand,
@@ -91,20 +115,39 @@ async function refusalOfChanges(
   const { permissions } = context.grant;
   if (permissions.has('manage_studio') && permissions.has('delete_studio')) return null;
   const siteFor = await siteBefore(context, command);
-  const firstRefused = async (changes: readonly PushedChange[]) => {
+  const footing = permissions.has('manage_studio') ? null : await pushed.footing(commit);
+  if (footing && footing.known.length > mostMerged)
+    return `one push may stand on ${mostMerged} commits without the permission manage_studio`;
+  if (command.old !== null && footing) {
+    const carried = await refusalOfCarried(context, { current: command.old, incoming: footing.known });
+    if (carried !== null) return carried;
+  }
+  const bases = new Map<Oid, SiteIndex>();
+  /** The site of the commit that a new one stands on, if it is another one than the branch has. */
+  const baseSite = async (of: Oid) => {
+    const base = footing?.baseOf(of) ?? null;
+    if (base === null || base === command.old) return null;
+    const site = bases.get(base) ?? (await context.studio.content.site(context.git, await context.git.snapshot(base)));
+    bases.set(base, site);
+    return site;
+  };
+  const firstRefused = async (changes: readonly IntroducedChange[]) => {
     const needs: ReturnType<typeof needOf>[] = [];
     for (const change of changes) {
       const site = await siteFor(change.path);
-      const need = needOf(context, site, change, { pushed, commit });
-      needs.push(need);
-      // Media are read one after the other: each may be large.
-      if (schemaAt(site, change.path)) need.catch(() => {});
-      else await need;
+      const base = await baseSite(change.commit);
+      for (const judge of base ? [site, base] : [site]) {
+        const need = needOf(context, judge, change, { pushed, commit });
+        needs.push(need);
+        // Media are read one after the other: each may be large.
+        if (schemaAt(judge, change.path)) need.catch(() => {});
+        else await need;
+      }
     }
     const lacking = (await Promise.all(needs)).find((need) => need && !permissions.has(need.permission));
     return lacking ? `${lacking.what}, which needs the permission ${lacking.permission}` : null;
   };
-  let changes: PushedChange[] = [];
+  let changes: IntroducedChange[] = [];
   for await (const change of pushed.introduced(commit)) {
     if (permissions.has('manage_studio') && change.status !== 'removed') continue;
     changes.push(change);
@@ -216,7 +259,8 @@ export const pushRepository = studioOperation({
   permission: 'edit_studio',
   also: {
     delete_studio: 'when it deletes entries, media or branches',
-    manage_studio: 'when it brings files outside collections and media, or rewrites a branch',
+    manage_studio:
+      'when it brings files outside collections and media, also such as were content where they were changed, or rewrites a branch',
   },
   notInSteps: true,
   summary: 'Push with a git client',

@@ -3,7 +3,9 @@ import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
-import type { PushedChange, PushedObjects, RefMove } from '../../../ports/git-transfer.ts';
+import type { IntroducedChange, PushedObjects, PushFooting, RefMove } from '../../../ports/git-transfer.ts';
+import { wallTime } from '../git-process.ts';
+import { gitStream } from '../git-stream.ts';
 import { introducedChanges } from '../history/introduced.ts';
 import type { ObjectPlace } from '../incoming/large-blobs.ts';
 import { CatFile } from '../objects/cat-file.ts';
@@ -36,6 +38,11 @@ export function parseCommands(lines: string): RefMove[] {
 }
 
 const headBytes = 4096;
+/** Commits of one push that are looked at one by one. */
+const mostCommits = 100_000;
+
+/** Of a commit's history what no visible ref has. */
+const newIn = (commit: Oid) => [commit, '--not', '--branches', '--tags', '--glob=refs/pull/*'];
 
 /** Reads the objects of one push. */
 export class Quarantine implements PushedObjects {
@@ -60,8 +67,38 @@ export class Quarantine implements PushedObjects {
     throw new DomainError('repository_unavailable', 'The push could not be read', { cause: new Error(stderr) });
   }
 
-  introduced(new_: Oid): AsyncGenerator<PushedChange> {
-    return introducedChanges(this.#place, [new_, '--not', '--branches', '--tags', '--glob=refs/pull/*']);
+  introduced(new_: Oid): AsyncGenerator<IntroducedChange> {
+    return introducedChanges(this.#place, newIn(new_));
+  }
+
+  async footing(new_: Oid): Promise<PushFooting> {
+    const { processes, ...rest } = this.#place;
+    const options = { ...rest, timeout: wallTime.read, what: 'The push' };
+    const parents = new Map<Oid, Oid[]>();
+    let open = '';
+    for await (const chunk of gitStream(processes, ['rev-list', '--parents', ...newIn(new_)], options)) {
+      const lines = (open + chunk.toString('latin1')).split('\n');
+      open = lines.pop() ?? '';
+      for (const line of lines) {
+        const [commit = '', ...of] = line.split(' ');
+        parents.set(commit, of);
+      }
+      if (parents.size > mostCommits)
+        throw new DomainError('too_large', `one push may bring ${mostCommits} commits without manage_studio`);
+    }
+    const known = new Set([...parents.values()].flat().filter((oid) => !parents.has(oid)));
+    const bases = new Map<Oid, Oid | null>();
+    return {
+      known: parents.size === 0 ? [new_] : [...known],
+      baseOf(commit) {
+        const way: Oid[] = [];
+        let at: Oid | null = commit;
+        for (; at !== null && parents.has(at) && !bases.has(at); at = parents.get(at)?.[0] ?? null) way.push(at);
+        const base = at === null ? null : (bases.get(at) ?? (parents.has(at) ? null : at));
+        for (const one of way) bases.set(one, base);
+        return base;
+      },
+    };
   }
 
   async commitOf(oid: Oid): Promise<Oid | null> {

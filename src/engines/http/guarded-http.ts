@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { getCACertificates } from 'node:tls';
 import type { Dispatcher } from 'undici';
+import { trustedCertificates } from '../../lib/http-client.ts';
 import { type Exchange, type Flow, NotSent, type Opening } from '../../ports/exchange.ts';
 import type { GuardedHttp, HttpHop, HttpRequest, HttpResponse, HttpTimeouts } from '../../ports/http.ts';
 import { asHttpFailure, httpFailure } from './failures.ts';
@@ -267,8 +266,7 @@ export interface GuardedClient extends GuardedHttp {
  */
 export function createGuardedHttp({ allowedCidrs, caFile, resolve }: GuardedHttpOptions): GuardedClient {
   const guard = createGuard(parseCidrs(allowedCidrs), resolve);
-  const ca = [...getCACertificates('default'), ...(caFile === undefined ? [] : [readFileSync(caFile, 'utf8')])];
-  const pools = createPools(guard, ca);
+  const pools = createPools(guard, trustedCertificates(caFile));
   const openings = new Openings(pools);
 
   async function send(out: Outgoing, request: HttpRequest, call: Call): Promise<Dispatcher.ResponseData> {

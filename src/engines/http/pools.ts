@@ -1,16 +1,12 @@
-import { createRequire } from 'node:module';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import type { Agent, buildConnector } from 'undici';
+import { undici } from '../../lib/http-client.ts';
 import type { HttpPolicy } from '../../ports/http.ts';
 import { asConnectFailure, httpFailure, maxHeaderBytes } from './failures.ts';
 import type { Guard } from './guard.ts';
-
-const require = createRequire(import.meta.url);
-/** The client below, loaded with the first request: a start sends none, and would read a hundred files for it. */
-const undici = () => require('undici') as typeof import('undici');
 
 interface ConnectorOptions {
   guard: Guard;

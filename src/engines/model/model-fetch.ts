@@ -2,11 +2,9 @@
  * How a model is reached: at its own address and no other, without redirects, within bounds of time and bytes. The operator's address may be on
  * loopback or in a private network; one that an organisation has named goes through the guarded client, which reaches neither.
  */
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { getCACertificates } from 'node:tls';
-import { Agent, fetch as undiciFetch } from 'undici';
 import { DomainError } from '../../kernel/errors.ts';
+import { trustedCertificates, undici } from '../../lib/http-client.ts';
 import { retryAfter } from '../../lib/retry-after.ts';
 import type { GuardedHttp, HttpPolicy } from '../../ports/http.ts';
 import { ModelFault } from '../../ports/model.ts';
@@ -176,18 +174,16 @@ type Send = (url: string, init: RequestInit, signal: AbortSignal) => Promise<Raw
 
 /** Requests without a guard, over connections of their own. */
 function directly(caFile: string | undefined, times: ModelTimeouts) {
+  const { Agent, fetch } = undici();
   const agent = new Agent({
-    connect: {
-      timeout: times.connect,
-      ca: [...getCACertificates('default'), ...(caFile === undefined ? [] : [readFileSync(caFile, 'utf8')])],
-    },
+    connect: { timeout: times.connect, ca: trustedCertificates(caFile) },
     headersTimeout: times.headers,
     // Bodies are timed as they are read.
     bodyTimeout: 0,
     connections: 256,
   });
   const send: Send = async (url, init, signal) => {
-    const answer = await undiciFetch(url, { ...init, signal, redirect: 'manual', dispatcher: agent } as never);
+    const answer = await fetch(url, { ...init, signal, redirect: 'manual', dispatcher: agent } as never);
     const { status, headers, body } = answer;
     return { status, headers: [...headers], body: body as unknown as RawAnswer['body'] };
   };

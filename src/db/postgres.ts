@@ -33,6 +33,8 @@ export interface EmbeddedPostgresOptions {
   log: Log;
   /** Gives up the start; without effect once the server runs. */
   signal?: AbortSignal | undefined;
+  /** Called when the server has been started and is on its way up, unless one is found running. */
+  onLaunch?: (() => void) | undefined;
   /** The lock, when the caller holds it already: then it stays the caller's to release. */
   lock?: DataDirLock | undefined;
   /** false: written data does not survive a crash of the machine. For tests. */
@@ -81,7 +83,8 @@ interface Server {
   relaunch(signal: AbortSignal): Promise<Postmaster>;
 }
 
-async function prepare(dataDir: string, { log, signal, durable = true }: EmbeddedPostgresOptions): Promise<Server> {
+async function prepare(dataDir: string, options: EmbeddedPostgresOptions): Promise<Server> {
+  const { log, signal, onLaunch, durable = true } = options;
   const abort = signal ?? new AbortController().signal;
   const postgresDir = join(dataDir, 'postgres');
   const clusterDir = join(postgresDir, 'data');
@@ -102,8 +105,8 @@ async function prepare(dataDir: string, { log, signal, durable = true }: Embedde
     logFile: join(postgresDir, 'postgres.log'),
     url: databaseUrl(socket, password, databaseName),
   };
-  const launch = async (stop: AbortSignal) => {
-    const postmaster = await launchPostmaster(plan, stop);
+  const launch = async (stop: AbortSignal, onSpawn?: () => void) => {
+    const postmaster = await launchPostmaster(plan, stop, onSpawn);
     const started = { url: plan.url, pid: postmaster.pid, started_at: new Date().toISOString() };
     try {
       await writeRecord(dataDir, { ...started, version: binaries.version, socket_directory: socket, settings });
@@ -115,7 +118,7 @@ async function prepare(dataDir: string, { log, signal, durable = true }: Embedde
   };
   return {
     plan,
-    first: adopted ?? (await launch(abort)),
+    first: adopted ?? (await launch(abort, onLaunch)),
     relaunch: async (stop) => {
       await clearRemains(plan);
       return launch(stop);

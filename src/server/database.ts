@@ -12,6 +12,12 @@ import type { Log } from '../ports/log.ts';
 import type { Config } from './config.ts';
 import { prepareDataDir } from './start-error.ts';
 
+interface OpenOptions {
+  signal?: AbortSignal;
+  /** Called when the embedded PostgreSQL has been started and is on its way up, unless it was found running. */
+  onLaunch?: () => void;
+}
+
 /** The database a process works on; `stop` ends it when it is ours. */
 export interface Database {
   url: string;
@@ -23,12 +29,12 @@ export interface Database {
  * Either way the data directory is there and can be written afterwards.
  * @throws DataDirInUse when another server has the data directory; StartError when it cannot be written.
  */
-export async function openDatabase(config: Config, log: Log, signal?: AbortSignal): Promise<Database> {
+export async function openDatabase(config: Config, log: Log, options: OpenOptions = {}): Promise<Database> {
   await prepareDataDir(config.PORTICO_DATA_DIR);
   if (config.DATABASE_URL !== undefined) return { url: config.DATABASE_URL, stop: async () => {} };
   const lock: DataDirLock = await lockDataDir(config.PORTICO_DATA_DIR);
   try {
-    const postgres = await startEmbeddedPostgres({ dataDir: config.PORTICO_DATA_DIR, log, lock, signal });
+    const postgres = await startEmbeddedPostgres({ ...options, dataDir: config.PORTICO_DATA_DIR, log, lock });
     return {
       url: postgres.url,
       async stop() {
@@ -54,7 +60,7 @@ export async function joinDatabase(config: Config, log: Log, signal: AbortSignal
   const until = performance.now() + joinPatience;
   for (;;) {
     try {
-      const database = await openDatabase(config, log, signal);
+      const database = await openDatabase(config, log, { signal });
       if (config.DATABASE_URL !== undefined) return database;
       // Another command may have joined ours meanwhile, and would lose it.
       return { ...database, stop: () => waitUntilAlone(database.url, signal).then(() => database.stop()) };

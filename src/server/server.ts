@@ -1,123 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import path from 'node:path';
-import { eventChannel } from '../db/event-feed.ts';
-import { type Listener, listen } from '../db/listener.ts';
-import { DataDirInUse } from '../db/postgres.ts';
-import { grantChannel } from '../domain/identity/grant-cache.ts';
-import type { AllServices } from '../domain/services.ts';
-import { deploymentChannel } from '../domain/studio/deployments/deployment-feed.ts';
-import { previewChannel } from '../domain/studio/previews/previews.ts';
-import { changeChannel } from '../domain/studio/watch/change-log.ts';
-import { triggerChannel } from '../domain/workflows/triggers/trigger-cache.ts';
-import { permissionNames, systemActor } from '../kernel/actor.ts';
-import type { RightsOf, Settings } from '../kernel/services.ts';
-import { createPreview } from '../preview/preview.ts';
-import type { Phase } from '../rest/health.ts';
-import { createApp, createMetricsApp, createWorkerApp } from './app.ts';
-import { beginBackground, logIsolation } from './background.ts';
-import { type Config, ConfigError, previewUrlFor, readConfig } from './config.ts';
-import { type Core, openCore } from './core.ts';
+import { setFlagsFromString } from 'node:v8';
+import { DataDirInUse } from '../db/postgres/lock.ts';
+import { ConfigError, readConfig } from './config.ts';
 import { openDatabase } from './database.ts';
-import { firstRun } from './first-run.ts';
 import type { FirstRun } from './first-run-record.ts';
-import { createHttpServer, listenOn } from './http-server.ts';
 import { createLog } from './log.ts';
-import { previewLog } from './request-log.ts';
 import { StartError } from './start-error.ts';
-
-/** A server that answers on its ports. */
-interface App {
-  services: AllServices;
-  port: number;
-  /** Everything else a start does is done: readiness says so, and the log says how builds are kept apart as soon as that is known. */
-  ready(): void;
-  /** Stops taking work, finishes what runs, and closes everything this process opened. */
-  stop(): Promise<void>;
-}
-
-interface ServerOptions {
-  config: Config;
-  core: Core;
-  databaseUrl: string;
-}
-
-/** Listens for notifications of other processes and dispatches them to caches and feeds. */
-function listenForChanges(core: Core, url: string): Listener {
-  const { services } = core;
-  return listen({
-    url,
-    log: services.log,
-    channels: {
-      [eventChannel]: (payload) => core.notify(payload),
-      [grantChannel]: (payload) => services.grants.evict(payload as RightsOf),
-      [triggerChannel]: (payload) => core.webhook.triggers.evict(payload),
-      [previewChannel]: () => services.studio.previews.targets.forget(),
-      [deploymentChannel]: (payload) => services.studio.feed.notify(payload),
-      [changeChannel]: (payload) => services.studio.changes.notify(payload),
-    },
-    onState: (listening) => {
-      services.grants.setListening(listening);
-      services.studio.previews.targets.setListening(listening);
-      services.studio.changes.setListening(listening);
-      core.webhook.triggers.setListening(listening);
-    },
-  });
-}
-
-/** Listens and begins the background work of this process's roles. */
-async function startApp({ config, core, databaseUrl }: ServerOptions): Promise<App> {
-  const { services } = core;
-  let phase: Phase = 'starting';
-  const isWeb = config.PORTICO_ROLES.includes('web');
-  const server = createHttpServer((isWeb ? createApp : createWorkerApp)(core, config, () => phase));
-  const metrics = config.PORTICO_METRICS_PORT === undefined ? null : createHttpServer(createMetricsApp(core, config));
-  const listenAll = async () => {
-    const port = await listenOn(server, config.PORTICO_PORT, config.PORTICO_HOST, 'PORTICO_PORT');
-    if (metrics === null) return port;
-    const wanted = config.PORTICO_METRICS_PORT ?? 0;
-    const metrics_port = await listenOn(metrics, wanted, config.PORTICO_HOST, 'PORTICO_METRICS_PORT');
-    services.log.info({ metrics_port }, 'metrics have a port of their own');
-    return port;
-  };
-  const port = await listenAll().catch(async (error: unknown) => {
-    server.close();
-    await core.close();
-    throw error;
-  });
-  const listener = listenForChanges(core, databaseUrl);
-  let isolationLogged: Promise<void> | undefined;
-  const endBackground = beginBackground(core, config);
-  return {
-    services,
-    port,
-    ready() {
-      phase = 'ready';
-      // A trial of a third of a second, for the log alone: builds make it for themselves where it was not made yet.
-      if (config.PORTICO_ROLES.includes('worker')) isolationLogged = logIsolation(services);
-    },
-    async stop() {
-      phase = 'draining';
-      if (config.PORTICO_DRAIN_DELAY > 0)
-        await new Promise((resolve) => setTimeout(resolve, config.PORTICO_DRAIN_DELAY * 1000));
-      core.endStreams();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      // A connection kept alive becomes idle only when the request under way on it has been answered.
-      const idle = setInterval(() => server.closeIdleConnections(), 25);
-      // What has not ended shortly before the limit is cut, so that the rest of the stop still happens in order.
-      const patience = Math.max(config.PORTICO_SHUTDOWN_TIMEOUT - 5, 1) * 1000;
-      const cut = setTimeout(() => server.closeAllConnections(), patience);
-      await closed;
-      metrics?.close();
-      metrics?.closeAllConnections();
-      clearInterval(idle);
-      clearTimeout(cut);
-      await endBackground();
-      await isolationLogged;
-      await listener.close();
-      await core.close();
-    },
-  };
-}
 
 /** Root of the package, seen from `dist/src`. */
 const packageRoot = path.resolve(import.meta.dirname, '../../..');
@@ -153,6 +43,15 @@ function greet(record: FirstRun, isNew: boolean, dataDir: string): void {
   process.stdout.write(`${lines.join('\n')}\n\n`);
 }
 
+/**
+ * Lets the heap grow by a quarter at a time, which keeps a server with 10,000 entries within its memory. Not before all is loaded: compiled code,
+ * node's own too, is taken from a cache only under the flags it was kept with.
+ */
+function limitGrowth(): void {
+  flushCompileCache();
+  setFlagsFromString('--heap-growing-percent=25');
+}
+
 /** Starts the server; resolves when it is ready. @returns how to stop it. */
 async function start(signal: AbortSignal): Promise<() => Promise<void>> {
   const { config, warnings } = readConfig(process.env);
@@ -165,55 +64,26 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
     for (const end of ending.splice(0).reverse()) await end();
     log.info({}, 'stopped');
   };
+  // The rest of the program is loaded while PostgreSQL comes up in a process of its own.
+  const load = () => import('./serve.ts');
   try {
-    const database = await openDatabase(config, log, signal);
+    const database = await openDatabase(config, log, { signal, onLaunch: () => void load() });
     ending.push(() => database.stop());
-    const settings: Pick<Settings, 'public_url' | 'public_host'> = { public_url: '', public_host: '' };
-    const setPublicUrl = (url: string) =>
-      Object.assign(settings, { public_url: url, public_host: new URL(url).hostname });
-    setPublicUrl(config.PORTICO_PUBLIC_URL ?? `http://localhost:${config.PORTICO_PORT}`);
     signal.throwIfAborted();
-    const core = await openCore({ config, databaseUrl: database.url, log, settings, version });
-    await core.services.git.check();
-    const app = await startApp({ config, core, databaseUrl: database.url });
-    ending.push(() => app.stop());
-    signal.throwIfAborted();
-    const roles = config.PORTICO_ROLES;
-    if (!roles.includes('web')) {
-      app.ready();
-      const url = `http://localhost:${app.port}`;
+    const { serve } = await load();
+    const { url, first } = await serve({
+      ...{ config, log, version, signal },
+      databaseUrl: database.url,
+      demoDirectory: path.join(packageRoot, 'demo'),
+      onBegun: (end) => ending.push(end),
+    });
+    if (first) greet(first.record, first.isNew, config.PORTICO_DATA_DIR);
+    else
       process.stdout.write(
         `\nPortico is ready at ${url} as a worker: it executes, and answers /healthz, /readyz, /metrics\n\n`,
       );
-      log.info({ url, roles, milliseconds: Math.round(performance.now()) }, 'ready');
-      return stop;
-    }
-    setPublicUrl(config.PORTICO_PUBLIC_URL ?? `http://localhost:${app.port}`);
-    const preview = createHttpServer(previewLog(log, core.metrics.http, createPreview(core.services)));
-    const { PORTICO_PREVIEW_PORT, PORTICO_HOST } = config;
-    const previewPort = await listenOn(preview, PORTICO_PREVIEW_PORT, PORTICO_HOST, 'PORTICO_PREVIEW_PORT');
-    const previewUrl = previewUrlFor(config, previewPort);
-    core.services.settings.preview_url = previewUrl;
-    ending.push(async () => {
-      preview.closeAllConnections();
-      await new Promise((resolve) => preview.close(resolve));
-    });
-    const { record, isNew } = await firstRun({
-      services: core.services,
-      actor: systemActor('first-run', permissionNames, settings.public_host, true),
-      dataDir: config.PORTICO_DATA_DIR,
-      url: settings.public_url,
-      previewUrl: previewUrl.replace('*.', ''),
-      demo: config.PORTICO_DEMO,
-      demoDirectory: path.join(packageRoot, 'demo'),
-      admin:
-        config.PORTICO_ADMIN_EMAIL !== undefined && config.PORTICO_ADMIN_PASSWORD !== undefined
-          ? { email: config.PORTICO_ADMIN_EMAIL, password: config.PORTICO_ADMIN_PASSWORD }
-          : null,
-    });
-    app.ready();
-    greet(record, isNew, config.PORTICO_DATA_DIR);
-    log.info({ url: settings.public_url, roles, milliseconds: Math.round(performance.now()) }, 'ready');
+    limitGrowth();
+    log.info({ url, roles: config.PORTICO_ROLES, milliseconds: Math.round(performance.now()) }, 'ready');
     return stop;
   } catch (error) {
     await stop();

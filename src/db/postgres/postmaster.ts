@@ -30,9 +30,14 @@ export interface LaunchPlan {
 
 /**
  * Starts the server and resolves when it accepts connections.
+ * @param onSpawn called while it comes up
  * @throws Error with the end of its log when it does not come up; the abort reason when aborted, with the server stopped.
  */
-export async function launchPostmaster(plan: LaunchPlan, signal: AbortSignal): Promise<Postmaster> {
+export async function launchPostmaster(
+  plan: LaunchPlan,
+  signal: AbortSignal,
+  onSpawn?: () => void,
+): Promise<Postmaster> {
   const child = await spawnServer(plan);
   let reason: string | null = null;
   const gone = once(child, 'exit').then(
@@ -43,6 +48,7 @@ export async function launchPostmaster(plan: LaunchPlan, signal: AbortSignal): P
   const { pid } = child;
   if (pid === undefined) throw new Error(`PostgreSQL could not be started: ${await gone}`);
   const postmaster: Postmaster = { pid, identity: await processIdentity(pid), gone };
+  onSpawn?.();
   try {
     await waitUntilReady(plan.url, () => reason === null, signal);
   } catch (error) {

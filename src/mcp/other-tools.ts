@@ -37,7 +37,8 @@ const kept = new Set([
 
 /**
  * What changes the public site without naming a branch: it is deployed, another branch or deployment becomes what is published, a branch loses its
- * protection, contents come from elsewhere, or a workflow, which may commit wherever its author may, is saved or started.
+ * protection, contents come from elsewhere, a crawler runs, now or later, whose copy is published when it is sound, or a workflow, which may commit
+ * wherever its author may, is saved or started.
  */
 const publishing = new Set([
   'studio.startDeployment',
@@ -50,6 +51,10 @@ const publishing = new Set([
   'studio.setRemote',
   'projects.deleteProject',
   'crawlers.publishSnapshot',
+  'crawlers.runCrawler',
+  'crawlers.updateCrawler',
+  'crawlers.createSchedule',
+  'crawlers.updateSchedule',
   'workflows.createWorkflow',
   'workflows.updateWorkflow',
   'workflows.publishVersion',

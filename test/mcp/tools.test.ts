@@ -331,6 +331,10 @@ describe('all_operations', () => {
       ['studio_update_environment', { environment: 1, published_deployment_id: 1 }],
       ['workflows_create_workflow', { name: 'Publish', definition: 'portico: workflow/1' }],
       ['workflows_run_workflow', { workflow: 'nightly' }],
+      ['crawlers_run_crawler', { crawler: '1' }],
+      ['crawlers_update_crawler', { crawler: '1', domain: 'example.org' }],
+      ['crawlers_create_schedule', { crawler: '1', schedule_cron_string: '* * * * *' }],
+      ['crawlers_update_schedule', { crawler: '1', crawler_schedule: '1', schedule_cron_string: '* * * * *' }],
       ['projects_delete_project', {}],
     ] as const)
       expect((await callTool(own, name, given)).content, name).toMatchObject({ error: 'forbidden' });

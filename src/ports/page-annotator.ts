@@ -18,6 +18,8 @@ export const shownText = 80;
 export interface PageSource {
   /** Its path. */
   path: string;
+  /** The entry as marks of a page name it: `collection/slug`. */
+  entry: string;
   /** Id of the site's framework; null: not known. */
   framework: string | null;
   /** Its text at the commit that was built. */
@@ -56,6 +58,8 @@ export interface AnnotatedPage {
 export interface PageReading {
   /** The address it gives itself (`<link rel="canonical">`). */
   canonical: string | null;
+  /** The one entry that marks of its templates name, by `collection/slug` or path; null: they name none, or several. */
+  marked: string | null;
   /** Comparable texts of its headings of the first level, at most ten. */
   headings: string[];
   /** Null: no source was given. */

@@ -32,6 +32,10 @@ const files: Record<string, string> = {
     '<link rel="canonical" href="https://x.org/docs/posts/frost/">',
   ),
   'public/copy.html': html('Bees', '<p>The bees have swarmed on the first warm day of the year.</p>'),
+  'public/marked.html': html(
+    'Late frost',
+    '<div data-portico-entry="posts/bees"><p data-portico-field="title">Bees</p></div>',
+  ),
   'public/about.html': html('About', '<p>Made by hand, in the year of the late frost.</p>'),
   'public/style.css': 'a{}',
 };
@@ -77,10 +81,12 @@ describe('GET …/environments/{id}/annotations', () => {
     expect(found.blocks.every(({ is_changed }: { is_changed: boolean }) => !is_changed)).toBe(true);
   });
 
-  it('finds the entry by the address that a page gives itself, and by its title and text', async () => {
+  it('finds the entry by the address that a page gives itself, by its marks, and by its title and text', async () => {
     const canonical = await annotations('/elsewhere');
     expect(canonical.body).toMatchObject({ url: '/elsewhere', entry: { slug: 'frost' }, is_editable: true });
     expect((await annotations('https://live.example.org/copy?x#y')).body).toMatchObject({ entry: { slug: 'bees' } });
+    const marked = await annotations('/marked');
+    expect(marked.body).toMatchObject({ entry: { slug: 'bees' }, blocks: [{ field: '/title', text: 'bees' }] });
     const unknown = await annotations('/about');
     expect(unknown.body).toMatchObject({ entry: null, aligned: 0, is_editable: false, blocks: [] });
   });

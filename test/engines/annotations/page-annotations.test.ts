@@ -5,7 +5,7 @@ import type { PageAnnotator } from '../../../src/ports/page-annotator.ts';
 let annotator: PageAnnotator;
 afterEach(() => annotator?.close());
 
-const source = { path: 'a.md', framework: null, built: 'The first warm day of the year.\n', current: null };
+const source = { path: 'a.md', entry: 'pages/a', framework: null, built: 'The first warm day of the year.\n', current: null };
 const html = '<main><p>The first warm day of the year.</p></main>';
 
 it('reads a page in a process of its own, with its source or without', async () => {
@@ -13,6 +13,7 @@ it('reads a page in a process of its own, with its source or without', async () 
   expect((await annotator.read(html, source)).annotated).toMatchObject({ aligned: 1, blocks: [{ kind: 'paragraph' }] });
   expect(await annotator.read('<h1>Bees!</h1>', null)).toEqual({
     canonical: null,
+    marked: null,
     headings: ['bees'],
     annotated: null,
   });

@@ -28,6 +28,9 @@ const pairs: Record<BlockKind, readonly LeafKind[]> = {
   html: ['heading', 'paragraph', 'list_item', 'table_cell', 'code', 'term', 'other'],
 };
 
+/** Whether an element of a kind can show a block of another. */
+export const isShownAs = (block: BlockKind, leaf: LeafKind): boolean => pairs[block].includes(leaf);
+
 const fuzzy = { words: 4, overlap: 0.8, lead: 0.05 };
 /** Leaves that are compared with one block. */
 const mostSearched = 400;
@@ -201,7 +204,7 @@ class Alignment {
     const near: { leaf: number; score: number }[] = [];
     for (let at = first; at < last; at += 1) {
       const leaf = this.#page.leaves[at];
-      if (!leaf || leaf.kind === 'term' || !pairs[kind].includes(leaf.kind) || !this.#isWithin(at)) continue;
+      if (!leaf || leaf.kind === 'term' || !isShownAs(kind, leaf.kind) || !this.#isWithin(at)) continue;
       if (this.#wanted.has(leaf.text)) continue;
       const score = overlap(words, leaf.text);
       if (score >= fuzzy.overlap) near.push({ leaf: at, score });
@@ -215,7 +218,7 @@ class Alignment {
 
   #isAlike(block: number, leaf: number): boolean {
     const [one, other] = [this.#block(block), this.#leaf(leaf)];
-    if (!one || !other || one.text !== other.text || !pairs[one.kind].includes(other.kind)) return false;
+    if (!one || !other || one.text !== other.text || !isShownAs(one.kind, other.kind)) return false;
     return !this.#matches.has(this.#ofSource[block] ?? -1) && !this.#taken.has(this.#ofPage[leaf] ?? -1);
   }
 

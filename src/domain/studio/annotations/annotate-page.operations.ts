@@ -115,7 +115,7 @@ async function annotate(context: StudioContext, deployment: BuiltOutput, url: st
   const head = await git.head(branch);
   const current = await git.snapshot(head);
   const read = async (entry: EntryPlace | null) => {
-    const source = entry && (await sourceOf(git, entry.path, built, current, site));
+    const source = entry && (await sourceOf(git, entry, built, current, site));
     return { entry, source, reading: await readingOf(context, html, source) };
   };
   const routes = await routesOf(context, built, site);
@@ -145,7 +145,7 @@ type Read = (
   entry: EntryPlace | null,
 ) => Promise<{ entry: EntryPlace | null; source: HeadSource | null; reading: PageReading }>;
 
-/** The entry of a page: by its address, by the one it gives itself, or the one entry of that title whose text it has. */
+/** The entry of a page: the one that its marks name, or by its address, by the one it gives itself, or the one entry of that title whose text it has. */
 async function pageOfEntry(
   context: StudioContext,
   built: Snapshot,
@@ -153,15 +153,31 @@ async function pageOfEntry(
   { url, read }: { url: string; read: Read },
 ): ReturnType<Read> {
   const byUrl = await entryAtUrl(context, built, routes, url);
-  if (byUrl) return read(byUrl);
-  const unknown = await read(null);
+  const first = await read(byUrl);
+  const { marked } = first.reading;
+  const byMark = marked === null || isNamed(byUrl, marked) ? null : await entryNamed(context, built, marked);
+  if (byMark) return read(byMark);
+  if (byUrl) return first;
+  const unknown = first;
   const { canonical, headings } = unknown.reading;
   const byCanonical = canonical && (await entryAtUrl(context, built, routes, canonical));
   if (byCanonical) return read(byCanonical);
   const candidates = await Promise.all((await entriesTitled(context, built, headings)).map(read));
-  const [first, second] = candidates.sort((a, b) => alignedIn(b) - alignedIn(a));
-  const isClear = first && alignedIn(first) >= leastAligned && (!second || alignedIn(second) < leastAligned);
-  return isClear ? first : unknown;
+  const [best, second] = candidates.sort((a, b) => alignedIn(b) - alignedIn(a));
+  const isClear = best && alignedIn(best) >= leastAligned && (!second || alignedIn(second) < leastAligned);
+  return isClear ? best : unknown;
+}
+
+/** Whether a mark names an entry: by its collection and slug, or by its path. */
+const isNamed = (entry: EntryPlace | null, name: string): boolean =>
+  entry !== null && (entry.path === name || `${entry.collection}/${entry.slug}` === name);
+
+async function entryNamed({ git, studio }: StudioContext, built: Snapshot, name: string): Promise<EntryPlace | null> {
+  const site = await studio.content.site(git, built);
+  for (const [collection, index] of site.collections)
+    for (const { slug, path } of index.entries)
+      if (isNamed({ collection, slug, path }, name)) return { collection, slug, path };
+  return null;
 }
 
 const alignedIn = ({ reading }: { reading: PageReading }) => reading.annotated?.aligned ?? 0;
@@ -212,7 +228,7 @@ async function builtPage({ studio, services, signal }: StudioContext, manifest: 
 
 async function sourceOf(
   git: Repository,
-  path: string,
+  { path, collection, slug }: EntryPlace,
   built: Snapshot,
   current: Snapshot,
   site: SiteRoutes,
@@ -226,7 +242,9 @@ async function sourceOf(
       : null;
   };
   const [before, now] = await Promise.all([textIn(built), textIn(current)]);
-  return before && { path, framework, built: before.text, current: now?.text ?? null, sha: now?.oid ?? null };
+  if (!before) return null;
+  const entry = `${collection}/${slug}`;
+  return { path, entry, framework, built: before.text, current: now?.text ?? null, sha: now?.oid ?? null };
 }
 
 async function readingOf(

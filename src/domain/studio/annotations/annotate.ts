@@ -1,4 +1,4 @@
-import { pointerTo } from '../../../lib/json-pointer.ts';
+import { pointerTo, valueAt } from '../../../lib/json-pointer.ts';
 import { comparableText } from '../../../lib/text.ts';
 import {
   type AnnotatedPage,
@@ -12,8 +12,9 @@ import { splitFile } from '../frontmatter/split.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
 import { linesOf, numberLines } from '../merge/diff3.ts';
 import { diffLines } from '../merge/line-diff.ts';
-import { alignPage } from './align-page.ts';
+import { alignPage, isShownAs, type Match } from './align-page.ts';
 import { type Leaf, leavesOf, type Page, selectorOf } from './page-leaves.ts';
+import { entryMarked, type PageMark } from './page-marks.ts';
 import { blocksOfFile, dialectOf, type SourceBlock } from './source-blocks.ts';
 
 /** Fewer blocks than this share: the page shows the file in a way that is not understood. */
@@ -22,29 +23,41 @@ export const leastAligned = 0.7;
 /** Reads a page, and finds on it the blocks of the file it was built of and the fields of its frontmatter. */
 export function readPage(html: string, source: PageSource | null): PageReading {
   const page = leavesOf(html);
-  const { canonical, leaves, elements } = page;
+  const { canonical, leaves, elements, marks } = page;
   const headings = leaves.filter(({ element }) => elements[element]?.tag === 'h1').map(({ text }) => text);
-  return { canonical, headings: headings.slice(0, 10), annotated: source && annotate(page, source) };
+  return { canonical, marked: entryMarked(marks), headings: headings.slice(0, 10), annotated: source && annotate(page, source) };
 }
 
-function annotate(page: Page, { path, framework, built, current }: PageSource): AnnotatedPage {
+function annotate(page: Page, { path, entry, framework, built, current }: PageSource): AnnotatedPage {
   const blocks = blocksOfFile(built, path, dialectOf(framework, path));
-  const matches = alignPage(blocks, page);
+  const ofEntry = page.marks.filter((mark) => mark.entry === null || mark.entry === path || mark.entry === entry);
+  const marked = matchesMarked(blocks, page, ofEntry, path);
+  const matches = withMarked(marked, alignPage(blocks, page));
   const carry = carried(built, current);
   const first = Math.min(...matches.map(({ leaf }) => leaf), page.leaves.length);
   const taken = new Set(matches.map(({ leaf }) => leaf));
-  const { frontmatter } = parseFile(Buffer.from(built), path);
+  const frontmatter = parseFile(Buffer.from(built), path).frontmatter ?? {};
   const now = current === null ? null : parseFile(Buffer.from(current), path).frontmatter;
   const lines = frontmatterLines(current, path);
-  const found: PageBlock[] = fieldsShown(page, first, taken, frontmatter ?? {}).map(({ leaf, pointer, value }) => ({
+  const fieldAt = (place: Pick<PageBlock, 'selector' | 'text'>, pointer: string, value: string): PageBlock => ({
     kind: 'field',
-    ...placeOf(page, leaf),
+    ...place,
     ...lines,
     field: pointer,
     confidence: 1,
     is_changed: now === null || textsOf(now).every(([at, text]) => at !== pointer || text !== value),
     has_template: false,
-  }));
+  });
+  const fields = fieldsMarked(ofEntry, frontmatter);
+  for (const { mark } of fields)
+    for (const [at, { element }] of page.leaves.entries())
+      if (element >= mark.element && element <= mark.last) taken.add(at);
+  const found = [
+    ...fields.map(({ mark, pointer, value }) => fieldAt(markedPlace(page, mark), pointer, value)),
+    ...fieldsShown(page, first, taken, frontmatter)
+      .filter(({ pointer }) => fields.every((field) => field.pointer !== pointer))
+      .map(({ leaf, pointer, value }) => fieldAt(placeOf(page, leaf), pointer, value)),
+  ];
   for (const { block, leaf, confidence } of matches) {
     const { kind, start_line, end_line, has_template } = blocks[block] as SourceBlock;
     found.push({ kind, ...placeOf(page, leaf), field: null, confidence, has_template, ...carry(start_line, end_line) });
@@ -52,6 +65,54 @@ function annotate(page: Page, { path, framework, built, current }: PageSource): 
   const share = blocks.length === 0 ? 1 : matches.length / blocks.length;
   return { aligned: Math.round(share * 1000) / 1000, blocks: found };
 }
+
+/** Blocks by the lines that marks name: the first of those lines that an element of its kind can show. */
+function matchesMarked(
+  blocks: readonly SourceBlock[],
+  { leaves }: Page,
+  marks: readonly PageMark[],
+  path: string,
+): Match[] {
+  const found: Match[] = [];
+  for (const { source, element, last } of marks) {
+    // Builds name files from the directory of the site, which may lie deeper than that of the repository.
+    if (!source || !`/${path}`.endsWith(`/${source.path}`)) continue;
+    const leaf = leaves.findIndex((one) => one.element >= element && one.element <= last);
+    const kind = leaves[leaf]?.kind;
+    const block = blocks.findIndex(
+      (one) =>
+        one.start_line >= source.start_line &&
+        one.end_line <= source.end_line &&
+        kind !== undefined &&
+        isShownAs(one.kind, kind),
+    );
+    if (block >= 0 && found.every((one) => one.block !== block && one.leaf !== leaf))
+      found.push({ block, leaf, confidence: 1 });
+  }
+  return found;
+}
+
+/** Matches by marks, and of the others those of other blocks and leaves. */
+const withMarked = (marked: readonly Match[], others: readonly Match[]): Match[] =>
+  [...marked, ...others.filter((one) => marked.every(({ block, leaf }) => one.block !== block && one.leaf !== leaf))].sort(
+    (a, b) => a.block - b.block,
+  );
+
+/** Fields that marks name, each once: those that have a text. */
+function fieldsMarked(marks: readonly PageMark[], frontmatter: Frontmatter) {
+  const found = new Map<string, { mark: PageMark; pointer: string; value: string }>();
+  for (const mark of marks) {
+    const value = mark.field === null ? null : valueAt(frontmatter, mark.field);
+    if (mark.field !== null && typeof value === 'string' && !found.has(mark.field))
+      found.set(mark.field, { mark, pointer: mark.field, value });
+  }
+  return [...found.values()];
+}
+
+const markedPlace = (page: Page, { element, text }: PageMark): Pick<PageBlock, 'selector' | 'text'> => ({
+  selector: selectorOf(page, element),
+  text: comparableText(text).slice(0, shownText),
+});
 
 function placeOf(page: Page, at: number): Pick<PageBlock, 'selector' | 'text'> {
   const leaf = page.leaves[at];

@@ -1,5 +1,6 @@
 import { Parser } from 'htmlparser2';
 import { comparableText } from '../../../lib/text.ts';
+import { isMarked, markOf, type PageMark } from './page-marks.ts';
 
 /**
  * The leaves of a page: its runs of text, cut where an element begins or ends that breaks the line, and its images. What readers do not see
@@ -33,7 +34,12 @@ export interface Page {
   elements: PageElement[];
   /** Address that the page gives itself (`<link rel="canonical">`). */
   canonical: string | null;
+  /** What its templates say of its elements. */
+  marks: PageMark[];
 }
+
+/** Characters of a marked element that are looked at, marks around an element, and marks of a page that are read. */
+const mostMarked = { text: 1_000, depth: 20, marks: 2_000 };
 
 const inline = new Set(
   (
@@ -76,8 +82,10 @@ interface Open {
 
 /** Reads the leaves of a page or a part of one, in one pass. */
 export function leavesOf(html: string): Page {
-  const page: Page = { leaves: [], elements: [], canonical: null };
-  const { leaves, elements } = page;
+  const page: Page = { leaves: [], elements: [], canonical: null, marks: [] };
+  const { leaves, elements, marks } = page;
+  /** Marked elements that are open, outermost first. */
+  const marked: PageMark[] = [];
   const counts: number[] = [];
   let roots = 0;
   /** Indices of the elements that are open, outermost first. */
@@ -121,6 +129,11 @@ export function leavesOf(html: string): Page {
         const element = add(tag, tag === 'article' || tag === 'main' || attributes.role === 'main');
         path.push(element);
         if (tag === 'link' && attributes.rel === 'canonical') page.canonical ??= attributes.href ?? null;
+        if (isMarked(attributes) && marked.length < mostMarked.depth && marks.length < mostMarked.marks) {
+          const mark = { element, last: element, text: '', ...markOf(attributes, marked.at(-1) ?? null) };
+          marks.push(mark);
+          marked.push(mark);
+        }
         if (!isSeen()) return;
         const isHidden =
           unseen.has(tag) ||
@@ -153,12 +166,18 @@ export function leavesOf(html: string): Page {
       },
       ontext(text) {
         const run = open.at(-1);
-        if (run && isSeen()) run.text += text;
+        if (!run || !isSeen()) return;
+        run.text += text;
+        for (const mark of marked) if (mark.text.length < mostMarked.text) mark.text += text;
       },
       onclosetag(tag) {
         // What a browser puts around rows ends with the table.
         if (tag === 'table' && elements[path.at(-1) ?? -1]?.tag === 'tbody') path.pop();
         const element = path.pop() ?? -1;
+        if (marked.at(-1)?.element === element) {
+          const mark = marked.pop();
+          if (mark) mark.last = elements.length - 1;
+        }
         if (path.length < hidden) {
           if (path.length === hidden - 1) hidden = Number.POSITIVE_INFINITY;
           if (open.at(-1)?.element === element) {

@@ -2,10 +2,8 @@
  * Sites that cannot be built, only read: how Portico classifies each of their files. Every file is an entry, a part of pages, data or media, or is left
  * out for a reason; what has none is named.
  */
-import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { parseFile } from '../src/domain/studio/frontmatter/parse-file.ts';
 import { mimeOf } from '../src/domain/studio/mime.ts';
 import { readRoutes } from '../src/domain/studio/routes/routes-cache.ts';
@@ -16,25 +14,9 @@ import { membership } from '../src/domain/studio/schema/path-set.ts';
 import { below, configurationFiles, extensionOf, isExcluded } from '../src/domain/studio/schema/site-layout.ts';
 import { filesBelow } from '../test/support/routes/built-pages.ts';
 import type { Bench, Report } from './benchmark.ts';
+import { corpusIn } from './support/corpora.ts';
 
-const archive = /\.tar\.(?:xz|gz|bz2)$/;
 const mostNamed = 50;
-
-/** The sites of a directory: each directory in it, and each archive, which is unpacked. */
-async function corpusIn(directory: string, bench: Bench): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  for (const entry of await readdir(directory, { withFileTypes: true })) {
-    const at = path.join(directory, entry.name);
-    const name = entry.name.replace(archive, '');
-    if (bench.only !== null && !name.includes(bench.only)) continue;
-    if (entry.isDirectory()) found.set(name, at);
-    if (!entry.isFile() || !archive.test(entry.name)) continue;
-    const to = await bench.directory();
-    await promisify(execFile)('tar', ['--extract', '--file', at, '--directory', to]);
-    found.set(name, to);
-  }
-  return found;
-}
 
 async function siteIn(directory: string): Promise<SiteFiles> {
   const paths = (await filesBelow(directory)).map((file) => ({ path: file, oid: file }));

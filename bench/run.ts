@@ -5,6 +5,7 @@ import { annotate } from './annotate.ts';
 import { assistant } from './assistant.ts';
 import { type Bench, type Benchmark, isReached, type Report } from './benchmark.ts';
 import { blob } from './blob.ts';
+import { blockEdits } from './block-edits.ts';
 import { browser } from './browser.ts';
 import { clone } from './clone.ts';
 import { commit } from './commit.ts';
@@ -75,6 +76,7 @@ const benchmarks: readonly Benchmark[] = [
   largeBody,
   hostile,
   inPage,
+  blockEdits,
   history,
 ];
 
@@ -164,7 +166,7 @@ ${'clean'.padEnd(14)}Removes the generated repositories, which are kept in ${rep
 --large         Also a collection of 100,000 entries over HTTP.
 --pages=<n>,…   Crawls of sites of so many pages alone, in place of 1,000 and 10,000.
 --only=<text>   Hostile bodies for endpoints, and sites, whose name has this in it alone.
---corpus=<dir>  Sites alone: in place of builds, what each file of the sites of a directory, or of archives in it, is taken for.
+--corpus=<dir>  Sites: in place of builds, what each file of the sites of a directory, or of archives in it, is taken for. Block-edits: their texts.
 --json          Each report once more as a line of JSON.
 `;
 

@@ -1,47 +1,10 @@
 /** An entry edited on its own page, as Hugo has built it: what is saved is what was edited there, and the next build shows it. */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import type { FrameLocator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seed, studio } from '../support/app.ts';
-import { builtDashboard } from '../support/build.ts';
-import { expectGoodPage, withDashboard } from '../support/dashboard.ts';
-import { workOff } from '../support/deployments.ts';
-import { save, saveElsewhere, saveState, stored, titleField } from '../support/entry-editor.ts';
-import { startPreview, type TestPreview } from '../support/preview.ts';
+import { describe, expect, test } from 'vitest';
+import { expectGoodPage } from '../support/dashboard.ts';
+import { save, saveElsewhere, saveState, stored, textBox, titleField } from '../support/entry-editor.ts';
+import { layout, raw, withHugoPages } from '../support/hugo-pages.ts';
+import { choose, edit, expectFocus, frameOf, pageReady } from '../support/page-editor.ts';
 
-const builds = mkdtempSync(path.join(tmpdir(), 'portico-page-'));
-// Builds may run as another user, who has to reach them.
-chmodSync(builds, 0o711);
-const dashboard = withDashboard({ PORTICO_BUILD_DIR: path.join(builds, 'own') });
-
-const raw = `---
-title: Late frost
-summary: A cold night in May.
----
-
-The frost came in the night and took the [pear](https://portico.example/pear) blossom.
-
-## What to do
-
-* Every evening, *cover* the trees
-* Every morning, uncover them
-
-| Tree | Loss |
-|:-----|-----:|
-| Pear | all  |
-| Plum | none |
-
-![A pear](/pear.svg)
-
-Last words of the post.
-`;
-const layout = `<!doctype html>
-<html><head><title>{{ .Title }}</title><style>p { font: 18px/28px serif; color: rgb(10, 60, 20) }</style></head>
-<body><nav><a href="/posts/bees/">Bees</a> <a href="/">Home</a></nav>
-<main><h1>{{ .Title }}</h1><p class="lead">{{ .Params.summary }}</p>{{ .Content }}</main></body></html>
-`;
 /** Forges messages of the script and clicks of a person, a thousand of each, and reaches for what is not its own. */
 const hostile = `
 const reach = (act) => { try { return String(act()); } catch { return 'refused'; } };
@@ -73,77 +36,15 @@ addEventListener('load', async () => {
   document.documentElement.dataset.done = 'focused';
 });
 `;
-const files: Record<string, string> = {
-  'hugo.toml': "baseURL = 'https://portico.example/'\ndisableKinds = ['taxonomy', 'term', 'RSS', 'sitemap']\n",
-  'layouts/_default/single.html': layout,
-  'layouts/_default/list.html': '<!doctype html><title>List</title><h1>List</h1>',
+
+const { dashboard, work, freshPage, openOnPage } = withHugoPages({
   // First in the page, before any rule of its own.
   'layouts/_default/strict.html': layout.replace(
     '<head>',
     `<head><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
   ),
   'layouts/_default/hostile.html': layout.replace('<head>', `<head><script>${hostile}</script>`),
-  'static/pear.svg':
-    '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><rect width="40" height="40"/></svg>\n',
-  'content/posts/bees.md': '---\ntitle: Bees\n---\n\nThe bees have swarmed on the first warm day.\n',
-  'content/posts/frost.md': raw,
-};
-
-let preview: TestPreview;
-/** Builds what the last commit has queued. */
-const work = async () => {
-  await dashboard.app.services.studio.moves.settled();
-  await workOff(dashboard.app);
-};
-beforeAll(async () => {
-  const { app } = dashboard;
-  app.services.settings.public_url = app.url;
-  preview = await startPreview(app, 'http://*.localhost', await builtDashboard());
-  await seed(app, files);
-  expect((await app.ask('POST', `${studio}/route-patterns/detect`, { body: { save: true } })).status).toBe(200);
-  const draft = { name: 'Live', branch: 'main', provider: 'build', build_command: 'hugo', output_directory: 'public' };
-  const { status, body } = await app.ask('POST', `${studio}/environments`, { body: { ...draft, auto_deploy: true } });
-  expect(status, JSON.stringify(body)).toBe(201);
-  await work();
 });
-afterAll(async () => {
-  await preview?.stop();
-  rmSync(builds, { recursive: true, force: true });
-});
-
-/** An entry of its own for a test, built. */
-async function freshPage(slug: string, text = raw): Promise<string> {
-  const { app } = dashboard;
-  const { status, body } = await app.ask('POST', `${studio}/collections/posts`, { body: { slug, raw: text } });
-  expect(status, JSON.stringify(body)).toBe(201);
-  await work();
-  return `/p/acme/site/content/posts/${slug}`;
-}
-
-const frameOf = (page: Page): FrameLocator => page.frameLocator('iframe[title="The page on its site"]');
-const pieces = (page: Page) => page.getByRole('combobox', { name: 'Pieces of this page' });
-const textBox = (page: Page) => page.getByRole('textbox', { name: 'Text', exact: true });
-
-const patience = { timeout: 20_000 };
-/** The page is there, and what can be edited of it is known. */
-const pageReady = (page: Page) => expect.poll(() => pieces(page).isEnabled(), patience).toBe(true);
-const expectFocus = (page: Page, name: string) =>
-  expect.poll(() => page.evaluate(`document.activeElement?.getAttribute('aria-label')`), patience).toBe(name);
-
-async function openOnPage(slug: string, text = raw): Promise<Page> {
-  const page = await dashboard.open(await freshPage(slug, text));
-  await titleField(page).waitFor();
-  await page.getByText('Page', { exact: true }).click();
-  await pageReady(page);
-  return page;
-}
-
-/** Clicks a piece of the page, and waits until its text can be typed into. */
-async function edit(page: Page, text: string): Promise<void> {
-  await frameOf(page).getByText(text).first().click();
-  await textBox(page).waitFor();
-  await expectFocus(page, 'Text');
-}
 
 describe('pieces of a page', () => {
   test('are edited in place, and nothing else changes', async () => {
@@ -163,7 +64,7 @@ describe('pieces of a page', () => {
     await page.keyboard.type(' again');
     await frame.getByText('uncover them again').waitFor();
     await frame.getByRole('cell', { name: 'Plum' }).click();
-    await page.getByRole('button', { name: 'Row 3, column 1: Plum' }).click();
+    await expectFocus(page, 'Row 3, column 1');
     await page.keyboard.press('End');
     await page.keyboard.type(' tree');
     await page.keyboard.press('Escape');
@@ -201,12 +102,7 @@ describe('pieces of a page', () => {
   test('are found, edited, split and undone by keyboard alone', async () => {
     const { app } = dashboard;
     const page = await openOnPage('keys');
-    await pieces(page).focus();
-    await page.keyboard.type('Last words');
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('Enter');
-    await textBox(page).waitFor();
-    await expectFocus(page, 'Text');
+    await choose(page, 'Last words');
     await page.keyboard.type(' More.');
     await page.keyboard.press('Enter');
     await page.keyboard.type('A new paragraph.');

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type FoundPiece, offered, partsOf, shownNodes } from '../../src/dashboard/pages/entry/page/pieces.ts';
+import {
+  type FoundPiece,
+  offered,
+  partsOf,
+  partText,
+  shownNodes,
+} from '../../src/dashboard/pages/entry/page/pieces.ts';
 import fc from '../support/properties.ts';
 
 const piece = (kind: string, start_line: number, end_line = start_line): FoundPiece => ({
@@ -65,6 +71,19 @@ code
       '| a | b |\n|---|---|\n| c | d |',
       '```js\ncode\n```',
     ]);
+  });
+
+  it('knows the place of a cell in its table, whatever the table lies in', () => {
+    const body = '> | a | b |\n> |---|---|\n> | c | d |\n';
+    const cell = (line: number, column: number) => ({
+      ...piece('table_cell', line),
+      selector: `body > table > tr > t${line === 4 ? 'h' : 'd'}:nth-child(${column})`,
+    });
+    const parts = partsOf(body, [cell(4, 1), cell(6, 2), { ...cell(6, 1), selector: 'body > div' }], 4);
+    expect(parts.map((part) => part.cell)).toEqual([{ row: -1, column: 0 }, { row: 0, column: 1 }, undefined]);
+    const table = '| a | b |\n|---|---|\n| c | d |';
+    expect(parts.map((part) => partText(table, part))).toEqual(['a', 'd', table]);
+    expect(partText(table, { cell: { row: 7, column: 7 } })).toBe('');
   });
 
   it('leaves out fields, what was changed since it was built, and lines that are not of the body', () => {

@@ -6,3 +6,7 @@ export const linkTarget = (address: string): string =>
 
 /** Text between the brackets of a link or picture. */
 export const linkLabel = (text: string): string => text.replace(/[[\]\\]/g, '\\$&');
+
+/** The alternative text of a picture; null for another text. */
+export const pictureLabel = (markdown: string): string | null =>
+  /^!\[((?:\\.|[^\]\\])*)\]\([^)]*\)$/s.exec(markdown)?.[1]?.replace(/\\(.)/g, '$1') ?? null;

@@ -53,6 +53,7 @@ export default {
   delete_column: 'Spalte löschen',
   address: 'Adresse',
   alternative_text: 'Alternativtext',
+  another_picture: 'Anderes Bild wählen',
   remove_link: 'Link entfernen',
   page: 'Seite',
   page_frame: 'Die Seite auf ihrer Website',
@@ -73,6 +74,12 @@ export default {
   page_not_editable:
     'Auf dieser Seite wurde zu wenig vom Text gefunden, um ihn hier zu bearbeiten. Bearbeiten Sie ihn in einer anderen Ansicht.',
   page_building: 'Eine neuere Fassung dieser Seite wird gebaut und ersetzt sie dann.',
+  page_failed: 'Der letzte Build ist fehlgeschlagen, daher zeigt diese Seite die Fassung davor.',
+  page_first: 'Die Seite wird zum ersten Mal gebaut.',
+  page_first_failed: 'Der letzte Build ist fehlgeschlagen, daher gibt es noch keine Seite.',
+  page_log: 'Was schiefging',
+  page_behind:
+    'Jemand anderes hat geändert, was Sie hier geändert haben. Speichern Sie, um zwischen beidem zu wählen; dann lässt sich diese Seite wieder bearbeiten.',
   page_saved: 'Gespeichert. Die Website zeigt Ihre Änderungen nach der nächsten Bereitstellung.',
   piece_heading: 'Überschrift',
   piece_paragraph: 'Absatz',

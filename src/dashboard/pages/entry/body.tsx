@@ -18,7 +18,7 @@ import { EntrySnippets } from '../../documents.ts';
 import { type FormPlace, FormProvider } from '../../fields/form.tsx';
 import { FieldView } from '../../fields/registry.tsx';
 import { client } from '../../lib/client.ts';
-import { linkLabel, linkTarget } from '../../lib/markdown-text.ts';
+import { linkLabel, linkTarget, pictureLabel } from '../../lib/markdown-text.ts';
 import { assetFolderOf, directoryOf, imageIn, linkTo } from '../../lib/media.ts';
 import { useBodyMode } from '../../lib/preferences.ts';
 import { Waiting } from '../../shell/states.tsx';
@@ -256,7 +256,11 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
             onTake={(file) => {
               setPicking(null);
               const name = file.path.slice(file.path.lastIndexOf('/') + 1).replace(/\.[^.]+$/, '');
-              withView((one) => insert(one, imageIn(place, file, name)))();
+              withView((one) => {
+                const { from, to } = one.state.selection.main;
+                // One that takes the place of another shows the same.
+                insert(one, imageIn(place, file, pictureLabel(one.state.sliceDoc(from, to)) ?? name));
+              })();
             }}
           />
         )}

@@ -1,5 +1,6 @@
 /** Above the page of an entry: a list of its pieces, for the keyboard, and the state of the page in words. */
 import { Button, Select, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { memo, type Ref, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { StartDeployment } from '../../../documents.ts';
@@ -21,8 +22,8 @@ interface PageBarProps extends PieceListProps {
   shown: ShownPage;
   /** Branch whose version is shown. */
   branch: string;
-  /** What the frame shows: this page, another one, or one that sends nothing. */
-  state: 'here' | 'elsewhere' | 'silent';
+  /** What the frame shows: this page, one of an entry that is edited in another version, another one, or one that sends nothing. */
+  state: 'here' | 'behind' | 'elsewhere' | 'silent';
   /** The entry was saved since the page was opened. */
   isSaved: boolean;
 }
@@ -59,7 +60,9 @@ const PieceList = memo(function PieceList({ list, pieces, opened, onOpen }: Piec
       data={data}
       value={opened === null ? null : String(opened)}
       onChange={(id) => onOpen(id === null ? null : Number(id))}
-      disabled={pieces.length === 0}
+      // Not disabled: the focus stays here while another page takes the place of this one.
+      readOnly={pieces.length === 0}
+      aria-disabled={pieces.length === 0}
       comboboxProps={{ position: 'bottom-start', width: 420, keepMounted: false }}
     />
   );
@@ -74,11 +77,14 @@ export function PageBar({ shown, branch, state, isSaved, ...pieces }: PageBarPro
   const latest = environment?.latest_deployment;
   const isBuilding = latest != null && latest.status !== 'completed';
   const isWaiting = isSaved && environment?.auto_deploy === false;
+  const failed = latest?.status === 'completed' && latest.conclusion === 'failure' ? latest : null;
   const words = () => {
+    if (absence === 'not_deployed' && (isBuilding || failed)) return t(isBuilding ? 'page_first' : 'page_first_failed');
     if (absence !== null) return t(`page_${absence}`);
     if (state !== 'here') return t(`page_${state}`);
     if (page && !page.annotations.is_editable) return t('page_not_editable');
     if (isBuilding) return t('page_building');
+    if (failed) return t('page_failed');
     return isWaiting ? t('page_saved') : '';
   };
   const deploy = async () => {
@@ -106,6 +112,21 @@ export function PageBar({ shown, branch, state, isSaved, ...pieces }: PageBarPro
             onClick={() => void drafts.preview(branch)}
           >
             {t('site:preview_draft')}
+          </Button>
+        )}
+        {failed && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            renderRoot={(props) => (
+              <Link
+                to="/p/$organization/$project/site/deployments/$deployment"
+                params={{ organization, project, deployment: String(failed.id) }}
+                {...props}
+              />
+            )}
+          >
+            {t('page_log')}
           </Button>
         )}
         {environment && !isBuilding && (absence === 'not_deployed' || isWaiting) && (

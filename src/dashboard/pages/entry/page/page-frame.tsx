@@ -25,12 +25,13 @@ import type { FormPlace } from '../../../fields/form.tsx';
 import type { FromPage, Placed } from '../../../in-page/messages.ts';
 import type { Editor } from '../editor.ts';
 import { loadDiffer } from '../save.ts';
+import { focusPart } from './focus-part.ts';
 import { openedPart, openPart, partsIn, setParts } from './one-block.ts';
 import { FieldOver, overStyle } from './over.tsx';
 import classes from './page.module.css';
 import { PageBar } from './page-bar.tsx';
 import { listenToFrame, type PagePort, useFrameFocus } from './page-port.ts';
-import { isFieldText, offered, partsOf, shownNodes } from './pieces.ts';
+import { isFieldText, offered, type Part, partsOf, partText, shownNodes } from './pieces.ts';
 import { readPage, useShownPage } from './site-page.ts';
 
 /** What the editor around the frame calls. */
@@ -53,6 +54,13 @@ interface PageFrameProps {
   onOver: (style: CSSProperties | null) => void;
 }
 
+/** A piece that is open: a newer page may have it under another number. */
+interface OpenPiece {
+  id: number;
+  /** JSON Pointer of a field; null: a part of the text. */
+  field: string | null;
+}
+
 /** Milliseconds that a page may need from its end to the first message of its script. */
 const silence = 5_000;
 
@@ -70,7 +78,13 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   const [found, setFound] = useState<ReadonlySet<number>>(new Set());
   /** It is known which parts of the text the pieces are. */
   const [isConnected, setConnected] = useState(false);
-  const [opened, setOpened] = useState<number | null>(null);
+  /** Editor that has these parts. */
+  const connectedTo = useRef<EditorView | null>(null);
+  /** The entry is edited in another version than the pieces were read for. */
+  const [isBehind, setBehind] = useState(false);
+  const [opened, setOpened] = useState<OpenPiece | null>(null);
+  /** The same at once, for what is called while something is dispatched. */
+  const openedNow = useRef<OpenPiece | null>(null);
   const [placed, setPlaced] = useState<Placed | null>(null);
   const frame = useRef<HTMLIFrameElement>(null);
   const isPerson = useFrameFocus(frame);
@@ -80,8 +94,10 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   const shown = useRef(new Map<number, string>());
   /** Where a click wants the cursor, in the window; null: where it is. */
   const wanted = useRef<{ x: number; y: number } | 'end' | null>(null);
-  /** How far the page is scrolled, and what was open on it: a newer page begins there. */
-  const last = useRef<{ top: number; from: number | null }>({ top: 0, from: null });
+  /** How far the page is scrolled: a newer page begins there. */
+  const top = useRef(0);
+  /** Version of the entry for which the pieces were read again. */
+  const readFor = useRef<string | null>(null);
   const begunWith = useRef(sha);
   /** A page has begun in the frame since the one before was loaded. */
   const hasBegun = useRef(false);
@@ -89,19 +105,27 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const blocks = page?.annotations.blocks ?? [];
 
+  const setOpen = (piece: OpenPiece | null) => {
+    openedNow.current = piece;
+    setOpened(piece);
+  };
   /** Nothing is known any more of what the frame shows. */
-  const forget = () => {
-    close();
+  const disconnect = () => {
     setFound(new Set());
     setConnected(false);
+    setBehind(false);
     shown.current.clear();
   };
+  const forget = () => {
+    close();
+    disconnect();
+  };
+  /** A newer page begins. What is open stays so: somebody may be typing in it. */
   const replace = useEffectEvent(() => {
-    last.current.from = view ? (openedPart(view.state)?.from ?? null) : null;
     port.current = null;
     hasBegun.current = false;
     clearTimeout(timer.current);
-    forget();
+    disconnect();
     setState('here');
   });
   const address = page?.url;
@@ -133,9 +157,17 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
 
   /** Finds the parts of the text that the pieces of the page are, once both are those of one version. */
   const connect = useEffectEvent(async () => {
-    if (!view || !page || found.size === 0) return;
+    if (!view || !page || found.size === 0 || (isConnected && connectedTo.current === view)) return;
     const { entry } = page.annotations;
-    if (entry?.sha !== editor.sha || entry?.body_line == null) return;
+    if (entry?.body_line == null) return;
+    if (entry.sha !== editor.sha) {
+      // One of the two was read before a save that the other one has: the page once more, and then the entry will follow.
+      const isRead = readFor.current === editor.sha;
+      readFor.current = editor.sha;
+      if (isRead) return setBehind(true);
+      return void shownPage.reread();
+    }
+    setBehind(false);
     const base = editor.base.body;
     const connected = port.current;
     const diff = await loadDiffer();
@@ -154,35 +186,45 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
       from: changes.mapPos(part.from, -1),
       to: changes.mapPos(part.to, 1),
     }));
-    view.dispatch({ effects: setParts.of(parts) });
+    const again = findAgain(parts, view.state);
+    if (again) setOpen(again);
+    view.dispatch({ effects: [setParts.of(parts), openPart.of(again?.field === null ? again.id : null)] });
+    connectedTo.current = view;
     setConnected(true);
     show(view.state);
     showFields();
-    const { top, from } = last.current;
-    if (top > 0) port.current?.send({ type: 'restore', top });
-    const again = parts.find((part) => part.from === from);
-    if (again) open(again.id, 'end');
-    // The page was loaded again, and does not know what is open.
-    else if (opened !== null && shown.current.has(opened)) port.current?.send({ type: 'open', id: opened });
-    else if (opened !== null) close();
-    last.current.from = null;
+    if (top.current > 0) port.current?.send({ type: 'restore', top: top.current });
+    if (again) port.current?.send({ type: 'open', id: again.id });
+    else if (openedNow.current) close();
   });
-  useEffect(() => void connect(), [view, found, sha]);
+  /** What was open, on a page that has just begun. */
+  const findAgain = (parts: readonly Part[], state: EditorState): OpenPiece | null => {
+    const before = openedNow.current;
+    if (!before) return null;
+    const { field } = before;
+    const { head } = state.selection.main;
+    const id =
+      field === null
+        ? (parts.find(({ from, to }) => from <= head && head <= to)?.id ?? -1)
+        : blocks.findIndex((block, at) => block.field === field && found.has(at));
+    return id < 0 ? null : { id, field };
+  };
+  useEffect(() => void connect(), [view, found, sha, page]);
   useEffect(() => editor.subscribe(showFields));
 
   const open = (id: number, at: { x: number; y: number } | 'end') => {
     const block = blocks[id];
-    if (!block || !found.has(id) || editor.state().isLocked) return;
+    if (!block || block.is_changed || !found.has(id) || editor.state().isLocked) return;
     const part = view && partsIn(view.state).find((one) => one.id === id);
     if (block.field === null && !part) return;
     setPlaced(null);
-    setOpened(id);
+    setOpen({ id, field: block.field });
     if (part && view) view.dispatch({ effects: openPart.of(id), selection: { anchor: part.to } });
     wanted.current = at;
     port.current?.send({ type: 'open', id });
   };
   const close = () => {
-    setOpened(null);
+    setOpen(null);
     setPlaced(null);
     onOver(null);
     if (view && openedPart(view.state)) view.dispatch({ effects: openPart.of(null) });
@@ -191,14 +233,17 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
 
   const receive = useEffectEvent((message: FromPage) => {
     if (message.type === 'found') {
-      if (message.ids.length === 0) setState('silent');
+      if (message.ids.length === 0) {
+        setState('silent');
+        close();
+      }
       return setFound(new Set(message.ids));
     }
     if (message.type === 'scrolled') {
-      last.current.top = message.top;
+      top.current = message.top;
       return;
     }
-    if (message.type === 'placed') return message.id === opened ? setPlaced(message) : undefined;
+    if (message.type === 'placed') return message.id === opened?.id ? setPlaced(message) : undefined;
     // A script of the page can send this, too.
     const box = frame.current?.getBoundingClientRect();
     if (!box || !isPerson()) return;
@@ -212,7 +257,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     if (pageName(path) !== pageName(page.annotations.url)) {
       setState('elsewhere');
       forget();
-      last.current = { top: 0, from: null };
+      top.current = 0;
       // Nor does a script of it lead a person to other entries.
       if (!isPerson()) return;
       const there = await readPage(place, page.deployment, path);
@@ -253,10 +298,10 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     changed: (state) => {
       show(state);
       const now = openedPart(state)?.id ?? null;
-      if (now === null || now === opened) return;
+      if (now === null || now === openedNow.current?.id) return;
       wanted.current = null;
       setPlaced(null);
-      setOpened(now);
+      setOpen({ id: now, field: null });
       port.current?.send({ type: 'open', id: now });
     },
     scroll: (by) => port.current?.send({ type: 'scroll', by }),
@@ -266,9 +311,8 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     },
   }));
 
-  const block = opened === null ? null : (blocks[opened] ?? null);
   const style = placed && frame.current ? overStyle(frame.current, placed) : null;
-  const overText = block?.field === null ? style : null;
+  const overText = opened?.field === null ? style : null;
   const lay = useEffectEvent(() => {
     if (!overText || wanted.current === null || !view) return onOver(overText);
     const at = wanted.current;
@@ -278,9 +322,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
       flushSync(() => onOver(overText));
       const part = openedPart(view.state);
       if (!part) return;
-      const offset = at === 'end' ? part.to : view.posAtCoords(at, false);
-      view.dispatch({ selection: { anchor: Math.min(Math.max(offset, part.from), part.to) } });
-      view.focus();
+      focusPart(view, part, blocks[part.id] ?? { kind: part.kind, text: '' }, at);
     });
   });
   useEffect(() => lay(), [placed, opened]);
@@ -292,7 +334,8 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     return (page?.annotations.blocks ?? []).flatMap(({ kind, field }, id) => {
       const part = parts.get(id);
       if (!found.has(id) || (field === null && !part)) return [];
-      const text = field === null ? view.state.sliceDoc(part?.from, part?.to) : String(editor.value(field));
+      const text =
+        field === null ? partText(view.state.sliceDoc(part?.from, part?.to), part) : String(editor.value(field));
       return [{ id, kind, text }];
     });
   }, [isConnected, page, found, view, editor, opened]);
@@ -306,9 +349,9 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
         branch={editor.key.branch}
         list={list}
         pieces={pieces}
-        opened={opened}
+        opened={opened?.id ?? null}
         onOpen={onOpen}
-        state={state}
+        state={state === 'here' && isBehind ? 'behind' : state}
         isSaved={sha !== begunWith.current}
       />
       {page && (
@@ -323,10 +366,10 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
           onLoad={loaded}
         />
       )}
-      {block?.field != null && style && (
+      {opened?.field != null && style && (
         <FieldOver
           editor={editor}
-          pointer={block.field}
+          pointer={opened.field}
           style={style}
           onScroll={(by) => port.current?.send({ type: 'scroll', by })}
           onClose={() => handle.current?.close()}

@@ -4,6 +4,7 @@ import type { Nodes } from 'mdast';
 import type { PageElement, PageNode, PagePiece } from '../../../in-page/messages.ts';
 import { parseMarkdown, safeAddress } from '../../../lib/markdown.ts';
 import type { SyntaxNode } from '../visual/shown.ts';
+import { readTable } from '../visual/table-source.ts';
 
 /** A piece as the server found it. */
 export interface FoundPiece {
@@ -37,6 +38,8 @@ export interface Part {
   kind: string;
   from: number;
   to: number;
+  /** Of a cell, in its table: its row, -1 for the head, and its column. */
+  cell?: { row: number; column: number };
 }
 
 const tables = ['Table'];
@@ -71,7 +74,8 @@ export function partsOf(body: string, pieces: readonly FoundPiece[], body_line: 
   const starts = [0];
   for (let at = body.indexOf('\n'); at >= 0; at = body.indexOf('\n', at + 1)) starts.push(at + 1);
   const root = markdownLanguage.parser.parse(body).topNode;
-  return pieces.flatMap(({ kind, start_line, end_line, field, is_changed }, id) => {
+  const lineOf = (at: number) => starts.findLastIndex((start) => start <= at);
+  return pieces.flatMap(({ kind, selector, start_line, end_line, field, is_changed }, id) => {
     if (field !== null || is_changed || start_line === null || end_line === null) return [];
     const from = starts[start_line - body_line];
     if (from === undefined || start_line > end_line) return [];
@@ -80,8 +84,23 @@ export function partsOf(body: string, pieces: readonly FoundPiece[], body_line: 
     const first = from + (/^[ \t>]*/.exec(body.slice(from, to))?.[0].length ?? 0);
     const names = kind === 'table_cell' ? tables : kind === 'code' ? code : kind === 'html' ? [] : text;
     const node = within(root, first, to, names);
-    return [{ id, kind, from: node?.from ?? from, to: node?.to ?? to }];
+    const part: Part = { id, kind, from: node?.from ?? from, to: node?.to ?? to };
+    const column = [...selector.matchAll(/\bt[dh]:nth-child\((\d+)\)/g)].at(-1)?.[1];
+    if (kind === 'table_cell' && node && column !== undefined) {
+      // The line below the head is none of the table's rows.
+      const line = lineOf(first) - lineOf(node.from);
+      part.cell = { row: line === 0 ? -1 : line - 2, column: Number(column) - 1 };
+    }
+    return [part];
   });
+}
+
+/** What a list of pieces shows of one: of a cell itself, not its table. @param slice the text of its part */
+export function partText(slice: string, part: Pick<Part, 'cell'> | undefined): string {
+  if (!part?.cell) return slice;
+  const { head, rows } = readTable(slice);
+  const { row, column } = part.cell;
+  return (row < 0 ? head : rows[row])?.[column]?.text ?? '';
 }
 
 type Definitions = ReadonlyMap<string, string>;

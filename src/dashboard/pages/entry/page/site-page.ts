@@ -55,6 +55,8 @@ export interface ShownPage {
   refresh: () => void;
   /** Opens the page again. */
   reload: () => void;
+  /** Reads the pieces of the page that is shown again, by the version that the branch has now. */
+  reread: () => void;
 }
 
 /**
@@ -79,6 +81,12 @@ export function useShownPage(place: FormPlace, branch: string, url: string | nul
     const next = await openPage(place, published, url);
     if (attempt.current === mine) setFound(next);
   });
+  const reread = async () => {
+    if (!found || typeof found === 'string') return;
+    const { deployment, annotations } = found;
+    const next = await readPage(place, deployment, annotations.url);
+    if (typeof next !== 'string') setFound((now) => (now === found ? { ...found, annotations: next } : now));
+  };
   useEffect(() => {
     void load();
     return () => {
@@ -98,5 +106,6 @@ export function useShownPage(place: FormPlace, branch: string, url: string | nul
     absence: absence(),
     refresh,
     reload: () => (data ? void load() : refresh()),
+    reread: () => void reread(),
   };
 }

@@ -1,7 +1,7 @@
 /** Beside a link or picture with the cursor: its address and text, to be changed where they are not seen. */
 import { syntaxTree } from '@codemirror/language';
-import { type EditorState, StateField } from '@codemirror/state';
-import { type EditorView, showTooltip, type Tooltip } from '@codemirror/view';
+import { type EditorState, type Extension, Prec, StateField } from '@codemirror/state';
+import { type EditorView, keymap, showTooltip, type Tooltip } from '@codemirror/view';
 import { i18n } from '../../../lib/i18n.ts';
 import { linkLabel, linkTarget } from '../../../lib/markdown-text.ts';
 import { around } from './marks.ts';
@@ -28,7 +28,16 @@ function field(label: string, value: string, apply: (value: string) => void, isR
 /** The link at a place of now, since the text may have changed while the card was open. */
 const nodeAt = (view: EditorView, name: string, at: number) => around(view.state, at + 1, 1, name);
 
-function card(view: EditorView, name: string, at: number): { dom: HTMLElement } {
+function button(label: string, act: () => void): HTMLElement {
+  const element = document.createElement('button');
+  element.type = 'button';
+  element.className = 'cm-button';
+  element.textContent = label;
+  element.addEventListener('click', act);
+  return element;
+}
+
+function card(view: EditorView, name: string, at: number, onPicture: () => void): { dom: HTMLElement } {
   const dom = document.createElement('div');
   dom.className = 'cm-linkCard';
   const url = () => nodeAt(view, name, at)?.getChild('URL') ?? null;
@@ -62,26 +71,31 @@ function card(view: EditorView, name: string, at: number): { dom: HTMLElement } 
         readOnly,
       ),
     );
-  if (name === 'Link' && !readOnly) {
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.className = 'cm-button';
-    button.textContent = i18n.t('entry:remove_link');
-    button.addEventListener('click', () => {
-      const link = nodeAt(view, name, at);
-      const [first, second] = link?.getChildren('LinkMark') ?? [];
-      if (!link || !first || !second) return;
-      view.dispatch({
-        changes: [
-          { from: first.from, to: first.to },
-          { from: second.from, to: link.to },
-        ],
-        userEvent: 'link',
-      });
-      view.focus();
-    });
-    dom.append(button);
-  }
+  if (name === 'Image' && !readOnly)
+    dom.append(
+      button(i18n.t('entry:another_picture'), () => {
+        const image = nodeAt(view, name, at);
+        if (!image) return;
+        view.dispatch({ selection: { anchor: image.from, head: image.to } });
+        onPicture();
+      }),
+    );
+  if (name === 'Link' && !readOnly)
+    dom.append(
+      button(i18n.t('entry:remove_link'), () => {
+        const link = nodeAt(view, name, at);
+        const [first, second] = link?.getChildren('LinkMark') ?? [];
+        if (!link || !first || !second) return;
+        view.dispatch({
+          changes: [
+            { from: first.from, to: first.to },
+            { from: second.from, to: link.to },
+          ],
+          userEvent: 'link',
+        });
+        view.focus();
+      }),
+    );
   dom.addEventListener('keydown', (event) => {
     if (event.key !== 'Escape' && event.key !== 'Enter') return;
     // The text would take the key that it gets the focus by.
@@ -91,19 +105,32 @@ function card(view: EditorView, name: string, at: number): { dom: HTMLElement } 
   return { dom };
 }
 
-function tooltip(state: EditorState): Tooltip | null {
-  const node = linked(state);
-  if (!node || syntaxTree(state).length < node.to) return null;
-  const { name, from } = node;
-  return { pos: from, above: false, create: (view) => card(view, name, from) };
+/** The card of a picture by key: text is indented by it elsewhere. */
+function enterCard(view: EditorView): boolean {
+  if (linked(view.state)?.name !== 'Image') return false;
+  const input = view.dom.querySelector<HTMLInputElement>('.cm-linkCard input');
+  input?.focus();
+  return input !== null;
 }
 
-export const linkCard = StateField.define<Tooltip | null>({
-  create: tooltip,
-  update(known, { state, docChanged, selection }) {
-    if (!docChanged && !selection) return known;
-    const next = tooltip(state);
-    return known && next && known.pos === next.pos ? known : next;
-  },
-  provide: (field) => showTooltip.from(field),
-});
+/** @param onPicture lets the person choose a picture, which takes the place of what is selected */
+export function linkCard(onPicture: () => void): Extension {
+  const tooltip = (state: EditorState): Tooltip | null => {
+    const node = linked(state);
+    if (!node || syntaxTree(state).length < node.to) return null;
+    const { name, from } = node;
+    return { pos: from, above: false, create: (view) => card(view, name, from, onPicture) };
+  };
+  return [
+    Prec.high(keymap.of([{ key: 'Tab', run: enterCard }])),
+    StateField.define<Tooltip | null>({
+      create: tooltip,
+      update(known, { state, docChanged, selection }) {
+        if (!docChanged && !selection) return known;
+        const next = tooltip(state);
+        return known && next && known.pos === next.pos ? known : next;
+      },
+      provide: (field) => showTooltip.from(field),
+    }),
+  ];
+}

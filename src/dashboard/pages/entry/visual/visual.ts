@@ -212,7 +212,7 @@ export function visual(place: MarkdownPlace, inserts: Inserts): Extension {
     placeTyped(shown),
     Prec.high(keymap.of(keys(shown))),
     slashMenu(inserts),
-    linkCard,
+    linkCard(inserts.image),
     handle,
     look,
   ];

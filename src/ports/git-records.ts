@@ -178,6 +178,8 @@ export type Mergeability = {
   conflicts: string[];
   /** Paths changed on both sides whose lines git merged without conflict. */
   auto_merged: string[];
+  /** Whether files of different paths may have been taken for one that was renamed. */
+  may_follow_renames: boolean;
 } | null;
 
 export interface ChangedFile {

@@ -69,6 +69,20 @@ describe('mergeable', () => {
     expect(await detail(number)).toMatchObject({ mergeable: false, mergeable_state: 'dirty', conflicts });
   });
 
+  it('is false where git would follow media into code that it takes for the same file renamed', async () => {
+    const text = (first: string) => `${first}()\n${'same()\n'.repeat(20)}`;
+    await commit('main', { 'public/likened.txt': text('one') });
+    await branch('topic');
+    await commit('topic', { 'public/likened.txt': text('other') });
+    await commit('main', { 'public/likened.txt': null, 'src/likened.js': text('one') });
+    const { number } = (await app.ask('POST', `${studio}/pulls`, { body: { title: 'Topic', head: 'topic' } })).body;
+    expect(await answers()).toEqual([false]);
+    expect(await detail(number)).toMatchObject({ mergeable: false, mergeable_state: 'dirty' });
+    expect((await app.ask('POST', `${studio}/pulls/${number}/merge`, { body: {} })).status).toBe(409);
+    const compared = await app.ask('GET', `${studio}/compare?base=main&head=topic`);
+    expect(compared.body.mergeable).toBe(false);
+  });
+
   it('is what the database knows of the two commits by the rules of today, and nothing it knew by others', async () => {
     await propose('topic', { title: 'Theirs' });
     const claim = (main: string, rules: string) =>

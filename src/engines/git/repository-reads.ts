@@ -212,8 +212,16 @@ export class RepositoryReads {
     return merged?.tree ? new PendingMerge(merged.tree, objects) : null;
   }
 
-  mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]> {
-    return mergeability(this.processes, this.gitDir, pairs);
+  async mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]> {
+    const found = new Map<number, Mergeability>();
+    for (const [at, { current, incoming }] of pairs.entries())
+      if (await this.#mergeTrivially(current, incoming).catch(() => null))
+        found.set(at, { clean: true, conflicts: [], auto_merged: [], may_follow_renames: false });
+    const others = pairs.flatMap((pair, at) => (found.has(at) ? [] : [{ at, pair }]));
+    const tried = others.map(({ pair }) => pair);
+    for (const [order, outcome] of (await mergeability(this.processes, this.gitDir, tried)).entries())
+      found.set(others[order]?.at ?? -1, outcome);
+    return pairs.map((_, at) => found.get(at) ?? null);
   }
 
   diff(base: Oid | null, head: Oid, page: { skip: number; limit: number }): Promise<TreeDiff> {

@@ -198,12 +198,12 @@ describe('mergeability', () => {
         { current: clash, incoming: current },
       ]),
     ).toEqual([
-      { clean: true, conflicts: [], auto_merged: ['a'] },
-      { clean: false, conflicts: ['a'], auto_merged: [] },
+      { clean: true, conflicts: [], auto_merged: ['a'], may_follow_renames: true },
+      { clean: false, conflicts: ['a'], auto_merged: [], may_follow_renames: true },
       null,
       null,
-      { clean: true, conflicts: [], auto_merged: [] },
-      { clean: false, conflicts: ['a'], auto_merged: [] },
+      { clean: true, conflicts: [], auto_merged: [], may_follow_renames: false },
+      { clean: false, conflicts: ['a'], auto_merged: [], may_follow_renames: true },
     ]);
     expect(count()).toBe(before);
     expect(readdirSync(gitDir).filter((name) => name.startsWith('scratch'))).toEqual([]);

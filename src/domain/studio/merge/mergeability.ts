@@ -13,7 +13,7 @@ interface Pair {
 type Context = Pick<StudioContext, 'em' | 'project' | 'services'>;
 
 /** Raised when entries are merged by other rules than before: what was found out by the old ones is tried again. */
-const version = 2;
+const version = 3;
 
 /** All that decides about a merge beside the two commits. */
 const rulesOf = ({ project }: Context) => `${version}:${project.settings.content_root ?? ''}`;
@@ -118,8 +118,8 @@ async function tryMerges(
   let left = fields;
   for (const [at, pair] of tried.entries()) {
     const outcome = outcomes[at];
-    // Where git joined the lines of both sides the fields may still contradict each other.
-    const settled = !outcome || (outcome.clean && outcome.auto_merged.length === 0);
+    // Where git joined both sides, or one with what it takes for the same file renamed, only the merge itself says what comes of it.
+    const settled = !outcome?.may_follow_renames;
     if (settled) found.push({ ...pair, mergeable: outcome?.clean === true });
     else if (left > 0) {
       left -= 1;

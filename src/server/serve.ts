@@ -10,14 +10,14 @@ import type { RightsOf, Settings } from '../kernel/services.ts';
 import type { Log } from '../ports/log.ts';
 import { createPreview } from '../preview/preview.ts';
 import type { Phase } from '../rest/health.ts';
-import { createApp, createMetricsApp, createWorkerApp } from './app.ts';
 import { beginBackground, logIsolation } from './background.ts';
 import { type Config, previewUrlFor } from './config.ts';
 import { type Core, openCore } from './core.ts';
 import { firstRun } from './first-run.ts';
 import type { FirstRun } from './first-run-record.ts';
-import { createHttpServer, listenOn } from './http-server.ts';
-import { previewLog } from './request-log.ts';
+import { createApp, createMetricsApp, createWorkerApp } from './http/app.ts';
+import { createHttpServer, listenOn } from './http/http-server.ts';
+import { previewLog } from './http/request-log.ts';
 
 /** A server that answers on its ports. */
 interface App {

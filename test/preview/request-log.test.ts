@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createMetrics } from '../../src/engines/metrics/prometheus.ts';
 import { createPreview } from '../../src/preview/preview.ts';
-import { previewLog } from '../../src/server/request-log.ts';
+import { previewLog } from '../../src/server/http/request-log.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { askHost, makeEnvironment, publish } from '../support/preview.ts';
 

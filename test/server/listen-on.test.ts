@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { createHttpServer, listenOn } from '../../src/server/http-server.ts';
+import { createHttpServer, listenOn } from '../../src/server/http/http-server.ts';
 import { StartError } from '../../src/server/start-error.ts';
 
 const server = () => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import express from 'express';
 import { expect, it, onTestFinished } from 'vitest';
-import { requestLog } from '../../src/server/request-log.ts';
+import { requestLog } from '../../src/server/http/request-log.ts';
 
 it.each([
   ['/api/v2/organizations/demo?token=planted&page=2', '/api/v2/organizations/demo?token&page'],

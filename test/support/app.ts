@@ -15,11 +15,11 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { Repository } from '../../src/ports/git.ts';
 import { routes } from '../../src/rest/routes.ts';
 import { createSite } from '../../src/rest/site.ts';
-import { createApp } from '../../src/server/app.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { openCore } from '../../src/server/core.ts';
 import { systemCall } from '../../src/server/first-run.ts';
-import { createHttpServer } from '../../src/server/http-server.ts';
+import { createApp } from '../../src/server/http/app.ts';
+import { createHttpServer } from '../../src/server/http/http-server.ts';
 import { createLog } from '../../src/server/log.ts';
 import { createDatabase } from './postgres.ts';
 

@@ -8,7 +8,7 @@ import { Environment } from '../../src/domain/studio/environments/environment.en
 import { deploymentLabel, environmentLabel } from '../../src/domain/studio/previews/previews.ts';
 import { PageScript } from '../../src/preview/editable.ts';
 import { createPreview } from '../../src/preview/preview.ts';
-import { createHttpServer } from '../../src/server/http-server.ts';
+import { createHttpServer } from '../../src/server/http/http-server.ts';
 
 /** Whatever has services. */
 interface Serving {

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../kernel/services.ts';
-import { retryAfter } from '../../lib/retry-after.ts';
+import { retryAfter } from '../../lib/http-client.ts';
 import { Crawler } from '../crawlers/config/crawler.entity.ts';
 import { openCrawlerSecrets } from '../crawlers/config/crawler-secrets.ts';
 import type { DeliveryStatus } from './notification.entity.ts';

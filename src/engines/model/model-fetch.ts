@@ -4,8 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../../kernel/errors.ts';
-import { trustedCertificates, undici } from '../../lib/http-client.ts';
-import { retryAfter } from '../../lib/retry-after.ts';
+import { retryAfter, trustedCertificates, undici } from '../../lib/http-client.ts';
 import type { GuardedHttp, HttpPolicy } from '../../ports/http.ts';
 import { ModelFault } from '../../ports/model.ts';
 

@@ -1,4 +1,4 @@
-import { retryAfter } from '../../../../lib/retry-after.ts';
+import { retryAfter } from '../../../../lib/http-client.ts';
 import type { FetchedAnswer, FetchedHeaders, FetchFault, FetchResult } from '../../../../ports/fetcher.ts';
 import type { UrlError } from '../../frontier/crawl-url.entity.ts';
 import type { LeasedUrl } from '../../frontier/lease.ts';

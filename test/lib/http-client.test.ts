@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { retryAfter } from '../../src/lib/retry-after.ts';
+import { retryAfter } from '../../src/lib/http-client.ts';
 
 it.each([
   ['120', 120_000],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../ports/log.ts';
 
 /**
  * The path as logged, with the names of its query parameters: their values may be secrets, wherever a caller puts them. A path below

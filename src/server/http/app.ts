@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import express, { type RequestHandler } from 'express';
-import { isCurrent } from '../db/migrate.ts';
-import { credentialOf, type RequestHeaders } from '../domain/identity/authenticate.ts';
-import type { AllServices } from '../domain/services.ts';
-import { createGitHttp } from '../git-http/git-http.ts';
-import { DomainError } from '../kernel/errors.ts';
-import { createHealth, createMetricsRoute, type Phase } from '../rest/health.ts';
-import { createOpenIdRoutes } from '../rest/openid.ts';
-import { createRouter } from '../rest/router.ts';
-import { routes } from '../rest/routes.ts';
-import { createSite } from '../rest/site.ts';
-import { createWebhook } from '../rest/webhook.ts';
-import type { Config } from './config.ts';
-import type { Core } from './core.ts';
+import { isCurrent } from '../../db/migrate.ts';
+import { credentialOf, type RequestHeaders } from '../../domain/identity/authenticate.ts';
+import type { AllServices } from '../../domain/services.ts';
+import { createGitHttp } from '../../git-http/git-http.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import { createHealth, createMetricsRoute, type Phase } from '../../rest/health.ts';
+import { createOpenIdRoutes } from '../../rest/openid.ts';
+import { createRouter } from '../../rest/router.ts';
+import { routes } from '../../rest/routes.ts';
+import { createSite } from '../../rest/site.ts';
+import { createWebhook } from '../../rest/webhook.ts';
+import type { Config } from '../config.ts';
+import type { Core } from '../core.ts';
 import { limitBodyTime, limitCallers, refuse, refuseSeveralCredentials } from './request-limits.ts';
 import { requestLog } from './request-log.ts';
 
@@ -126,7 +126,7 @@ const bodyTime = 60_000;
 function lazyGraphql(services: AllServices, config: Config): express.RequestHandler {
   let handler: Promise<express.RequestHandler> | undefined;
   return async (request, response, next) => {
-    handler ??= import('../graphql/server.ts').then(({ createGraphql }) =>
+    handler ??= import('../../graphql/server.ts').then(({ createGraphql }) =>
       createGraphql({ services, introspection: config.PORTICO_GRAPHQL_INTROSPECTION === 'on' }),
     );
     return (await handler)(request, response, next);
@@ -137,7 +137,7 @@ function lazyGraphql(services: AllServices, config: Config): express.RequestHand
 function lazyMcp(services: AllServices, config: Config): express.RequestHandler {
   let handler: Promise<express.RequestHandler> | undefined;
   return async (request, response, next) => {
-    handler ??= import('../mcp/mcp.ts').then(({ createMcp }) => createMcp(services, config.PORTICO_CORS_ORIGINS));
+    handler ??= import('../../mcp/mcp.ts').then(({ createMcp }) => createMcp(services, config.PORTICO_CORS_ORIGINS));
     return (await handler)(request, response, next);
   };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { StartError } from './start-error.ts';
+import { StartError } from '../start-error.ts';
 
 interface Refusal {
   line: string;

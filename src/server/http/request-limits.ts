@@ -1,12 +1,12 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { LRUCache } from 'lru-cache';
-import type { RequestHeaders } from '../domain/identity/authenticate.ts';
-import { hashToken } from '../domain/identity/token-text.ts';
-import { addressBlock } from '../domain/users/throttle.ts';
-import { DomainError } from '../kernel/errors.ts';
-import { upTo } from '../lib/version-cache.ts';
-import type { Clock } from '../ports/clock.ts';
-import { errorBody, statusOf } from '../rest/errors.ts';
+import type { RequestHeaders } from '../../domain/identity/authenticate.ts';
+import { hashToken } from '../../domain/identity/token-text.ts';
+import { addressBlock } from '../../domain/users/throttle.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import { upTo } from '../../lib/version-cache.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { errorBody, statusOf } from '../../rest/errors.ts';
 
 /** Answers a request that no protocol has seen yet, in the form its clients show: text to git, the usual body to all others. */
 export function refuse(

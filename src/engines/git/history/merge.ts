@@ -199,7 +199,12 @@ async function tryMerges(
   for (let at = 0; records[at] === '0' || records[at] === '1'; ) {
     const clean = records[at] === '1';
     const { merge, next } = parseMerge(records, at + 1);
-    answers.push({ clean, conflicts: merge.conflicts.map(({ path }) => path), auto_merged: merge.auto_merged, may_follow_renames: true });
+    answers.push({
+      clean,
+      conflicts: merge.conflicts.map(({ path }) => path),
+      auto_merged: merge.auto_merged,
+      may_follow_renames: true,
+    });
     at = next;
   }
   return answers;

@@ -1,4 +1,3 @@
-import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Upstream } from '../studio/upstream/upstream.entity.ts';
 import { Project, type ProjectRef, studioSettings } from './project.entity.ts';
@@ -15,6 +14,12 @@ export async function loadProject(
   return { id, uuid, organization_id, machine_name, name, settings: studioSettings(settings), is_mirror };
 }
 
-/** The row of a project as it is now, held until the transaction ends: what is decided by it stays so. */
-export const holdProject = (em: EntityManager, id: number): Promise<Project> =>
-  em.findOneOrFail(Project, { id }, { refresh: true, lockMode: LockMode.PESSIMISTIC_WRITE });
+/**
+ * The row of a project as it is now, held until the transaction ends: what is decided by it stays so. Rows that refer to it can be written
+ * meanwhile: a foreign key is checked under a lock that this one leaves free, or who holds the project would wait for a row whose writer waits
+ * for the project.
+ */
+export async function holdProject(em: EntityManager, id: number): Promise<Project> {
+  await em.execute('select 1 from project where id = ? for no key update', [id]);
+  return em.findOneOrFail(Project, { id }, { refresh: true });
+}

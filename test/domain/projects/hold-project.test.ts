@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { holdProject } from '../../../src/domain/projects/project-ref.ts';
+import { startTestApp, type TestApp } from '../../support/app.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app?.stop());
+
+/** The other side's statement, which gives up where it would wait for the first. */
+const beside = (text: string, id: number) =>
+  app.services.orm.em.fork().transactional(async (em) => {
+    await em.execute("set local lock_timeout = '200ms'");
+    await em.execute(text, [id]);
+  });
+
+it('lets rows that refer to a project be written while it is held, and nobody else hold it', async () => {
+  const { em } = app.services.orm;
+  const [{ id }] = (await em.fork().execute("select id from project where machine_name = 'site'")) as [{ id: number }];
+  await em.fork().transactional(async (held) => {
+    expect((await holdProject(held, id)).machine_name).toBe('site');
+    // Waiting for it, they would hold their own rows, for which who holds the project may wait.
+    await beside('select 1 from project where id = ? for key share', id);
+    await expect(beside('select 1 from project where id = ? for no key update', id)).rejects.toThrow(/lock timeout/);
+    await expect(beside('update project set name = name where id = ?', id)).rejects.toThrow(/lock timeout/);
+  });
+});

@@ -78,6 +78,8 @@ export default {
   page_first: 'Die Seite wird zum ersten Mal gebaut.',
   page_first_failed: 'Der letzte Build ist fehlgeschlagen, daher gibt es noch keine Seite.',
   page_log: 'Was schiefging',
+  page_stopped:
+    'Diese Seite hat die Tastatur immer wieder an sich gezogen und wurde deshalb geschlossen. Bearbeiten Sie den Text in einer anderen Ansicht.',
   page_behind:
     'Jemand anderes hat geändert, was Sie hier geändert haben. Speichern Sie, um zwischen beidem zu wählen; dann lässt sich diese Seite wieder bearbeiten.',
   page_saved: 'Gespeichert. Die Website zeigt Ihre Änderungen nach der nächsten Bereitstellung.',

@@ -76,6 +76,8 @@ export default {
   page_first: 'The page is being built for the first time.',
   page_first_failed: 'The latest build has failed, so there is no page yet.',
   page_log: 'What went wrong',
+  page_stopped:
+    'This page has taken the keyboard to itself again and again, so it was closed. Edit the text in another view.',
   page_behind:
     'Somebody else has changed what you changed here. Save to choose between the two; then this page can be edited again.',
   page_saved: 'Saved. The site shows your changes after the next deployment.',

@@ -22,8 +22,8 @@ interface PageBarProps extends PieceListProps {
   shown: ShownPage;
   /** Branch whose version is shown. */
   branch: string;
-  /** What the frame shows: this page, one of an entry that is edited in another version, another one, or one that sends nothing. */
-  state: 'here' | 'behind' | 'elsewhere' | 'silent';
+  /** What the frame shows: this page, one of an entry that is edited in another version, another one, one that sends nothing, or none: it was stopped. */
+  state: 'here' | 'behind' | 'elsewhere' | 'silent' | 'stopped';
   /** The entry was saved since the page was opened. */
   isSaved: boolean;
 }
@@ -99,9 +99,9 @@ export function PageBar({ shown, branch, state, isSaved, ...pieces }: PageBarPro
         <Text size="sm" role="status" className={classes.words ?? ''}>
           {words()}
         </Text>
-        {(state === 'elsewhere' || absence === 'not_read') && (
+        {(state === 'elsewhere' || state === 'stopped' || absence === 'not_read') && (
           <Button size="compact-sm" variant="default" onClick={reload}>
-            {t(absence === 'not_read' ? 'common:retry' : 'page_back')}
+            {t(state === 'elsewhere' && absence === null ? 'page_back' : 'common:retry')}
           </Button>
         )}
         {absence === 'no_environment' && drafts.canPreview(branch) && (

@@ -87,7 +87,15 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   const openedNow = useRef<OpenPiece | null>(null);
   const [placed, setPlaced] = useState<Placed | null>(null);
   const frame = useRef<HTMLIFrameElement>(null);
-  const isPerson = useFrameFocus(frame);
+  /** The page was taken away, since it took the focus again and again. */
+  const [isStopped, setStopped] = useState(false);
+  const stop = useEffectEvent(() => {
+    port.current = null;
+    clearTimeout(timer.current);
+    forget();
+    setStopped(true);
+  });
+  const focus = useFrameFocus(frame, () => stop());
   const list = useRef<HTMLInputElement>(null);
   const port = useRef<PagePort | null>(null);
   /** The text of each piece that the page shows. */
@@ -246,7 +254,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     if (message.type === 'placed') return message.id === opened?.id ? setPlaced(message) : undefined;
     // A script of the page can send this, too.
     const box = frame.current?.getBoundingClientRect();
-    if (!box || !isPerson()) return;
+    if (!box || !focus.isPerson()) return;
     if (message.id === null) close();
     else open(message.id, { x: box.left + message.left, y: box.top + message.top });
   });
@@ -259,7 +267,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
       forget();
       top.current = 0;
       // Nor does a script of it lead a person to other entries.
-      if (!isPerson()) return;
+      if (!focus.isPerson()) return;
       const there = await readPage(place, page.deployment, path);
       // Another page has begun since, or the frame is gone.
       if (port.current !== next) return;
@@ -279,7 +287,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   useEffect(() => {
     if (!frame.current || address === undefined) return;
     return listenToFrame(frame.current, new URL(address).origin, { onBegin: begin, onMessage: receive });
-  }, [address]);
+  }, [address, isStopped]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const loaded = () => {
     clearTimeout(timer.current);
@@ -327,6 +335,13 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   });
   useEffect(() => lay(), [placed, opened]);
 
+  const goOn = () => {
+    focus.reset();
+    setStopped(false);
+    setState('here');
+    shownPage.reload();
+  };
+
   /** Read again when another one is opened, and not with each key. */
   const pieces = useMemo(() => {
     if (!isConnected || !view) return [];
@@ -345,16 +360,16 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   return (
     <>
       <PageBar
-        shown={shownPage}
+        shown={{ ...shownPage, reload: () => (isStopped ? goOn() : shownPage.reload()) }}
         branch={editor.key.branch}
         list={list}
         pieces={pieces}
         opened={opened?.id ?? null}
         onOpen={onOpen}
-        state={state === 'here' && isBehind ? 'behind' : state}
+        state={isStopped ? 'stopped' : state === 'here' && isBehind ? 'behind' : state}
         isSaved={sha !== begunWith.current}
       />
-      {page && (
+      {page && !isStopped && (
         <iframe
           key={page.url}
           ref={frame}

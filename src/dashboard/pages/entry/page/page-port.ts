@@ -40,13 +40,24 @@ export function listenToFrame(frame: HTMLIFrameElement, origin: string, { onBegi
   };
 }
 
+/** Times that a page may take the focus by itself: some do so once, with a field for searches. */
+const mostThefts = 5;
+
+interface FrameFocus {
+  /** Whether a person acts in the frame, as far as the browser shows. */
+  isPerson: () => boolean;
+  /** The page is one of which nothing is known yet. */
+  reset: () => void;
+}
+
 /**
  * Keeps the focus out of a frame whose scripts take it: what is typed elsewhere would go to them. A person moves it there by mouse or touch, which is over
- * the frame then, or by Tab.
- * @returns whether a person acts in the frame, as far as the browser shows
+ * the frame then, or by Tab. A key may be quicker than the focus comes back, so a page that goes on taking it has to go.
+ * @param onThefts after the last that is endured
  */
-export function useFrameFocus(frame: RefObject<HTMLIFrameElement | null>): () => boolean {
+export function useFrameFocus(frame: RefObject<HTMLIFrameElement | null>, onThefts: () => void): FrameFocus {
   const isTabbed = useRef(false);
+  const thefts = useRef(0);
   const last = useRef<HTMLElement | null>(null);
   const isEntered = () => frame.current?.matches(':hover') || isTabbed.current;
   useWindowEvent('keydown', ({ key }) => {
@@ -58,12 +69,21 @@ export function useFrameFocus(frame: RefObject<HTMLIFrameElement | null>): () =>
   useWindowEvent('blur', () => {
     // The element that has the focus is known after this event.
     setTimeout(() => {
-      if (frame.current && document.activeElement === frame.current && !isEntered()) last.current?.focus();
+      if (!frame.current || document.activeElement !== frame.current || isEntered()) return;
+      if (last.current) last.current.focus();
+      else frame.current.blur();
+      thefts.current += 1;
+      if (thefts.current === mostThefts) onThefts();
     });
   });
-  return () =>
-    frame.current !== null &&
-    document.activeElement === frame.current &&
-    navigator.userActivation.isActive &&
-    Boolean(isEntered());
+  return {
+    isPerson: () =>
+      frame.current !== null &&
+      document.activeElement === frame.current &&
+      navigator.userActivation.isActive &&
+      Boolean(isEntered()),
+    reset: () => {
+      thefts.current = 0;
+    },
+  };
 }

@@ -5,7 +5,13 @@ import type { PageAnnotator } from '../../../src/ports/page-annotator.ts';
 let annotator: PageAnnotator;
 afterEach(() => annotator?.close());
 
-const source = { path: 'a.md', entry: 'pages/a', framework: null, built: 'The first warm day of the year.\n', current: null };
+const source = {
+  path: 'a.md',
+  entry: 'pages/a',
+  framework: null,
+  built: 'The first warm day of the year.\n',
+  current: null,
+};
 const html = '<main><p>The first warm day of the year.</p></main>';
 
 it('reads a page in a process of its own, with its source or without', async () => {

@@ -25,7 +25,12 @@ export function readPage(html: string, source: PageSource | null): PageReading {
   const page = leavesOf(html);
   const { canonical, leaves, elements, marks } = page;
   const headings = leaves.filter(({ element }) => elements[element]?.tag === 'h1').map(({ text }) => text);
-  return { canonical, marked: entryMarked(marks), headings: headings.slice(0, 10), annotated: source && annotate(page, source) };
+  return {
+    canonical,
+    marked: entryMarked(marks),
+    headings: headings.slice(0, 10),
+    annotated: source && annotate(page, source),
+  };
 }
 
 function annotate(page: Page, { path, entry, framework, built, current }: PageSource): AnnotatedPage {
@@ -94,9 +99,10 @@ function matchesMarked(
 
 /** Matches by marks, and of the others those of other blocks and leaves. */
 const withMarked = (marked: readonly Match[], others: readonly Match[]): Match[] =>
-  [...marked, ...others.filter((one) => marked.every(({ block, leaf }) => one.block !== block && one.leaf !== leaf))].sort(
-    (a, b) => a.block - b.block,
-  );
+  [
+    ...marked,
+    ...others.filter((one) => marked.every(({ block, leaf }) => one.block !== block && one.leaf !== leaf)),
+  ].sort((a, b) => a.block - b.block);
 
 /** Fields that marks name, each once: those that have a text. */
 function fieldsMarked(marks: readonly PageMark[], frontmatter: Frontmatter) {

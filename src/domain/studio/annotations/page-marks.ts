@@ -62,10 +62,7 @@ export const isMarked = (attributes: Attributes): boolean =>
   );
 
 /** What the attributes of an element say. @param outer the mark around it */
-export function markOf(
-  attributes: Attributes,
-  outer: PageMark | null,
-): Pick<PageMark, 'entry' | 'field' | 'source'> {
+export function markOf(attributes: Attributes, outer: PageMark | null): Pick<PageMark, 'entry' | 'field' | 'source'> {
   const {
     'data-portico-entry': entry,
     'data-portico-field': field,

@@ -64,7 +64,8 @@ describe('a mark of a field', () => {
   });
 
   it('counts only for the entry that is named around it', () => {
-    const card = (entry: string) => `<article data-portico-entry="${entry}"><h2 data-portico-field="title">T</h2></article>`;
+    const card = (entry: string) =>
+      `<article data-portico-entry="${entry}"><h2 data-portico-field="title">T</h2></article>`;
     expect(placesOn(card('posts/bees'))).toEqual([]);
     expect(placesOn(card('posts/bees') + card('posts/late-frost'))).toEqual([['/title', 'h2:nth-child(1)', 't']]);
     expect(placesOn(card('content/posts/late-frost.md'))).toHaveLength(1);
@@ -83,7 +84,13 @@ describe('a mark of lines', () => {
   });
 
   it('is none for other files, other kinds, and lines without a block', () => {
-    for (const mark of ['content/posts/bees.md:13-13', 'content/posts/late-frost.md:900', 'frost.md:13', '13-13', ':13'])
+    for (const mark of [
+      'content/posts/bees.md:13-13',
+      'content/posts/late-frost.md:900',
+      'frost.md:13',
+      '13-13',
+      ':13',
+    ])
       expect(placesOn(`<p data-portico-source="${mark}">Words</p>`)).toEqual([]);
     expect(placesOn('<h2 data-portico-source="content/posts/late-frost.md:13-13">Words</h2>')).toEqual([]);
   });

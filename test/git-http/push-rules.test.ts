@@ -129,6 +129,28 @@ describe('edit_studio alone', () => {
     );
   });
 
+  it('is not enough for that where both sides have the code, as after a squashed merge', async () => {
+    const code = `one()\n${'twice()\n'.repeat(20)}`;
+    const owner = await cloneFor('delete_studio', 'manage_studio');
+    await commit(owner, { 'public/twice.txt': code });
+    await git(owner, 'branch', 'squashed');
+    await commit(owner, { 'public/twice.txt': null, 'src/twice.js': code });
+    await git(owner, 'checkout', '-q', 'squashed');
+    await commit(owner, { 'src/twice.js': code });
+    expect((await push(owner, 'origin', 'main', 'squashed')).code).toBe(0);
+    const directory = await cloneFor('delete_studio');
+    await git(directory, 'checkout', '-q', 'squashed');
+    await commit(directory, { 'public/twice.txt': code.replace('one', 'evil') });
+    await git(directory, 'checkout', '-q', 'main');
+    expect((await git(directory, 'merge', '-q', '-m', 'Merge', 'squashed')).code).toBe(0);
+    // What git made of the file that both sides have alike.
+    expect((await git(directory, 'show', 'HEAD:src/twice.js')).stdout).toMatch(/^evil/);
+    const refused = await push(directory, 'origin', 'main');
+    expect(refused.stderr.replace(/\s*\nremote: */g, ' ')).toMatch(
+      /src\/twice\.js is outside collections and media.*manage_studio/,
+    );
+  });
+
   it('merges changes of an entry into its new name', async () => {
     const directory = await cloneFor('delete_studio');
     const text = `${post('Moved')}${'Line\n'.repeat(20)}`;

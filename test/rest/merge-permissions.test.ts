@@ -198,6 +198,17 @@ describe('what git takes for a renamed file', () => {
     expect(await textAt(moved)).toContain('evil()');
   });
 
+  it('brings no change of media into code that both sides have, as after a squashed merge', async () => {
+    const [media, code] = [`public/squashed-${made}.txt`, `src/squashed-${made}.js`];
+    const { branch, text } = await likened(media, code, { there: `evil()\n${'same()\n'.repeat(20)}` });
+    await commitTo(app, branch, { [code]: text });
+    const dry = await app.ask('POST', `${studio}/merge`, { token: editor, body: { head: branch, dry_run: true } });
+    expect(dry.body.conflicts).toMatchObject([{ path: media, type: 'delete_modify' }]);
+    const { stages } = dry.body.conflicts[0];
+    expect((await merge(branch, { path: media, stages, take: 'incoming' })).status).toBe(201);
+    expect(await textAt(code)).toBe(text);
+  });
+
   it('still brings changes of code into code that was renamed, and of media into media', async () => {
     for (const [from, to] of [
       ['src/renamed-a.js', 'src/renamed-b.js'],

@@ -5,7 +5,7 @@
  * that: code stays as the side has it that has it, and a file that only the other side has kept, and changed, is a conflict.
  */
 import { DomainError } from '../../../kernel/errors.ts';
-import type { FileChange, FileSide, MergeConflict, Oid, Snapshot } from '../../../ports/git-records.ts';
+import type { FileChange, FileSide, MergeConflict, Snapshot } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { type Sides, sideAt } from './merge-sides.ts';
 
@@ -62,6 +62,11 @@ async function hasFollowed({ current, incoming, isContent }: Sides, { path, stag
   return false;
 }
 
+async function ancestorsOf({ git, current, incoming }: Sides): Promise<Snapshot[]> {
+  const bases = await git.mergeBases(current.commit ?? '', incoming.commit ?? '');
+  return Promise.all(bases.map((base) => git.snapshot(base)));
+}
+
 /** Paths of code that may hold, or be in conflict for, what was changed at another path. */
 async function followedInto(
   sides: Sides,
@@ -76,22 +81,25 @@ async function followedInto(
   );
   if (changed.length === 0) return paths;
   const fromIncoming = await from.incoming();
+  const ancestors = await ancestorsOf(sides);
   for (const { path, before } of changed) {
     const their = fromIncoming.get(path);
-    // As neither side has it, and new to one.
-    if (their !== undefined && (before === null || their.before === null)) paths.add(path);
+    if (their === undefined) continue;
+    // As neither side has it, and new to one, or to both: only of a file that was there before are lines of both.
+    const sources = before === null || their.before === null ? [] : ancestors;
+    const found = await Promise.all(sources.map((ancestor) => sideAt(ancestor, path)));
+    if (found.length === 0 || found.includes(null)) paths.add(path);
   }
   return paths;
 }
 
 /** Files that one side has changed and the other has not, and that are in the merge no more. */
 async function leftBehind(
-  { git }: Sides,
-  bases: readonly Oid[],
+  sides: Sides,
   from: Differences,
 ): Promise<{ path: string; stages: MergeConflict['stages'] }[]> {
   const [fromCurrent, fromIncoming] = [from.current, await from.incoming()];
-  const ancestors = await Promise.all(bases.map((base) => git.snapshot(base)));
+  const ancestors = await ancestorsOf(sides);
   const found: { path: string; stages: MergeConflict['stages'] }[] = [];
   for (const { path } of [...fromCurrent.values(), ...fromIncoming.values()].filter(({ after }) => after === null)) {
     const ours = fromCurrent.get(path)?.before ?? null;
@@ -109,12 +117,11 @@ async function leftBehind(
  * @returns null where no content can have been followed into code
  */
 export async function withoutFollowing(sides: Sides, conflicts: readonly MergeConflict[]): Promise<Unfollowed | null> {
-  const { git, current, incoming, merged, isContentOfEither } = sides;
+  const { current, incoming, merged, isContentOfEither } = sides;
   const from = await differencesOf(sides);
   const code = await followedInto(sides, conflicts, from);
   if (code.size === 0) return null;
-  const bases = await git.mergeBases(current.commit ?? '', incoming.commit ?? '');
-  const left = await leftBehind(sides, bases, from);
+  const left = await leftBehind(sides, from);
   // One that both sides have renamed, each in its way, is gone on both, and what git has merged of it is under either name.
   const renamed = conflicts.filter(({ kind, stages }) => kind.startsWith('rename_') && stages.base !== null);
   const isContent = ({ path, stages: { base, current, incoming } }: Pick<MergeConflict, 'path' | 'stages'>) =>

@@ -4,7 +4,7 @@ import { wallTime } from '../git-process.ts';
 import { gitStream } from '../git-stream.ts';
 import type { ObjectPlace } from '../incoming/large-blobs.ts';
 import { records } from '../nul-records.ts';
-import { mergeability } from './merge.ts';
+import { mergeability, mergeBases } from './merge.ts';
 
 /** What one commit changes at one path, as git prints it. */
 interface Line {
@@ -65,7 +65,7 @@ async function* unlikeBothSides(place: ObjectPlace, range: readonly string[]): A
   yield* inConflict(place, joined);
 }
 
-/** Of files that merges joined line by line, those that git could not have joined without a person. */
+/** Of files that merges joined line by line, those that git could not have joined without a person, or that were none before. */
 async function* inConflict(
   place: ObjectPlace,
   joined: ReadonlyMap<Oid, readonly Line[]>,
@@ -76,13 +76,30 @@ async function* inConflict(
   for (const [at, merged] of merges.entries()) {
     const outcome = outcomes[at];
     const conflicts = new Set(outcome?.conflicts);
+    const added = outcome ? await newToBoth(place, merged) : conflicts;
     for (const line of merged) {
       // Without a common ancestor all that both have is in conflict.
-      if (outcome && !conflicts.has(line.path)) continue;
+      if (outcome && !conflicts.has(line.path) && !added.has(line.path)) continue;
       const [was = '', , mode = '', , , oid = ''] = line.fields;
       yield { ...placeOf(line), path: line.path, status: 'modified', mode, was, oid };
     }
   }
+}
+
+/**
+ * Files that both sides of a merge have and one of their common ancestors has not: git has no lines to join there, but may take one that the
+ * other side has lost for the same file renamed.
+ */
+async function newToBoth(place: ObjectPlace, merged: readonly Line[]): Promise<Set<string>> {
+  const { processes, gitDir, env, signal } = place;
+  const [one = '', other = ''] = merged[0]?.parents ?? [];
+  const found = new Set<string>();
+  const options = { gitDir, env, signal, timeout: wallTime.merge, what: 'The push' };
+  for (const base of await mergeBases(processes, gitDir, one, other, place)) {
+    const args = ['diff-tree', '-r', '-z', '--no-renames', '--name-only', '--diff-filter=A', base, one];
+    for await (const some of records(gitStream(processes, args, options))) for (const path of some) found.add(path);
+  }
+  return found;
 }
 
 const placeOf = ({ commit, parents }: Line) => ({ commit, parent: parents[0] ?? null });

@@ -102,9 +102,16 @@ function failed(command: string, stderr: string): DomainError {
 }
 
 /** The best common ancestors of two commits, in git's order; none when they have none. */
-export async function mergeBases(processes: GitProcesses, gitDir: string, a: Oid, b: Oid): Promise<Oid[]> {
+export async function mergeBases(
+  processes: GitProcesses,
+  gitDir: string,
+  a: Oid,
+  b: Oid,
+  { env = {}, signal }: { env?: Record<string, string>; signal?: AbortSignal } = {},
+): Promise<Oid[]> {
   checkOids(a, b);
-  const { code, stdout, stderr } = await processes.run(['merge-base', '--all', a, b], { gitDir });
+  const options = { gitDir, env, ...(signal && { signal }) };
+  const { code, stdout, stderr } = await processes.run(['merge-base', '--all', a, b], options);
   if (code === 1) return [];
   if (code !== 0) throw failed('merge-base', stderr);
   return stdout.toString('latin1').trim().split('\n');

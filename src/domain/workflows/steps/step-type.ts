@@ -12,7 +12,7 @@ import type { StepOperations } from '../step-operations.ts';
 import type { WorkflowServices } from '../workflows.ts';
 
 // A type of step is one value: its schema, what of it is an expression, the lists of steps it holds, and how it begins, is planned and acts.
-// Each has a file of its own here, and `step-types.ts` lists them. What reads definitions, plans and runs steps knows them by this interface alone.
+// Each has a file of its own here, and `../step-types.ts` lists them. What reads definitions, plans and runs steps knows them by this interface alone.
 
 /** A word of a definition's own: the id of a step, the name of a branch, the code of a failure. */
 export const word = z

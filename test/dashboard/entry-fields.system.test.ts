@@ -46,6 +46,11 @@ const edits: [widget: string, edit: (page: Page) => Promise<unknown>, lines: str
     (page) => page.getByLabel('Time of Starts').fill('11:30:00'),
     ['-starts: 2026-03-01T10:00:00Z', '+starts: 2026-03-01T11:30:00Z'],
   ],
+  [
+    'time that is typed without seconds',
+    (page) => page.getByLabel('Time of Starts').fill('11:30'),
+    ['-starts: 2026-03-01T10:00:00Z', '+starts: 2026-03-01T11:30:00Z'],
+  ],
   ['switch', (page) => page.getByRole('switch', { name: 'Draft' }).click(), ['-draft: true', '+draft: false']],
   ['number', (page) => field(page, 'Rating').fill('4.5'), ['-rating: 4', '+rating: 4.5']],
   [
@@ -119,6 +124,43 @@ describe('a field edited in the form', () => {
     const page = await dashboard.open(await freshEntry(app, slug));
     await expectDiff(app, page, slug, () => edit(page), lines);
   });
+});
+
+test('another entry is found by what is typed, also in place of the one that is chosen', async () => {
+  const { app } = dashboard;
+  const others = Array.from({ length: 25 }, (_, at) => [`src/content/authors/aa-${at}.yaml`, `name: Aa ${at}\n`]);
+  await commitTo(app, 'main', { ...Object.fromEntries(others), 'src/content/authors/zoe.yaml': 'name: Zoe\n' });
+  const page = await dashboard.open(await freshEntry(app, 'en/found'));
+  const author = page.getByRole('combobox', { name: 'Author' });
+  await author.click();
+  await page.getByRole('option').nth(19).waitFor();
+  await author.fill('zo');
+  const zoe = page.getByRole('option', { name: 'Zoe · zoe' });
+  await zoe.waitFor();
+  expect(await page.getByRole('option').count()).toBe(1);
+  expect(await author.inputValue()).toBe('zo');
+  await author.fill('nobody');
+  await page.getByText('Nothing found').waitFor();
+  await author.fill('zoe');
+  await zoe.click();
+  expect(await author.inputValue()).toBe('Zoe · zoe');
+  await save(page);
+  expect(await stored(app, 'en/found')).toContain('author: zoe\n');
+});
+
+test('what is typed as YAML is a text first, and the field keeps the focus', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/typed-yaml'));
+  await expectDiff(
+    app,
+    page,
+    'en/typed-yaml',
+    async () => {
+      await field(page, 'Extra').press('Control+A');
+      await page.keyboard.type('a: 2\nb: [x, y]');
+    },
+    ['-extra: { a: 1, b: [x, y] }', '+extra: { a: 2, b: [x, y] }'],
+  );
 });
 
 test('an optional field that is emptied goes from the file', async () => {

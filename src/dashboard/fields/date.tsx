@@ -38,6 +38,13 @@ export function offsetAt(date: string, time: string): string {
   return `${minutes < 0 ? '-' : '+'}${String(hours).padStart(2, '0')}:${String(rest).padStart(2, '0')}`;
 }
 
+/**
+ * A typed time in the form that the stored one has: with seconds, without which an instant is none in YAML, TOML and RFC 3339, unless what is
+ * stored does without them.
+ */
+export const withSeconds = (time: string, stored: string): string =>
+  /^\d{1,2}:\d{2}$/.test(time) && !/^\d{1,2}:\d{2}$/.test(stored) ? `${time}:00` : time;
+
 /** The day it is where the browser is. */
 function todayHere(): string {
   const now = new Date();
@@ -74,12 +81,13 @@ export function DateWidget({ field, pointer }: WidgetProps) {
   const zones = [...new Set(['', 'Z', own, moment.zone])];
   return (
     <Input.Wrapper {...labels} id={id}>
-      <Group gap={4} wrap="wrap">
+      <Group gap={4} wrap="wrap" align="start">
         {date}
         <TimeField
           aria-label={t('time_of', { label: field.label })}
           value={moment.time}
           style={{ flex: '0 1 7.5rem' }}
+          complete={(time) => withSeconds(time, moment.time)}
           onChange={(time) => {
             const date = moment.date || todayHere();
             change({ date, time, ...(moment.time === '' && moment.zone === '' && { zone: offsetAt(date, time) }) });

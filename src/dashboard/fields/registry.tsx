@@ -1,5 +1,5 @@
 /** From a field of the schema to the widget that edits it: the most special one that fits, and YAML for what none fits. */
-import { type ComponentType, lazy, Suspense, useMemo, useSyncExternalStore } from 'react';
+import { type ComponentType, lazy, Suspense, useMemo, useRef, useSyncExternalStore } from 'react';
 import { ColorWidget } from './color.tsx';
 import { DateWidget } from './date.tsx';
 import type { Field } from './field.ts';
@@ -53,6 +53,8 @@ function fitsType(type: Field['type'], value: unknown): boolean {
       return typeof value === 'number' || typeof value === 'string';
     case 'enum':
     case 'variants':
+    case 'json':
+    case 'any':
       return true;
     default:
       return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
@@ -96,12 +98,17 @@ export function widgetFor(field: Field, value: unknown): ComponentType<WidgetPro
   }
 }
 
-/** Any field. Its widget stays the one it began with as long as the value is of the field's type, so that typing never takes the focus away. */
+/**
+ * Any field. Its widget stays the one it began with as long as that can edit the value, so that typing never takes the focus away: YAML can edit
+ * any, also one that has become of the field's type.
+ */
 export function FieldView({ field, pointer }: WidgetProps) {
   const { store } = useForm();
   const fits = useSyncExternalStore(store.subscribe, () => fitsType(field.type, store.value(pointer)));
+  const wasOdd = useRef(false);
+  wasOdd.current ||= !fits;
   const isHidden = field.widget === 'hidden';
-  const Widget = useMemo(() => widgetFor(field, store.value(pointer)), [store, field.type, pointer, fits]);
+  const Widget = useMemo(() => widgetFor(field, store.value(pointer)), [store, field.type, pointer, wasOdd.current]);
   if (isHidden) return null;
   return (
     <Suspense>

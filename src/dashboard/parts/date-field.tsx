@@ -133,9 +133,18 @@ export function DateField({ name, inPopover = false, value, onChange, ...props }
   );
 }
 
-export function TimeField({ value, onChange, ...props }: TypedProps) {
+interface TimeFieldProps extends TypedProps {
+  /** The form in which a typed time is to be the value. */
+  complete?: (time: string) => string;
+}
+
+export function TimeField({ value, onChange, complete = (time) => time, ...props }: TimeFieldProps) {
   const { t } = useTranslation('common');
-  const { input, isWrong } = useTyped({ value, onChange }, readTime, value);
+  const read = (text: string) => {
+    const time = readTime(text);
+    return time === null ? null : complete(time);
+  };
+  const { input, isWrong } = useTyped({ value, onChange }, read, value);
   return (
     <TextInput
       autoComplete="off"

@@ -189,6 +189,16 @@ describe('a collection', () => {
     expect(await colleague.getByRole('checkbox').count()).toBe(0);
   });
 
+  test('keeps the titles in sight beside any number of columns', async () => {
+    const page = await dashboard.open(posts, { email: 'cora@example.org' });
+    await page.getByRole('button', { name: 'Columns' }).click();
+    for (const box of await page.getByRole('dialog').getByRole('checkbox').all()) await box.check();
+    await page.keyboard.press('Escape');
+    const width = async () => (await page.getByRole('columnheader', { name: 'Title' }).boundingBox())?.width;
+    await expect.poll(width).toBeGreaterThanOrEqual(140);
+    await expectGoodPage(page);
+  });
+
   test('leads to a new entry', async () => {
     const page = await dashboard.open(`${posts}?draft=main`);
     await page.getByRole('button', { name: 'New entry' }).click();
@@ -310,9 +320,20 @@ describe('what is selected', () => {
     await page.getByLabel('Field', { exact: true }).selectOption('rating');
     await page.getByLabel('Value', { exact: true }).fill('77');
     await page.getByRole('button', { name: 'Set', exact: true }).click();
-    await page.getByRole('alert').getByText('rating').waitFor();
+    await page.getByRole('alert').getByText('Gamma · Rating: Must be at most 5.').waitFor();
     expect(await headMessage()).toBe(message);
     await expectGoodPage(page);
+  });
+
+  test('is not left without a field that is required', async () => {
+    const page = await dashboard.open(posts);
+    await page.getByRole('checkbox', { name: 'Select Gamma' }).check();
+    await page.getByRole('button', { name: 'Set a field' }).click();
+    await page.getByLabel('Field', { exact: true }).selectOption('rating');
+    await page.getByLabel('Leave it empty').check();
+    await page.getByLabel('Field', { exact: true }).selectOption('title');
+    expect(await page.getByLabel('Value', { exact: true }).isEnabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Set', exact: true }).isDisabled()).toBe(true);
   });
 
   test('is moved into another folder, and back', async () => {

@@ -1,7 +1,12 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { userChanged } from '../../src/domain/identity/grant-cache.ts';
+import { Member, ownerOf } from '../../src/domain/organizations/member.entity.ts';
 import { updateMember } from '../../src/domain/organizations/members.operations.ts';
+import { Organization } from '../../src/domain/organizations/organization.entity.ts';
+import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { User } from '../../src/domain/users/user.entity.ts';
 import { goodPassword } from '../support/browser.ts';
 import { expectGoodPage, expectTexts, narrow, withDashboard } from '../support/dashboard.ts';
 
@@ -68,6 +73,28 @@ describe('projects', () => {
     await row(page, 'Imported').getByText('Being imported').waitFor();
     await page.getByRole('button', { name: '1 task is running' }).click();
     await page.getByText('Import into Imported').waitFor();
+  });
+
+  test('the first of an organisation is listed as soon as its import begins, and says so on its own page', async () => {
+    await dashboard.app.run(createOrganization, { name: 'New', machine_name: 'new' });
+    const page = await dashboard.open('/o/acme');
+    const em = dashboard.app.services.orm.em.fork();
+    const { id } = await em.findOneOrFail(Organization, { machine_name: 'new' });
+    const ada = await em.findOneOrFail(User, { email: 'ada@example.org' });
+    await em.insert(Member, ownerOf(id, ada.id, new Date()));
+    await userChanged(em, ada.id);
+    await page.goto(`${dashboard.app.url}/o/new`);
+    await page.getByText('No project yet').waitFor();
+    await page.getByRole('button', { name: 'New project' }).click();
+    await dialog(page, 'New project').getByRole('textbox', { name: 'Project', exact: true }).fill('First');
+    await page.getByLabel(/^Repository to import/).fill('https://example.org/site.git');
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await row(page, 'First').getByText('Being imported').waitFor();
+    await page.getByRole('link', { name: 'First' }).click();
+    await page.getByText('The repository is being imported').waitFor();
+    await expectTexts(page, 'en', 'Follow the import');
+    await page.getByRole('link', { name: 'Follow the import' }).click();
+    await page.getByText('Importing https://example.org/site.git').waitFor();
   });
 
   test('many are paged', async () => {

@@ -1,12 +1,39 @@
 /**
  * GraphQL over HTTP for all pages. What a command changed is queried again: the cache keeps answers by document and variables, and forgets
- * those that hold a type the command returned. Lists are sorted and counted by the server alone, so there is no record to splice into them.
+ * those that hold a type the command returned, or a list of it. Lists are sorted and counted by the server alone, so there is no record to splice
+ * into them.
  */
-import { type AnyVariables, Client, cacheExchange, fetchExchange, type TypedDocumentNode } from '@urql/core';
+import {
+  type AnyVariables,
+  Client,
+  cacheExchange,
+  fetchExchange,
+  makeOperation,
+  mapExchange,
+  type OperationResult,
+  type TypedDocumentNode,
+} from '@urql/core';
+
+/** Names of the types of what an answer holds. */
+function typesIn(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value !== 'object' || value === null) return found;
+  if ('__typename' in value) found.add(String(value.__typename));
+  for (const inner of Object.values(value)) typesIn(inner, found);
+  return found;
+}
+
+/** What a command returned is in lists of its type, also in those that were empty, which hold no more than the list. */
+function withLists(result: OperationResult): OperationResult {
+  const { operation, data } = result;
+  if (operation.kind !== 'mutation') return result;
+  const lists = [...typesIn(data)].map((type) => `${type}Connection`);
+  const additionalTypenames = [...(operation.context.additionalTypenames ?? []), ...lists];
+  return { ...result, operation: makeOperation('mutation', operation, { ...operation.context, additionalTypenames }) };
+}
 
 export const client = new Client({
   url: '/graphql',
-  exchanges: [cacheExchange, fetchExchange],
+  exchanges: [cacheExchange, mapExchange({ onResult: withLists }), fetchExchange],
   fetchOptions: { credentials: 'same-origin' },
   preferGetMethod: false,
 });

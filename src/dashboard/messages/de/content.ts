@@ -80,6 +80,7 @@ export default {
   set_field: 'Feld setzen',
   move: 'Verschieben',
   set: 'Setzen',
+  refused: '{{title}} · {{field}}: {{text}}',
   set_empty: 'Leer lassen',
   list_hint: 'Mehrere Werte, durch Kommas getrennt',
   move_entry: 'Neue Adresse des Eintrags',

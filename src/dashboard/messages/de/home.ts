@@ -21,4 +21,10 @@ export default {
   first_lead: 'Importieren Sie das Repository einer Website, oder beginnen Sie mit eigenen Inhalten.',
   import: 'Ein Repository importieren',
   write: 'Zu den Inhalten',
+  importing: 'Das Repository wird importiert',
+  importing_lead: 'Sein Inhalt ist hier, sobald das getan ist.',
+  follow_import: 'Import verfolgen',
+  import_failed: 'Der Import ist fehlgeschlagen',
+  import_failed_lead: 'In den Einstellungen steht, warum; dort lässt er sich wiederholen.',
+  import_again: 'Zu den Einstellungen',
 };

@@ -80,6 +80,7 @@ export default {
   set_field: 'Set a field',
   move: 'Move',
   set: 'Set',
+  refused: '{{title}} · {{field}}: {{text}}',
   set_empty: 'Leave it empty',
   list_hint: 'Several values, separated by commas',
   move_entry: 'New address of the entry',

@@ -21,4 +21,10 @@ export default {
   first_lead: 'Import the repository of a site, or begin with content of your own.',
   import: 'Import a repository',
   write: 'Go to content',
+  importing: 'The repository is being imported',
+  importing_lead: 'Its content is here as soon as that is done.',
+  follow_import: 'Follow the import',
+  import_failed: 'The import failed',
+  import_failed_lead: 'Settings say why, and try it again.',
+  import_again: 'Go to settings',
 };

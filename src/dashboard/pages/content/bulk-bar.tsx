@@ -10,6 +10,7 @@ import type { Place } from '../../lib/place.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { DeleteDialog, MoveDialog, SetDialog } from './bulk-dialogs.tsx';
 import classes from './content.module.css';
+import { fieldLabel } from './field-text.ts';
 import type { Selection } from './selection.ts';
 
 interface BulkBarProps {
@@ -29,6 +30,9 @@ function draftFlag(fields: readonly CollectionFieldFragment[]): { name: string; 
   return has('published') ? { name: 'published', draft: false } : null;
 }
 
+/** Of the first entry whose change is refused: its place among the changes, and its field. */
+const refusedField = /^\/actions\/(\d+)\/frontmatter\/([^/]+)/;
+
 /** What can be done with all selected entries: by one commit, which can be taken back. */
 export function BulkBar({ place, collection, fields, selection, onClear }: BulkBarProps) {
   const { t } = useTranslation(['content', 'common']);
@@ -38,18 +42,28 @@ export function BulkBar({ place, collection, fields, selection, onClear }: BulkB
   const [isRunning, setRunning] = useState(false);
   const flag = draftFlag(fields);
   const count = selection.size;
+  const entries = [...selection.values()];
 
   const undo = async (committed: Committed, toast: string) => {
     notifications.hide(toast);
     const fault = await undoChanges(committed);
     notifications.show(fault ? { message: fault.message, color: 'red', autoClose: false } : { message: t('undone') });
   };
+  /** Names the entry and its field as they are shown here. */
+  const inWords = (fault: Fault): Fault => {
+    const [[pointer = '', text = ''] = []] = fault.fields;
+    const [, at = '', name = ''] = refusedField.exec(pointer) ?? [];
+    const entry = entries[Number(at || -1)];
+    if (!entry) return fault;
+    const field = fields.find((each) => each.name === name) ?? { name, label: null };
+    return { ...fault, message: t('refused', { title: entry.title.slice(0, 100), field: fieldLabel(field), text }) };
+  };
   /** @returns why it was refused */
   const commit = async (actions: ChangeAction[], message: string): Promise<Fault | null> => {
     setRunning(true);
     const { committed, fault } = await commitChanges(place, actions, message);
     setRunning(false);
-    if (fault) return fault;
+    if (fault) return inWords(fault);
     setDialog(null);
     onClear();
     if (!committed) {
@@ -74,7 +88,6 @@ export function BulkBar({ place, collection, fields, selection, onClear }: BulkB
     if (begun !== null) navigate({ to: '.', search: (before) => ({ ...before, draft: begun }) });
     return null;
   };
-  const entries = [...selection.values()];
   const setFlag = async (isDraft: boolean) => {
     if (!flag) return;
     const frontmatter = { [flag.name]: isDraft === flag.draft };
@@ -109,7 +122,7 @@ export function BulkBar({ place, collection, fields, selection, onClear }: BulkB
           {t('common:delete')}
         </Button>
       )}
-      <CloseButton aria-label={t('clear_selection')} onClick={onClear} />
+      <CloseButton flex="none" aria-label={t('clear_selection')} onClick={onClear} />
       {dialog === 'set' && <SetDialog {...shared} fields={fields} />}
       {dialog === 'move' && <MoveDialog {...shared} />}
       {dialog === 'delete' && <DeleteDialog {...shared} />}

@@ -136,6 +136,7 @@ export function SetDialog({
         onChange={(event) => {
           setName(event.currentTarget.value);
           setText('');
+          setEmpty(false);
         }}
         data={settable.map((each) => ({ value: each.name, label: fieldLabel(each) }))}
         data-autofocus

@@ -1,6 +1,6 @@
 import { Checkbox } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
-import { useMemo } from 'react';
+import { type CSSProperties, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CollectionEntryFragment, CollectionFieldFragment } from '../../documents.ts';
 import { useFormats } from '../../lib/format.ts';
@@ -113,7 +113,12 @@ export function EntryTable({
   };
   return (
     <div className={classes.frame}>
-      <table className={classes.table} aria-label={label} {...cells.table}>
+      <table
+        className={classes.table}
+        style={{ '--columns': Math.max(1, shown.length) } as CSSProperties}
+        aria-label={label}
+        {...cells.table}
+      >
         <thead {...rows}>
           <tr {...row}>
             {selection && (

@@ -6,6 +6,7 @@ import type { HomeQuery } from '../../documents.ts';
 import { useLive } from '../../lib/live.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { usePlace } from '../../lib/place.ts';
+import { usePolling } from '../../lib/polling.ts';
 import { useCan } from '../../lib/viewer.tsx';
 import { MarkedText } from '../../parts/marked-text.tsx';
 import { OpenSite } from '../../parts/open-site.tsx';
@@ -62,19 +63,28 @@ function Live({ studio }: { studio: Studio }) {
   );
 }
 
-/** A project without content says what to do first. */
-function First() {
+/** A project without content says what to do first, or what is being done. */
+function First({ importing }: { importing: 'under_way' | 'failed' | null }) {
   const { t } = useTranslation('home');
   const { organization, project } = usePlace();
   const params = { organization, project };
+  const toImport = (text: string) => (
+    <Button renderRoot={(button) => <Link to="/p/$organization/$project/settings" params={params} {...button} />}>
+      {text}
+    </Button>
+  );
+  if (importing === 'under_way')
+    return (
+      <Notice title={t('importing')} action={toImport(t('follow_import'))}>
+        {t('importing_lead')}
+      </Notice>
+    );
   return (
     <Notice
-      title={t('first')}
+      title={t(importing === 'failed' ? 'import_failed' : 'first')}
       action={
         <Group>
-          <Button renderRoot={(button) => <Link to="/p/$organization/$project/settings" params={params} {...button} />}>
-            {t('import')}
-          </Button>
+          {toImport(t(importing === 'failed' ? 'import_again' : 'import'))}
           <Button
             variant="default"
             renderRoot={(button) => <Link to="/p/$organization/$project/content" params={params} {...button} />}
@@ -84,7 +94,7 @@ function First() {
         </Group>
       }
     >
-      {t('first_lead')}
+      {t(importing === 'failed' ? 'import_failed_lead' : 'first_lead')}
     </Notice>
   );
 }
@@ -95,6 +105,9 @@ export function HomePage() {
   const { data, fault, refresh } = usePageQuery(homeQuery(place));
   useLive(['branch', 'pull', 'deployment'], refresh);
   const found = data?.project;
+  const state = found?.studio.repository?.import?.state;
+  const isImporting = state === 'queued' || state === 'running';
+  usePolling(isImporting, refresh);
   if (!found) return fault ? <Failure fault={fault} onRetry={refresh} order={1} /> : <Waiting />;
   const { studio } = found;
   const versions = studio.commits?.nodes ?? [];
@@ -104,7 +117,7 @@ export function HomePage() {
         <MarkedText text={found.name ?? place.project} />
       </Title>
       {versions.length === 0 ? (
-        <First />
+        <First importing={isImporting ? 'under_way' : state === 'failed' ? 'failed' : null} />
       ) : (
         <>
           <Stack component="section" gap="sm">

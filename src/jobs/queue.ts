@@ -119,7 +119,10 @@ export function createQueue({ url, log, onPoolCreated }: Options): RunningQueue 
       pool = (boss.getDb() as unknown as { pool: Pool }).pool;
       onPoolCreated?.(pool);
     }
+    // One that is there keeps its settings anyway.
+    const existing = new Set((await boss.getQueues()).map(({ name }) => name));
     for (const kind of kinds) {
+      if (existing.has(kind.name)) continue;
       await boss.createQueue(kind.name, {
         notify: true,
         ...(kind.policy && { policy: kind.policy }),

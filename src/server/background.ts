@@ -75,12 +75,11 @@ async function clearBrowsers({ browser, log }: AllServices): Promise<void> {
   }
 }
 
-/** Begins the background work of this process's roles: jobs, schedules, upkeep, and what an earlier process left. @returns how to end it, in order */
-export function beginBackground({ services, queue }: Core, config: Config): () => Promise<void> {
-  const isWorker = config.PORTICO_ROLES.includes('worker');
-  void queue.start({
+/** Begins the jobs of this process's roles, without which it is not ready; resolves when the queue has started. */
+export function beginJobs({ services, queue }: Core, config: Config): Promise<void> {
+  return queue.start({
     kinds: [advanceJob, crawlJob, snapshotImportJob, notifyJob, importJob, syncJob, deployJob, deployNoticeJob],
-    jobs: isWorker
+    jobs: config.PORTICO_ROLES.includes('worker')
       ? [
           workflowAdvanceJobFor(services),
           importJobFor(services),
@@ -93,6 +92,11 @@ export function beginBackground({ services, queue }: Core, config: Config): () =
         ]
       : [],
   });
+}
+
+/** Begins the other background work of a worker: schedules, upkeep, and what an earlier process left. @returns how to end it, in order */
+export function beginBackground({ services, queue }: Core, config: Config): () => Promise<void> {
+  const isWorker = config.PORTICO_ROLES.includes('worker');
   if (isWorker) void takeUpDeployments(services);
   const endLook = isWorker ? lookForRuns(services) : () => {};
   if (isWorker && config.DATABASE_URL === undefined) void takeUpExecutions(services);
@@ -113,6 +117,5 @@ export function beginBackground({ services, queue }: Core, config: Config): () =
       services.assistant.replies.close(),
     ]);
     await endWorkflowClock();
-    await queue.stop(config.PORTICO_SHUTDOWN_TIMEOUT);
   };
 }

@@ -10,7 +10,7 @@ import type { RightsOf, Settings } from '../kernel/services.ts';
 import type { Log } from '../ports/log.ts';
 import { createPreview } from '../preview/preview.ts';
 import type { Phase } from '../rest/health.ts';
-import { beginBackground, logIsolation } from './background.ts';
+import { beginBackground, beginJobs, logIsolation } from './background.ts';
 import { type Config, previewUrlFor } from './config.ts';
 import { type Core, openCore } from './core.ts';
 import { firstRun } from './first-run.ts';
@@ -22,7 +22,7 @@ import { previewLog } from './http/request-log.ts';
 /** A server that answers on its ports. */
 interface App {
   port: number;
-  /** Everything else a start does is done: readiness says so, and the background work of this process's roles begins. */
+  /** Everything else a start does is done: readiness says so, and what competes with it for the processor begins. */
   ready(): void;
   /** Stops taking work, finishes what runs, and closes everything this process opened. */
   stop(): Promise<void>;
@@ -54,6 +54,8 @@ function listenForChanges(core: Core, url: string): Listener {
 /** Listens, and answers that it is starting. */
 async function startApp(config: Config, core: Core, databaseUrl: string): Promise<App> {
   const { services } = core;
+  // The queue is what comes up last.
+  const jobs = beginJobs(core, config);
   let phase: Phase = 'starting';
   const isWeb = config.PORTICO_ROLES.includes('web');
   const server = createHttpServer((isWeb ? createApp : createWorkerApp)(core, config, () => phase));
@@ -68,6 +70,7 @@ async function startApp(config: Config, core: Core, databaseUrl: string): Promis
   };
   const port = await listenAll().catch(async (error: unknown) => {
     server.close();
+    await core.queue.stop(config.PORTICO_SHUTDOWN_TIMEOUT);
     await core.close();
     throw error;
   });
@@ -78,9 +81,13 @@ async function startApp(config: Config, core: Core, databaseUrl: string): Promis
     port,
     ready() {
       phase = 'ready';
-      endBackground = beginBackground(core, config);
-      // A trial of a third of a second, for the log alone: builds make it for themselves where it was not made yet.
-      if (config.PORTICO_ROLES.includes('worker')) isolationLogged = logIsolation(services);
+      // All else would compete for the processor with the start of the queue, before which this process gets no requests.
+      void jobs.then(() => {
+        if (phase !== 'ready') return;
+        endBackground = beginBackground(core, config);
+        // A trial of a third of a second, for the log alone: builds make it for themselves where it was not made yet.
+        if (config.PORTICO_ROLES.includes('worker')) isolationLogged = logIsolation(services);
+      });
     },
     async stop() {
       phase = 'draining';
@@ -99,6 +106,7 @@ async function startApp(config: Config, core: Core, databaseUrl: string): Promis
       clearInterval(idle);
       clearTimeout(cut);
       await endBackground?.();
+      await core.queue.stop(config.PORTICO_SHUTDOWN_TIMEOUT);
       await isolationLogged;
       await listener.close();
       await core.close();

@@ -69,7 +69,7 @@ export function importJobFor(services: AllServices): Job<typeof importJob.payloa
   return {
     kind: importJob,
     ...outgoing,
-    async handle({ project_id, url, credentials, branches }, signal) {
+    async handle({ project_id, attempt, url, credentials, branches }, signal) {
       const project = await loadProject(services.orm.em.fork(), { id: project_id });
       if (!project) return;
       try {
@@ -78,7 +78,7 @@ export function importJobFor(services: AllServices): Job<typeof importJob.payloa
           services,
           project_id,
           { url, kind: auth.kind === 'ssh_key' ? 'ssh' : 'https', auth, ...(branches && { branches }) },
-          { signal },
+          { attempt, signal },
         );
         if (project.is_mirror) services.studio.upstreams.notice(project);
       } catch (error) {

@@ -123,7 +123,12 @@ import {
 } from '../domain/studio/repository/branches.operations.ts';
 import { listCommits } from '../domain/studio/repository/commits.operations.ts';
 import { getFile, getFiletree } from '../domain/studio/repository/files.operations.ts';
-import { getRepository, startImport, updateRepository } from '../domain/studio/repository/repository.operations.ts';
+import {
+  cancelImport,
+  getRepository,
+  startImport,
+  updateRepository,
+} from '../domain/studio/repository/repository.operations.ts';
 import { detectRoutePatterns } from '../domain/studio/routes/route-patterns.operations.ts';
 import { noticePush, removeRemote, setRemote, syncRepository } from '../domain/studio/upstream/upstream.operations.ts';
 import {
@@ -324,6 +329,7 @@ export const routes: readonly Row[] = [
   get(`${studio}/repository`, getRepository, 200),
   patch(`${studio}/repository`, updateRepository, 200),
   post(`${studio}/repository/import`, startImport, 202),
+  post(`${studio}/repository/import/cancel`, cancelImport, 202),
   put(`${studio}/repository/remote`, setRemote, 200),
   del(`${studio}/repository/remote`, removeRemote, 204),
   post(`${studio}/repository/sync`, syncRepository, 200),

@@ -180,6 +180,7 @@ const unreached: Record<string, string> = {
   'studio.annotatePage': 'an environment that shows pages',
   'studio.cancelDeployment': 'a deployment that is still queued',
   'studio.importRepository': 'a repository elsewhere',
+  'studio.cancelImport': 'an import that is under way',
   'studio.setRemote': 'a repository elsewhere',
   'studio.removeRemote': 'a repository elsewhere',
   'studio.syncRepository': 'a repository elsewhere',

@@ -78,6 +78,33 @@ describe('import', () => {
   });
 });
 
+test('an import that hangs is cancelled in the tray, and one that waits on its page', async () => {
+  await make('hangs');
+  const host = await upstreamHost();
+  await save(host.repository, site);
+  host.rules.guard = ({ method }) => method === 'POST';
+  const page = await dashboard.open('/p/acme/hangs/settings');
+  const repository = region(page, 'Repository');
+  await repository.getByLabel('Repository to import').fill(host.url);
+  await repository.getByRole('button', { name: 'Import' }).click();
+  await repository.getByText('It begins in a moment.').waitFor();
+  const work = workOnImports();
+  await expect.poll(() => host.requests).toContain('POST git-upload-pack');
+  await page.getByRole('button', { name: '1 task is running' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('dialog').getByText('Cancelled').first().waitFor();
+  await work;
+  await page.keyboard.press('Escape');
+  await repository.getByRole('alert').getByText('The import was cancelled').waitFor();
+
+  await repository.getByRole('button', { name: 'Import' }).click();
+  await repository.getByText('It begins in a moment.').waitFor();
+  await expectGoodPage(page);
+  await repository.getByRole('button', { name: 'Cancel' }).click();
+  await repository.getByRole('alert').getByText('The import was cancelled').waitFor();
+  await repository.getByRole('button', { name: 'Import' }).waitFor();
+});
+
 /** Posts as people write them; `{}` is where the title stands. */
 const written: Record<string, string> = {
   plain: '---\ntitle: {}\ndate: 2026-03-01\n---\n\nText.\n',

@@ -277,6 +277,8 @@ describe('an import', () => {
     expect(await app.run(getRepository, { organization: 'acme', project: 'empty' })).toMatchObject({
       import: { state: 'queued' },
     });
+    const { data } = await command('cancelImport(organization: "acme", project: "empty") { import { state message } }');
+    expect(data.cancelImport.import).toEqual({ state: 'failed', message: 'The import was cancelled' });
   });
 });
 

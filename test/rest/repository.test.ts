@@ -50,7 +50,10 @@ describe('202', () => {
     };
     expect({ status, body }).toMatchObject({ status: 202, body: { import: queued } });
     expect((await app.ask('GET', repository('fresh'))).body.import).toEqual(queued);
-    expect(sent.at(-1)).toEqual([importJob.name, { project_id: expect.any(Number), url, credentials: null }]);
+    expect(sent.at(-1)).toEqual([
+      importJob.name,
+      { project_id: expect.any(Number), attempt: 1, url, credentials: null },
+    ]);
   });
 
   it('begins with the project', async () => {

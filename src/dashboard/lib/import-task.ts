@@ -1,4 +1,4 @@
-import { ImportProgress } from '../documents.ts';
+import { CancelImport, ImportProgress } from '../documents.ts';
 import { client } from './client.ts';
 import { faultOf } from './faults.ts';
 import { i18n } from './i18n.ts';
@@ -10,8 +10,9 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 export function followImport(organization: string, project: string, name: string): Promise<void> {
   return startTask({
     title: i18n.t('settings:import_task', { name }),
-    isCancellable: false,
-    async run(report) {
+    async run(report, signal) {
+      // What has ended meanwhile is seen below; a refusal for another reason leaves it under way.
+      signal.addEventListener('abort', () => void client.mutation(CancelImport, { organization, project }).toPromise());
       for (;;) {
         const answer = await client
           .query(ImportProgress, { organization, project }, { requestPolicy: 'network-only' })

@@ -12,16 +12,13 @@ export interface Task {
   state: 'running' | 'done' | 'failed' | 'cancelled';
   /** Page with the result. */
   link: string | null;
-  /** null: it goes on at the server, which cannot stop it. */
-  cancel: (() => void) | null;
+  cancel: () => void;
   /** Does it once more; null: that makes no sense, or it has not failed. */
   retry: (() => void) | null;
 }
 
 interface Work {
   title: string;
-  /** Default: true. */
-  isCancellable?: boolean;
   /** It can be done again as it is when it has failed; default: false. */
   isRepeatable?: boolean;
   /** Calls back with its progress; ends when `signal` is aborted. @returns the page with its result, if it has one */
@@ -39,7 +36,7 @@ function update(id: number, change: Partial<Task>): void {
 
 /** Begins long work. Its failure is kept in the tray, and is not thrown. */
 export async function startTask(work: Work): Promise<void> {
-  const { title, isCancellable = true, isRepeatable = false, run } = work;
+  const { title, isRepeatable = false, run } = work;
   const id = ++last;
   const controller = new AbortController();
   const task: Task = {
@@ -49,7 +46,7 @@ export async function startTask(work: Work): Promise<void> {
     detail: '',
     state: 'running',
     link: null,
-    cancel: isCancellable ? () => controller.abort() : null,
+    cancel: () => controller.abort(),
     retry: null,
   };
   tasks = [task, ...tasks];

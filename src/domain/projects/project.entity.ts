@@ -37,6 +37,10 @@ export const studioSettings = (stored: Partial<StudioSettings> | null | undefine
 
 /** How far the import of a repository has come; kept on the project so that any process can tell. */
 export interface ImportState {
+  /** Which import of the project it is. */
+  attempt: number;
+  /** It was stopped by a person; what fetches may go on for a second. */
+  is_cancelled: boolean;
   state: 'queued' | 'running' | 'completed' | 'failed';
   url: string;
   phase: string | null;

@@ -156,7 +156,7 @@ export const createProject = organizationOperation({
       machine_name,
       uuid: randomUUID(),
       organization_id: organization.id,
-      import: import_url ? queuedImport(import_url) : null,
+      import: import_url ? queuedImport(import_url, 1) : null,
       created_at: now,
       updated_at: now,
     });
@@ -164,7 +164,8 @@ export const createProject = organizationOperation({
     // A repository whose row is rolled back is an unreachable empty directory; the other order would lose the project.
     await services.git.create(row.uuid, firstBranch);
     const group = String(organization.id);
-    if (import_url) await services.jobs.send(importJob, { project_id: row.id, url: import_url }, { em, group });
+    if (import_url)
+      await services.jobs.send(importJob, { project_id: row.id, attempt: 1, url: import_url }, { em, group });
     await grantsChanged(em, organization.id);
     return present(row);
   },

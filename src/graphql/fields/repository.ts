@@ -28,6 +28,7 @@ import {
 import { getCommits, listCommits } from '../../domain/studio/repository/commits.operations.ts';
 import { getFile, getFiletree } from '../../domain/studio/repository/files.operations.ts';
 import {
+  cancelImport,
   getRepository,
   readImport,
   startImport,
@@ -167,6 +168,7 @@ export const repository: readonly Row[] = [
   field('Studio', 'repository', getRepository),
   mutation('updateRepository', updateRepository),
   mutation('importRepository', startImport),
+  mutation('cancelImport', cancelImport),
   mutation('setRemote', setRemote),
   mutation('removeRemote', removeRemote, { payload: 'repository' }),
   mutation('syncRepository', syncRepository),

@@ -251,6 +251,58 @@ describe('an import', () => {
     expect(await namesIn(mirror.project)).toEqual(['main', 'next', 'old']);
   });
 
+  /** Begins an import; what it is to do is done by the answer's `work`. */
+  const beginIn = async (project: TestProject, url: string) => {
+    const sent: unknown[] = [];
+    const { jobs } = app.services;
+    app.services.jobs = { send: async (_kind, payload) => void sent.push(payload), sendMany: async () => {} };
+    const asked = await project.ask('POST', '/repository/import', { url });
+    app.services.jobs = jobs;
+    expect(asked.status).toBe(202);
+    const payload = importJob.payload.parse(sent[0]);
+    return () => importJobFor(app.services).handle(payload, new AbortController().signal);
+  };
+  const cancel = (project: TestProject) => project.ask('POST', '/repository/import/cancel', {});
+  const importOf = async (project: TestProject) => (await project.ask('GET', '/repository')).body.import;
+  const stopped = { state: 'failed', phase: null, message: 'The import was cancelled' };
+
+  it('that is queued is cancelled, and another one is not taken for it', async () => {
+    const host = await upstreamHost();
+    await save(host.repository, { 'a.md': 'a' });
+    const project = await newProject();
+    const first = await beginIn(project, 'https://127.0.0.1:1/gone.git');
+    expect(await cancel(project)).toMatchObject({ status: 202, body: { import: stopped } });
+    await first();
+    expect(await importOf(project)).toMatchObject(stopped);
+    const second = await beginIn(project, host.url);
+    await first();
+    expect(await importOf(project)).toMatchObject({ state: 'queued', message: null, finished_at: null });
+    await second();
+    expect(await importOf(project)).toMatchObject({ state: 'completed', url: host.url });
+    expectRefusal(await cancel(project), 409, 'conflict', /^No import is under way$/);
+  });
+
+  it('that hangs is cancelled, leaves nothing, and another one can begin', async () => {
+    const host = await upstreamHost();
+    await save(host.repository, { 'a.md': 'a' });
+    host.rules.guard = ({ method }) => method === 'POST';
+    const project = await newProject();
+    const work = (await beginIn(project, host.url))();
+    await expect.poll(() => host.requests).toContain('POST git-upload-pack');
+    expect(await importOf(project)).toMatchObject({ state: 'running' });
+    expect(await cancel(project)).toMatchObject({ status: 202, body: { import: stopped } });
+    await work;
+    expect(await importOf(project)).toMatchObject(stopped);
+    expect(await project.git.branches()).toEqual([]);
+    delete host.rules.guard;
+    await (await beginIn(project, host.url))();
+    expect(await importOf(project)).toMatchObject({ state: 'completed', message: null });
+  });
+
+  it('that was never begun cannot be cancelled', async () => {
+    expectRefusal(await cancel(await newProject()), 409, 'conflict', /^No import is under way$/);
+  });
+
   it('fails when there is no such branch, and can be tried again', async () => {
     const { work } = await begin('hosted', ['main', 'nope']);
     const message = 'branches: the source has no branch nope';

@@ -2,7 +2,7 @@ import { Alert, Button, Progress, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { RemoveRemote, SyncRepository } from '../../documents.ts';
+import { CancelImport, RemoveRemote, SyncRepository } from '../../documents.ts';
 import { useCommand } from '../../lib/command.ts';
 import { useFormats } from '../../lib/format.ts';
 import { useCan } from '../../lib/viewer.tsx';
@@ -15,9 +15,15 @@ import { ImportForm } from './import-form.tsx';
 import type { Repository, SectionProps } from './settings-query.ts';
 
 /** How far an import is, or how it ended. */
-function Importing({ importing }: { importing: NonNullable<Repository['import']> }) {
-  const { t } = useTranslation('settings');
+function Importing({
+  importing,
+  place,
+  onChanged,
+}: { importing: NonNullable<Repository['import']> } & Omit<SectionProps, 'repository'>) {
+  const { t } = useTranslation(['settings', 'common']);
   const { number } = useFormats();
+  const can = useCan(place.organization, place.project);
+  const cancel = useCommand(CancelImport);
   const { state, url, message, received_objects, total_objects } = importing;
   if (state === 'failed')
     return (
@@ -40,6 +46,18 @@ function Importing({ importing }: { importing: NonNullable<Repository['import']>
           ? t('import_objects', { received: number(received_objects), total: number(total_objects) })
           : t(state === 'queued' ? 'import_queued' : 'import_begun')}
       </Text>
+      <FaultAlert fault={cancel.fault} />
+      {can('manage_studio') && (
+        <Button
+          variant="default"
+          size="xs"
+          mt="xs"
+          loading={cancel.isRunning}
+          onClick={() => cancel.run(place).then(onChanged)}
+        >
+          {t('common:cancel')}
+        </Button>
+      )}
     </div>
   );
 }
@@ -132,7 +150,7 @@ export function RepositorySection({ isEmpty, ...shared }: SectionProps & { isEmp
   return (
     <>
       <Copyable label={t('clone_url')} hint={t('clone_hint')} value={clone_url} />
-      {importing && <Importing importing={importing} />}
+      {importing && <Importing importing={importing} {...shared} />}
       <Mirror {...shared} />
       {isEmpty && can('manage_studio') && (
         // It keeps what was filled in, for another try.

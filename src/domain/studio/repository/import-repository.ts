@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
@@ -5,6 +6,7 @@ import type { EventSubject } from '../../../ports/event-feed.ts';
 import type { Imported, ImportProgress, ImportSource } from '../../../ports/git-transfer.ts';
 import type { JobKind } from '../../../ports/jobs.ts';
 import { type ImportState, Project } from '../../projects/project.entity.ts';
+import { holdProject } from '../../projects/project-ref.ts';
 import { leftOutNotice } from '../ref-name.ts';
 
 /** Fetching an upstream into a project's empty repository, in the background. */
@@ -12,6 +14,8 @@ export const importJob = {
   name: 'repository-import',
   payload: z.object({
     project_id: z.int(),
+    /** See `Options`. */
+    attempt: z.int().optional(),
     url: z.string(),
     /** Sealed credentials; absent for none. */
     credentials: z.string().nullable().optional(),
@@ -26,8 +30,10 @@ export const importJob = {
 export const importSubject = (project_id: number): EventSubject => ({ project_id, topic: 'import' });
 
 /** The state of an import that has not begun. */
-export function queuedImport(url: string): ImportState {
+export function queuedImport(url: string, attempt: number): ImportState {
   return {
+    attempt,
+    is_cancelled: false,
     state: 'queued',
     url,
     phase: null,
@@ -41,8 +47,22 @@ export function queuedImport(url: string): ImportState {
 
 /** Progress reaches the database at most this often, milliseconds. */
 const savedEvery = 500;
+/** How often a fetch looks whether it has been cancelled, milliseconds: one that hangs has no progress to save. */
+const lookEvery = 1_000;
+
+const cancelled = () => new DomainError('conflict', 'The import was cancelled');
+
+/** What an import is whose end was wanted. */
+export const cancelledImport = (state: ImportState, now: Date): ImportState => ({
+  ...state,
+  ...{ state: 'failed', is_cancelled: true, phase: null },
+  message: cancelled().message,
+  finished_at: now.toISOString(),
+});
 
 interface Options {
+  /** The attempt a job was sent for: what was cancelled, or has another one after it, is not begun. */
+  attempt?: number | undefined;
   onProgress?: (progress: ImportProgress) => void;
   signal?: AbortSignal;
 }
@@ -53,7 +73,8 @@ export const importLock = (projectId: number): string => `import ${projectId}`;
 /**
  * Fetches a source into the empty repository of a project and keeps the progress on the project's row, so that any process can tell how far
  * it is. A repeat after a crash begins again on what is there.
- * @throws DomainError `already_exists` when the repository has commits, `busy` while another import runs; what git said otherwise.
+ * @throws DomainError `already_exists` when the repository has commits, `busy` while another import runs, `conflict` when it was cancelled; what
+ * git said otherwise.
  */
 export async function importRepository(
   services: Services,
@@ -74,23 +95,38 @@ async function fetchInto(
   options: Options,
 ): Promise<Imported> {
   const { uuid, import: earlier } = await services.orm.em.fork().findOneOrFail(Project, projectId);
+  if (options.attempt !== undefined && (earlier?.attempt !== options.attempt || earlier.is_cancelled))
+    throw cancelled();
   if ((await services.git.open(uuid).branches()).length > 0) {
     throw new DomainError('already_exists', 'The repository has commits; import into a new project');
   }
   const now = () => services.clock.now().toISOString();
-  const state: ImportState = { ...queuedImport(earlier?.url ?? source.url), state: 'running', started_at: now() };
+  const attempt = options.attempt ?? (earlier?.attempt ?? 0) + 1;
+  const queued = queuedImport(earlier?.url ?? source.url, attempt);
+  const state: ImportState = { ...queued, state: 'running', started_at: now() };
+  const stopped = new AbortController();
+  const isCancelled = async (em: EntityManager) => {
+    const { import: kept } = await em.findOneOrFail(Project, projectId, { refresh: true });
+    if (kept?.attempt === attempt && kept.is_cancelled) stopped.abort(cancelled());
+    return stopped.signal.aborted;
+  };
   const save = () =>
     services.orm.em.fork().transactional(async (em) => {
+      await holdProject(em, projectId);
+      // What was fetched is there, however late the wish to stop it came.
+      if (state.state === 'running' && (await isCancelled(em))) return;
       await em.nativeUpdate(Project, { id: projectId }, { import: { ...state } });
       await services.events.announce(em, importSubject(projectId));
     });
   await save();
   let savedAt = services.clock.now().getTime();
   let saving = Promise.resolve<unknown>(undefined);
+  const looking = setInterval(() => void isCancelled(services.orm.em.fork()).catch(() => {}), lookEvery);
+  const signals = [stopped.signal, ...(options.signal ? [options.signal] : [])];
   try {
     const result = await services.git.importFrom(uuid, {
       ...source,
-      ...(options.signal && { signal: options.signal }),
+      signal: AbortSignal.any(signals),
       onProgress: (progress) => {
         Object.assign(state, progress);
         options.onProgress?.(progress);
@@ -108,9 +144,12 @@ async function fetchInto(
     return result;
   } catch (error) {
     await saving;
+    if (stopped.signal.aborted) throw cancelled();
     const message = error instanceof DomainError ? error.message : 'Something went wrong while importing';
     Object.assign(state, { state: 'failed', message, finished_at: now() });
     await save();
     throw error;
+  } finally {
+    clearInterval(looking);
   }
 }

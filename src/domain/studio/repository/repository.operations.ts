@@ -14,7 +14,7 @@ import { checkAuthKind, sealAuth, storeUpstream } from '../upstream/remote.ts';
 import { latestRescued } from '../upstream/rescued.ts';
 import { syncOfAll } from '../upstream/sync-record.ts';
 import { Upstream } from '../upstream/upstream.entity.ts';
-import { importJob, importLock, importSubject, queuedImport } from './import-repository.ts';
+import { cancelledImport, importJob, importLock, importSubject, queuedImport } from './import-repository.ts';
 import { importRequest, importState, repository, repositoryChange, repositoryWithHook } from './repository.schema.ts';
 
 /** The repository of a project, as it is shown. */
@@ -91,17 +91,38 @@ export const startImport = localStudioOperation({
     }
     if ((await git.branches()).length > 0)
       throw new DomainError('already_exists', 'The repository has commits; import into a new project');
-    row.import = queuedImport(url);
+    const attempt = (row.import?.attempt ?? 0) + 1;
+    row.import = queuedImport(url, attempt);
     await em.flush();
     const credentials = await sealAuth(services, project, 'import', 1, auth);
     await services.jobs.send(
       importJob,
-      { project_id: project.id, url, credentials, ...(branches && { branches }) },
+      { project_id: project.id, attempt, url, credentials, ...(branches && { branches }) },
       { em, group: String(project.organization_id) },
     );
     const mirror = { url, auth, push: 'on_commit', new_hook_secret: true } as const;
     const { hook_secret } = mode === 'remote' ? await storeUpstream(context, mirror) : { hook_secret: null };
     return { ...(await record(context)), hook_secret };
+  },
+});
+
+export const cancelImport = localStudioOperation({
+  name: 'studio.cancelImport',
+  kind: 'command',
+  permission: 'manage_studio',
+  summary: 'Cancel the import that is queued or under way; another one can begin when what is fetched has ended',
+  input: z.object({}),
+  output: repository,
+  audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
+  async execute(context) {
+    const { em, services, project } = context;
+    const row = await holdProject(em, project.id);
+    if (row.import?.state !== 'queued' && row.import?.state !== 'running')
+      throw new DomainError('conflict', 'No import is under way');
+    row.import = cancelledImport(row.import, services.clock.now());
+    await em.flush();
+    await services.events.announce(em, importSubject(project.id));
+    return record(context);
   },
 });
 

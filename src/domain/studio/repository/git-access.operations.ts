@@ -9,10 +9,10 @@ import type {
   PushResult,
   PushVerdict,
 } from '../../../ports/git-transfer.ts';
+import { carriedProblem, findCarried } from '../compare/carried-content.ts';
 import { isContent, isRegular, refusalOf } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import { carriedProblem, findCarried } from '../merge/carried-content.ts';
 import { keepPushedHeads } from '../pulls/open-pulls.ts';
 import { newRefNameProblem, RefNames, shownRefName } from '../ref-name.ts';
 import type { StudioContext } from '../studio.ts';

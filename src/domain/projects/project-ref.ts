@@ -16,8 +16,8 @@ export async function loadProject(
 
 /**
  * The row of a project as it is now, held until the transaction ends: what is decided by it stays so. Rows that refer to it can be written
- * meanwhile: a foreign key is checked under a lock that this one leaves free, or who holds the project would wait for a row whose writer waits
- * for the project.
+ * meanwhile: a foreign key is checked under a lock that this one leaves free. FOR UPDATE would not: the holder could wait for a row whose writer
+ * waits for the project.
  */
 export async function holdProject(em: EntityManager, id: number): Promise<Project> {
   await em.execute('select 1 from project where id = ? for no key update', [id]);

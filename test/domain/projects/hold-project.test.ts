@@ -15,12 +15,12 @@ const beside = (text: string, id: number) =>
     await em.execute(text, [id]);
   });
 
-it('lets rows that refer to a project be written while it is held, and nobody else hold it', async () => {
+it('blocks other holders of a project, and no writes of rows that refer to it', async () => {
   const { em } = app.services.orm;
   const [{ id }] = (await em.fork().execute("select id from project where machine_name = 'site'")) as [{ id: number }];
   await em.fork().transactional(async (held) => {
     expect((await holdProject(held, id)).machine_name).toBe('site');
-    // Waiting for it, they would hold their own rows, for which who holds the project may wait.
+    // A writer that waited for the project would keep its own rows locked, which the holder may wait for: a deadlock.
     await beside('select 1 from project where id = ? for key share', id);
     await expect(beside('select 1 from project where id = ? for no key update', id)).rejects.toThrow(/lock timeout/);
     await expect(beside('update project set name = name where id = ?', id)).rejects.toThrow(/lock timeout/);

@@ -1,7 +1,7 @@
 /**
  * What a merge carries from branch to branch was admitted where it was changed, and what is content there may be code here: the branch may stand
- * on a commit from before the site was configured, where any directory with Markdown is a collection. So whoever may not manage the site brings
- * no such file along: one that is code on both sides of the move, and was content at a commit that changed it.
+ * on a commit from before the site was configured, where any directory with Markdown is a collection. So without manage_studio a merge brings no
+ * such file: one that is code on both sides of the move, and was content at a commit that changed it.
  */
 import { DomainError } from '../../../kernel/errors.ts';
 import type { MergedTree, Oid } from '../../../ports/git-records.ts';

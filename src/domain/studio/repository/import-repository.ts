@@ -52,7 +52,7 @@ const lookEvery = 1_000;
 
 const cancelled = () => new DomainError('conflict', 'The import was cancelled');
 
-/** What an import is whose end was wanted. */
+/** The state of an import that was cancelled before it ended. */
 export const cancelledImport = (state: ImportState, now: Date): ImportState => ({
   ...state,
   ...{ state: 'failed', is_cancelled: true, phase: null },
@@ -113,7 +113,7 @@ async function fetchInto(
   const save = () =>
     services.orm.em.fork().transactional(async (em) => {
       await holdProject(em, projectId);
-      // What was fetched is there, however late the wish to stop it came.
+      // One that has ended is complete, although it was cancelled meanwhile.
       if (state.state === 'running' && (await isCancelled(em))) return;
       await em.nativeUpdate(Project, { id: projectId }, { import: { ...state } });
       await services.events.announce(em, importSubject(projectId));

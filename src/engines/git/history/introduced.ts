@@ -36,7 +36,7 @@ export async function* introducedChanges(
 }
 
 /**
- * What git would have made of a merge and nobody may have wanted: what one side changed in a file, brought into another file of the other side
+ * What git makes of a merge by guessing: what one side changed in a file, brought into another file of the other side
  * that git takes for the same one renamed; and lines in conflict with marks around them, whose labels hold whatever the commits are called.
  */
 async function* unlikeBothSides(place: ObjectPlace, range: readonly string[]): AsyncGenerator<IntroducedChange> {

@@ -4,7 +4,7 @@
  * such file: one that is code on both sides of the move, and was content at a commit that changed it.
  */
 import { DomainError } from '../../../kernel/errors.ts';
-import type { MergedTree, Oid } from '../../../ports/git-records.ts';
+import type { Oid, Snapshot } from '../../../ports/git-records.ts';
 import { isContent, isDeclaredContent } from '../content/admission.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import type { StudioContext } from '../studio.ts';
@@ -17,14 +17,17 @@ interface Move {
   /** Commits whose histories it gets. */
   incoming: readonly Oid[];
   /** What it is to hold, where that can be read already: what is declared there is content, too. */
-  tree?: MergedTree;
+  result?: (() => Promise<Snapshot>) | undefined;
 }
 
 /** Sites that are looked at for one move; more are a manager's matter. */
 const mostSites = 100;
 
 /** The first file found that edit_studio may have been enough to change, and is code here; null: none. */
-export async function findCarried({ git, studio }: Context, { current, incoming, tree }: Move): Promise<string | null> {
+export async function findCarried(
+  { git, studio }: Context,
+  { current, incoming, result }: Move,
+): Promise<string | null> {
   const siteAt = async (commit: Oid | null) => studio.content.site(git, await git.snapshot(commit));
   const sites = new Map<Oid | null, SiteIndex | null>();
   const isContentAt = async (commit: Oid | null, path: string, mode: string) => {
@@ -32,7 +35,7 @@ export async function findCarried({ git, studio }: Context, { current, incoming,
     const site = sites.get(commit);
     return !site || isContent(site, path, mode);
   };
-  let result: SiteIndex | undefined;
+  let after: SiteIndex | undefined;
   let edges: readonly Oid[] | undefined;
   for await (const { path, mode, commit, parent } of git.introduced(incoming, current)) {
     if (await isContentAt(current, path, mode)) continue;
@@ -41,8 +44,8 @@ export async function findCarried({ git, studio }: Context, { current, incoming,
     let wasContent = await isContentAt(parent ?? commit, path, mode);
     for (const edge of edges) wasContent ||= await isContentAt(edge, path, mode);
     if (!wasContent) continue;
-    if (tree && !result) result = await studio.content.site(git, await git.snapshotOfTree(tree));
-    if (!result || !isDeclaredContent(result, path, mode)) return path;
+    if (result) after ??= await studio.content.site(git, await result());
+    if (!after || !isDeclaredContent(after, path, mode)) return path;
   }
   return null;
 }
@@ -50,9 +53,13 @@ export async function findCarried({ git, studio }: Context, { current, incoming,
 export const carriedProblem = (path: string) =>
   `${path} is outside collections and media here, and was content where it was changed`;
 
-/** @throws DomainError `forbidden` where the move needs manage_studio and the caller lacks it */
-export async function checkCarried(context: Context & Pick<StudioContext, 'grant'>, move: Move): Promise<void> {
+/** @throws DomainError `forbidden` where a merge with this result needs manage_studio and the caller lacks it */
+export async function checkCarried(
+  context: Context & Pick<StudioContext, 'grant'>,
+  { current, incoming }: { current: Oid; incoming: Oid },
+  result: () => Promise<Snapshot>,
+): Promise<void> {
   if (context.grant.permissions.has('manage_studio')) return;
-  const path = await findCarried(context, move);
+  const path = await findCarried(context, { current, incoming: [incoming], result });
   if (path !== null) throw new DomainError('forbidden', `${carriedProblem(path)}. Missing permission: manage_studio`);
 }

@@ -68,7 +68,7 @@ export const mergeBranches = studioOperation({
       message: messageOf(input.message, `${verb} branch '${head}' into ${base}`),
       resolutions,
       require: context.require,
-      admit: (found, tree) => checkCarried(context, { ...movedBy(found), tree }),
+      admit: (found, result) => checkCarried(context, found, result),
       async check(found) {
         const seen = await checkHeads(context, found, input);
         await checkPublishable(context, base, found);
@@ -81,8 +81,6 @@ export const mergeBranches = studioOperation({
       : { merged: false, up_to_date: true, reason: 'up_to_date' as const, commit: null, ...rest };
   },
 });
-
-const movedBy = ({ current, incoming }: Heads) => ({ current, incoming: [incoming] });
 
 /** What a merge would do; nothing moves. */
 async function tryMerge(
@@ -97,13 +95,13 @@ async function tryMerge(
   if (await git.isAncestor(heads.incoming, heads.current))
     return { ...answer, up_to_date: true, reason: 'up_to_date', mergeable: true };
   if (strategy === 'ff') {
-    await checkCarried(context, { ...movedBy(heads), tree: { oid: (await git.commit(heads.incoming)).tree_sha } });
+    await checkCarried(context, heads, () => git.snapshot(heads.incoming));
     return { ...answer, up_to_date: false, mergeable: await git.isAncestor(heads.current, heads.incoming) };
   }
   const { tree, conflicts, resolved } = await mergeCommits(context, heads, resolutions, {
     pinned,
     require: context.require,
   });
-  await checkCarried(context, { ...movedBy(heads), tree });
+  await checkCarried(context, heads, () => git.snapshotOfTree(tree));
   return { ...answer, up_to_date: false, mergeable: conflicts.length === 0, conflicts, resolved };
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { counted } from '../../../lib/text.ts';
-import type { Commit, MergedTree, Oid } from '../../../ports/git-records.ts';
+import type { Commit, Oid, Snapshot } from '../../../ports/git-records.ts';
 import type { CommitPlan } from '../../../ports/git-writes.ts';
 import type { StudioContext } from '../studio.ts';
 import type { Conflict, Resolution, ResolvedFile } from './merge.schema.ts';
@@ -23,7 +23,7 @@ export interface MergeRequest {
   /** See `ResolutionOptions`. */
   require?: ResolutionOptions['require'];
   /** Looks at what the base is to hold. May throw. */
-  admit?(heads: { current: Oid; incoming: Oid }, tree: MergedTree): Promise<void>;
+  admit?(heads: { current: Oid; incoming: Oid }, result: () => Promise<Snapshot>): Promise<void>;
   /** Looks at both heads before anything is merged, and says whether the caller has named them. May throw. */
   check(heads: { current: Oid; incoming: Oid }): Promise<{ pinned: boolean }>;
 }
@@ -72,7 +72,7 @@ export async function writeMerge(
       const expect = typeof head === 'string' ? { [head]: incoming } : {};
       if (await git.isAncestor(incoming, current)) return { changes: [], message, result };
       if (fast_forward && (strategy === 'ff' || (await git.isAncestor(current, incoming)))) {
-        await checks.admit?.({ current, incoming }, { oid: (await git.commit(incoming)).tree_sha });
+        await checks.admit?.({ current, incoming }, () => git.snapshot(incoming));
         return { changes: [], message, result, fast_forward_to: incoming, expect };
       }
       const { tree, changes, conflicts, resolved } = await mergeCommits(context, { current, incoming }, resolutions, {
@@ -80,7 +80,7 @@ export async function writeMerge(
         ...(checks.require && { require: checks.require }),
       });
       if (conflicts.length > 0) throw mergeConflict(conflicts);
-      await checks.admit?.({ current, incoming }, tree);
+      await checks.admit?.({ current, incoming }, () => git.snapshotOfTree(tree));
       const parents = strategy === 'merge' ? [incoming] : [];
       return { tree, changes, parents, message, expect, result: { ...result, resolved } };
     },

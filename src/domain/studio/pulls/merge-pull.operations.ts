@@ -91,7 +91,7 @@ async function mergeClaimed(
     message: messageFor(row, input),
     resolutions: input.resolutions ?? [],
     require: context.require,
-    admit: ({ current, incoming }, tree) => checkCarried(context, { current, incoming: [incoming], tree }),
+    admit: (heads, result) => checkCarried(context, heads, result),
     async check({ current, incoming }) {
       if (input.sha !== undefined && input.sha !== incoming) {
         const details = { current_sha: incoming };

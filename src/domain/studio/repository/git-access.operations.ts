@@ -97,12 +97,12 @@ async function refusalOfCarried(
   context: Context,
   { current, incoming }: { current: Oid; incoming: readonly Oid[] },
 ): Promise<string | null> {
+  const others = incoming.filter((oid) => oid !== current);
+  if (others.length === 0) return null;
   // A commit that is here already has a tree that can be read.
   const [only] = incoming.length === 1 ? incoming : [];
-  const tree = only === undefined ? null : { oid: (await context.git.commit(only)).tree_sha };
-  const others = incoming.filter((oid) => oid !== current);
-  const path =
-    others.length > 0 ? await findCarried(context, { current, incoming: others, ...(tree && { tree }) }) : null;
+  const result = only === undefined ? undefined : () => context.git.snapshot(only);
+  const path = await findCarried(context, { current, incoming: others, result });
   return path === null ? null : `${carriedProblem(path)}, which needs the permission manage_studio`;
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Log } from '../ports/log.ts';
 
-/** Hears NOTIFY on one connection of its own, and knows when it does not. */
+/** Receives notifications on one connection of its own, and knows when it does not. */
 export interface Listener {
   /** Resolves once the first connection listens. */
   ready: Promise<void>;
@@ -32,7 +32,7 @@ export async function endConnection(client: pg.Client): Promise<void> {
 }
 
 /**
- * Keeps a listening connection. It sends itself an echo every 5 s; one that does not come back counts as deaf, because a connection cut
+ * Keeps a listening connection. It sends itself an echo every 5 s; a connection without it is given up, because a connection cut
  * without a word would otherwise go on seeming alive.
  */
 export function listen({ url, log, channels, onState, echoEvery = 5_000 }: Options): Listener {

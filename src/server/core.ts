@@ -16,6 +16,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Kms } from '../ports/kms.ts';
 import type { Log } from '../ports/log.ts';
 import type { Config } from './config.ts';
+import { endInOrder } from './end-in-order.ts';
 import { makeServices } from './make-services.ts';
 import { databaseStartError, StartError } from './start-error.ts';
 
@@ -90,24 +91,6 @@ async function openKeys(config: Config, orm: MikroORM, log: Log): Promise<KeyPro
     if (error instanceof StartError || config.PORTICO_KMS === 'local') throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(`The keys cannot be read (${reason}); see PORTICO_KMS_KEY`, { cause: error });
-  }
-}
-
-/** A part that is waited for longer than this is named, milliseconds. */
-const patience = 5_000;
-
-/** Ends parts of a process one after another. One that takes long is named in the log, to show what the stop waits for. */
-export async function endInOrder(
-  log: Pick<Log, 'warn'>,
-  parts: readonly (readonly [name: string, end: () => Promise<void> | void])[],
-): Promise<void> {
-  for (const [part, end] of parts) {
-    const late = setTimeout(() => log.warn({ part }, 'the stop waits for a part that has not ended'), patience);
-    try {
-      await end();
-    } finally {
-      clearTimeout(late);
-    }
   }
 }
 

@@ -13,10 +13,11 @@ import type { Phase } from '../rest/health.ts';
 import { beginBackground, beginJobs, logIsolation } from './background.ts';
 import { type Config, previewUrlFor } from './config.ts';
 import { type Core, openCore } from './core.ts';
+import { type EndingPart, endInOrder } from './end-in-order.ts';
 import { firstRun } from './first-run.ts';
 import type { FirstRun } from './first-run-record.ts';
 import { createApp, createMetricsApp, createWorkerApp } from './http/app.ts';
-import { createHttpServer, listenOn } from './http/http-server.ts';
+import { closeWithin, createHttpServer, listenOn } from './http/http-server.ts';
 import { previewLog } from './http/request-log.ts';
 
 /** A server that answers on its ports. */
@@ -91,24 +92,20 @@ async function startApp(config: Config, core: Core, databaseUrl: string): Promis
     },
     async stop() {
       phase = 'draining';
+      // What has not ended shortly before the limit is cut, so that the rest of the stop still happens in order.
+      const limit = performance.now() + Math.max(config.PORTICO_SHUTDOWN_TIMEOUT - 5, 1) * 1000;
+      const timeLeft = () => Math.max(limit - performance.now(), 0);
       if (config.PORTICO_DRAIN_DELAY > 0)
         await new Promise((resolve) => setTimeout(resolve, config.PORTICO_DRAIN_DELAY * 1000));
-      core.endStreams();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      // A connection kept alive becomes idle only when the request under way on it has been answered.
-      const idle = setInterval(() => server.closeIdleConnections(), 25);
-      // What has not ended shortly before the limit is cut, so that the rest of the stop still happens in order.
-      const patience = Math.max(config.PORTICO_SHUTDOWN_TIMEOUT - 5, 1) * 1000;
-      const cut = setTimeout(() => server.closeAllConnections(), patience);
-      await closed;
-      metrics?.close();
-      metrics?.closeAllConnections();
-      clearInterval(idle);
-      clearTimeout(cut);
-      await endBackground?.();
-      await core.queue.stop(config.PORTICO_SHUTDOWN_TIMEOUT);
-      await isolationLogged;
-      await listener.close();
+      await endInOrder(services.log, [
+        ['streams', () => core.endStreams()],
+        ['requests', () => closeWithin(server, timeLeft())],
+        ['metrics', () => metrics && closeWithin(metrics, 0)],
+        ['background work', () => endBackground?.()],
+        ['job queue', () => core.queue.stop(timeLeft() / 1000)],
+        ['isolation of builds', () => isolationLogged],
+        ['notifications', () => listener.close()],
+      ]);
       await core.close();
     },
   };
@@ -124,7 +121,7 @@ interface ServeOptions {
   demoDirectory: string;
   signal: AbortSignal;
   /** Takes what undoes a part that was begun, to be called in reverse order: also when a later part cannot begin. */
-  onBegun(end: () => Promise<void>): void;
+  onBegun(part: EndingPart): void;
 }
 
 /** What a process that serves shows of itself; without the role `web` it has no first run. */
@@ -146,7 +143,7 @@ export async function serve({ config, log, databaseUrl, signal, onBegun, ...opti
   const { services } = core;
   await services.git.check();
   const app = await startApp(config, core, databaseUrl);
-  onBegun(() => app.stop());
+  onBegun(['server', () => app.stop()]);
   signal.throwIfAborted();
   if (!config.PORTICO_ROLES.includes('web')) {
     app.ready();
@@ -158,10 +155,7 @@ export async function serve({ config, log, databaseUrl, signal, onBegun, ...opti
   const previewPort = await listenOn(preview, PORTICO_PREVIEW_PORT, PORTICO_HOST, 'PORTICO_PREVIEW_PORT');
   const previewUrl = previewUrlFor(config, previewPort);
   services.settings.preview_url = previewUrl;
-  onBegun(async () => {
-    preview.closeAllConnections();
-    await new Promise((resolve) => preview.close(resolve));
-  });
+  onBegun(['previews', () => closeWithin(preview, 0)]);
   const { PORTICO_ADMIN_EMAIL: email, PORTICO_ADMIN_PASSWORD: password } = config;
   const first = await firstRun({
     services,

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { DataDirInUse } from '../db/postgres/lock.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { openDatabase } from './database.ts';
+import { type EndingPart, endInOrder } from './end-in-order.ts';
 import type { FirstRun } from './first-run-record.ts';
 import { createLog } from './log.ts';
 import { StartError } from './start-error.ts';
@@ -58,24 +59,24 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
   const log = createLog({ level: config.PORTICO_LOG_LEVEL, redactHeaders: config.PORTICO_REDACT_HEADERS });
   for (const warning of warnings) log.warn({}, warning);
   shutdownSeconds = config.PORTICO_SHUTDOWN_TIMEOUT;
-  const ending: (() => Promise<void>)[] = [];
+  const parts: EndingPart[] = [];
   const stop = async () => {
     log.info({}, 'stopping');
-    for (const end of ending.splice(0).reverse()) await end();
+    await endInOrder(log, parts.splice(0).reverse());
     log.info({}, 'stopped');
   };
   // The rest of the program is loaded while PostgreSQL comes up in a process of its own.
   const load = () => import('./serve.ts');
   try {
     const database = await openDatabase(config, log, { signal, onLaunch: () => void load() });
-    ending.push(() => database.stop());
+    parts.push(['PostgreSQL', () => database.stop()]);
     signal.throwIfAborted();
     const { serve } = await load();
     const { url, first } = await serve({
       ...{ config, log, version, signal },
       databaseUrl: database.url,
       demoDirectory: path.join(packageRoot, 'demo'),
-      onBegun: (end) => ending.push(end),
+      onBegun: (part) => parts.push(part),
     });
     if (first) greet(first.record, first.isNew, config.PORTICO_DATA_DIR);
     else

@@ -116,3 +116,14 @@ export function createHttpServer(app: RequestListener, { stalled = 300_000 } = {
   server.timeout = stalled;
   return server.on('clientError', answerClientError).on('checkExpectation', refuseExpectation);
 }
+
+/** Takes no new connection and waits for the requests under way; what has not ended after `patience` milliseconds is cut. */
+export async function closeWithin(server: Server, patience: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // A connection kept alive becomes idle only when the request under way on it has been answered.
+  const idle = setInterval(() => server.closeIdleConnections(), 25);
+  const cut = setTimeout(() => server.closeAllConnections(), patience);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(cut);
+}

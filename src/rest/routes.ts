@@ -63,7 +63,7 @@ import {
 } from '../domain/projects/projects.operations.ts';
 import { annotateDeploymentPage, annotatePage } from '../domain/studio/annotations/annotate-page.operations.ts';
 import { commitChanges } from '../domain/studio/changes/commit-changes.operations.ts';
-import { revertEntry } from '../domain/studio/changes/revert.operations.ts';
+import { revertCommit, revertEntry } from '../domain/studio/changes/revert.operations.ts';
 import { checkPublish } from '../domain/studio/compare/check-publish.operations.ts';
 import { compareBranches } from '../domain/studio/compare/compare.operations.ts';
 import {
@@ -294,6 +294,7 @@ export const routes: readonly Row[] = [
   get(`${studio}/branches/*name`, getBranch, 200),
   del(`${studio}/branches/*name`, deleteBranch, 204),
   get(`${studio}/commits`, listCommits, 200),
+  post(`${studio}/commits/:commit/revert`, revertCommit, 201, { also: { unchanged: 200 } }),
   post(`${studio}/merge`, mergeBranches, 201, { also: { up_to_date: 200, dry_run: 200 } }),
   get(`${studio}/compare`, compareBranches, 200),
   get(`${studio}/compare/checks`, checkPublish, 200),

@@ -36,6 +36,7 @@ beforeAll(async () => {
   await app.run(createProject, { organization: 'acme', name: 'Gone', machine_name: 'gone' });
   strange = await app.makeToken(permissionNames, { organization: 'other' });
   const seeded = await seed(app, { ...siteFiles, 'public/one.png': Buffer.from('89504e470d0a1a0a', 'hex') });
+  const added = await seed(app, { 'public/added.txt': 'Added' });
   for (const name of ['ahead-1', 'ahead-2']) {
     await made(`${studio}/branches`, { name });
     await commitTo(app, name, { [`${name}.css`]: name });
@@ -65,6 +66,7 @@ beforeAll(async () => {
     collection: 'posts',
     entry: 'en/alpha',
     media: 'public/one.png',
+    commit: added,
     'branches/name': 'spare',
     'pulls/number': String(pull.number),
     'versions/number': '1',

@@ -94,7 +94,6 @@ const withoutRoute: Record<string, string> = {
   'studio.listRoutePatterns': 'GraphQL only: what is saved; REST has it with the repository',
   'studio.listTranslations': 'GraphQL only: the translations of many entries in one call',
   'studio.revertMedia': 'GraphQL only: REST names a file by its path in POST /revert',
-  'studio.revertCommit': 'assistant only: REST and GraphQL revert file by file',
   'studio.readBranchMoves': 'GraphQL only: a subscription reads it',
   'studio.readChanges': 'GraphQL only: a subscription reads it',
   'studio.getDeployments': 'GraphQL only: the deployments of many edges in one call',

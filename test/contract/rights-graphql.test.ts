@@ -125,8 +125,6 @@ const unreachedCommands = [
   'identity.signInWithProvider',
   'studio.noticePush',
   'studio.pushRepository',
-  // `undoChange` runs it for the commit of a call.
-  'studio.revertCommit',
   // `setWorkflowEnabled` chooses between it and `enableWorkflow`.
   'workflows.disableWorkflow',
 ];

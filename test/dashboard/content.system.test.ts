@@ -386,6 +386,25 @@ describe('what is selected', () => {
     expect(await fileOf('src/content/authors/ada.yaml')).toBe('name: Ada\n');
   });
 
+  test('comes back where it could not be read', async () => {
+    const file = 'src/content/posts/en/broken.md';
+    const before = await fileOf(file);
+    const page = await dashboard.open(posts);
+    await page
+      .getByRole('row', { name: /broken/i })
+      .getByRole('checkbox')
+      .check();
+    await page.getByRole('checkbox', { name: 'Select Gamma' }).check();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('2 entries were deleted').waitFor();
+    expect(await fileOf(file)).toBeNull();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('The change was taken back').waitFor();
+    expect(await fileOf(file)).toBe(before);
+    expect(await fileOf('src/content/posts/en/deep/gamma.md')).toContain('Gamma body.');
+  });
+
   test('is committed to a new draft where the published version takes no commits', async () => {
     await dashboard.app.ask('PATCH', `${studio}/repository`, {
       body: { protected_branches: ['main'], require_pull: true },

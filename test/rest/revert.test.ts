@@ -258,6 +258,74 @@ describe('media', () => {
   });
 });
 
+describe('a whole commit', () => {
+  const undo = (commit: string, options: { token?: string; body?: object } = {}) =>
+    app.ask('POST', `${studio}/commits/${commit}/revert`, { body: {}, ...options });
+  const change = async (actions: object[]): Promise<string> =>
+    (await app.ask('POST', `${studio}/changes`, { body: { actions } })).body.commit.sha;
+
+  it('is taken back in one commit, which is not made twice', async () => {
+    const before = await text();
+    const other = { collection: 'posts', slug: 'en/beta' };
+    const beta = (await app.ask('GET', `${posts}/en/beta?raw=true`)).body.raw;
+    const commit = await change([
+      { op: 'update', collection: 'posts', slug, frontmatter: { title: 'Two' } },
+      { op: 'update', ...other, frontmatter: { title: 'Another' } },
+    ]);
+    const count = await commits();
+    const { status, body } = await undo(commit);
+    expect({ status, body }).toMatchObject({ status: 201, body: { unchanged: false, warnings: [] } });
+    expect(body.commit.message).toMatch(/^Revert “Make 2 changes”/);
+    expect((await text()).raw).toBe(before.raw);
+    expect((await app.ask('GET', `${posts}/en/beta?raw=true`)).body.raw).toBe(beta);
+    expect(await commits()).toBe(count + 1);
+    expect(await undo(commit)).toMatchObject({ status: 200, body: { unchanged: true, commit: null } });
+  });
+
+  it('that deleted entries brings all of them back, those that cannot be read with a warning', async () => {
+    await seed(app, { 'src/content/posts/en/unreadable.md': '---\ntitle: [\n---\nText\n' });
+    const paths = [slug, 'en/unreadable'].map((each) => `${posts}/${each}?raw=true`);
+    const before = await Promise.all(paths.map(async (each) => (await app.ask('GET', each)).body.raw));
+    const commit = await change(
+      [slug, 'en/unreadable'].map((each) => ({ op: 'delete', collection: 'posts', slug: each })),
+    );
+    const { status, body } = await undo(commit, { token: await app.makeToken(['edit_studio']) });
+    expect({ status, body }).toMatchObject({
+      status: 201,
+      body: { warnings: [{ code: 'frontmatter_invalid', path: 'src/content/posts/en/unreadable.md' }] },
+    });
+    expect(await Promise.all(paths.map(async (each) => (await app.ask('GET', each)).body.raw))).toEqual(before);
+    await app.ask('DELETE', `${posts}/en/unreadable`);
+  });
+
+  it('that renamed an entry needs no right to delete', async () => {
+    const before = await text();
+    const commit = await put({ slug: `${slug}-moved` });
+    const editor = await app.makeToken(['edit_studio']);
+    expect(await undo(commit, { token: editor })).toMatchObject({ status: 201 });
+    expect((await text()).raw).toBe(before.raw);
+    expect((await app.ask('GET', `${posts}/${slug}-moved`)).status).toBe(404);
+    expectRefusal(await undo(made, { token: editor }), 403, 'forbidden', 'Missing permission: delete_studio');
+  });
+
+  it('is taken back as a whole or not at all', async () => {
+    const commit = await change([
+      { op: 'update', collection: 'posts', slug, frontmatter: { title: 'Two' } },
+      { op: 'update', collection: 'posts', slug: 'en/beta', frontmatter: { title: 'Third' } },
+    ]);
+    await put({ frontmatter: { title: 'Three' } });
+    const count = await commits();
+    const answer = await undo(commit);
+    expectRefusal(answer, 409, 'merge_conflict', /changed since/);
+    expect(answer.body.details.conflicts).toMatchObject([{ slug, fields: [{ field: '/title' }] }]);
+    expect(await commits()).toBe(count);
+  });
+
+  it('that is none is named', async () => {
+    expectRefusal(await undo('0'.repeat(40)), 404, 'not_found', /^commit: must be the full id/);
+  });
+});
+
 describe('refusals', () => {
   it('answers 412 when If-Match is stale, 409 when sha is, and takes the current ones', async () => {
     const stale = await app.ask('GET', `${posts}/${slug}`);

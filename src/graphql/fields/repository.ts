@@ -1,7 +1,7 @@
 /** A project's repository: branches, commits, files, merges, pull requests, and the upstream it may mirror. */
 import { z } from 'zod';
 import { commitChanges } from '../../domain/studio/changes/commit-changes.operations.ts';
-import { revertEntry, revertMedia } from '../../domain/studio/changes/revert.operations.ts';
+import { revertCommit, revertEntry, revertMedia } from '../../domain/studio/changes/revert.operations.ts';
 import { checkPublish } from '../../domain/studio/compare/check-publish.operations.ts';
 import { compareBranches } from '../../domain/studio/compare/compare.operations.ts';
 import { listDrafts, saveToDraft } from '../../domain/studio/drafts/drafts.operations.ts';
@@ -192,6 +192,9 @@ export const repository: readonly Row[] = [
   }),
   mutation('revertEntry', revertEntry, { refused: refusedRevert }),
   mutation('revertMedia', revertMedia, { refused: refusedRevert }),
+  mutation('revertCommit', revertCommit, {
+    refused: (error) => ({ commit: null, unchanged: true, warnings: [], conflicts: conflictsIn(error) }),
+  }),
   mutation('mergeBranches', mergeBranches, { refused: refusedMerge }),
 
   node('Branch', getBranch, { name: 'name' }),

@@ -46,7 +46,7 @@ export function BulkBar({ place, collection, fields, selection, onClear }: BulkB
 
   const undo = async (committed: Committed, toast: string) => {
     notifications.hide(toast);
-    const fault = await undoChanges(committed);
+    const fault = await undoChanges(place, committed);
     notifications.show(fault ? { message: fault.message, color: 'red', autoClose: false } : { message: t('undone') });
   };
   /** Names the entry and its field as they are shown here. */

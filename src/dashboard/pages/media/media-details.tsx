@@ -89,7 +89,7 @@ function Deletion({ item, place, onChanged, onClose, onDone }: MediaDetailsProps
   const [isRunning, setRunning] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
   const referrers = referrersOf(fault);
-  const bringBack = async ({ sha, begun }: Committed<FileAction>) => {
+  const bringBack = async ({ sha, begun }: Committed) => {
     const input = { path: item.path, commit: sha, branch: begun ?? draft ?? null };
     const { fault } = await send(BringBackMedia, { organization, project, input });
     notifications.show(

@@ -1,5 +1,5 @@
 import { EntryText, type MediaItemFragment } from '../../documents.ts';
-import { type ChangeAction, type ChangesOutcome, commitChanges, type FileAction } from '../../lib/changes.ts';
+import { type ChangesOutcome, commitChanges, type FileAction } from '../../lib/changes.ts';
 import { client } from '../../lib/client.ts';
 import type { Fault } from '../../lib/faults.ts';
 import { candidatePaths, directoryOf } from '../../lib/media.ts';
@@ -32,11 +32,7 @@ export function renamedIn(text: string, entry: string, path: string, name: strin
 }
 
 /** Gives a file another name in its directory, and changes the entries that name it, in one commit. */
-export async function renameMedia(
-  place: Place,
-  file: MediaItemFragment,
-  name: string,
-): Promise<ChangesOutcome<ChangeAction | FileAction>> {
+export async function renameMedia(place: Place, file: MediaItemFragment, name: string): Promise<ChangesOutcome> {
   const { organization, project, draft } = place;
   const texts = [`${file.name} → ${name}`, `Rename ${file.path} to ${name}`] as const;
   const path = [directoryOf(file.path), name].filter(Boolean).join('/');
@@ -53,5 +49,5 @@ export async function renameMedia(
       return { op: 'update' as const, collection, slug, ...(entry && { sha: entry.sha }), raw };
     }),
   );
-  return commitChanges<ChangeAction | FileAction>(place, [...updates, move], ...texts);
+  return commitChanges(place, [...updates, move], ...texts);
 }

@@ -7,6 +7,7 @@ import { planDelete } from '../entries/plan/plan-delete.ts';
 import { checkSize } from '../entries/saved-entry.ts';
 import { judgeWrite } from '../entries/validate.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
+import type { ParsedFile } from '../frontmatter/values.ts';
 import { planDeleteMedia } from '../media/plan-delete-media.ts';
 import { conflicting, type FileConflict, mergeEntry } from '../merge/merge-entry.ts';
 import { conflictOf } from '../merge/merge-outcome.ts';
@@ -26,8 +27,8 @@ import { checkFree, checkVersion } from './write-rules.ts';
  *
  * `restore` makes the file what it was at the commit, whatever happened since.
  *
- * Either is held against today's site: a place that is no content any more takes no file. A former version may break today's schema; that is a
- * warning, since refusing it would leave no way back.
+ * Either is held against today's site: a place that is no content any more takes no file. A former version may break today's schema, and that of
+ * a file that is gone may be unreadable; that is a warning, since refusing it would leave no way back.
  */
 export interface Revert {
   target: { collection: string; slug: string } | { path: string };
@@ -68,7 +69,8 @@ interface Versions {
 type Outcome =
   | { kind: 'version'; file: TreeEntry }
   | { kind: 'merged'; bytes: Buffer; resolved: string[] }
-  | { kind: 'gone' };
+  /** @property isRenamed what it was is there again under its former name */
+  | { kind: 'gone'; isRenamed: boolean };
 
 const short = (commit: Oid) => commit.slice(0, 10);
 const nameOf = ({ path, entry }: Place) => (entry ? `${entry.index.schema.collection}/${entry.slug}` : path);
@@ -130,24 +132,27 @@ const renamesAtOnce = 1000;
 
 /**
  * @param changed paths that the same change has brought back already
- * @throws DomainError `not_editable` when the commit made the file out of another: deleting it would not bring that one back
+ * @returns whether the commit made the file out of another, which is there again
+ * @throws DomainError `not_editable` when that one is not: deleting the file would not bring it back
  */
-async function checkNoRename(
+async function isRenamedBack(
   { git }: RevertContext,
   { after, before }: Versions,
   { path, changed }: { path: string; changed: ReadonlySet<string> },
-): Promise<void> {
-  if (!after.commit || !before.commit) return;
+): Promise<boolean> {
+  if (!after.commit || !before.commit) return false;
   for (let skip = 0, total = 1; skip < total; skip += renamesAtOnce) {
     const page = await git.diff(before.commit, after.commit, { skip, limit: renamesAtOnce });
     total = page.total;
     const from = page.files.find((file) => file.path === path && file.status === 'renamed')?.previous_path;
-    if (from && !changed.has(from))
-      throw new DomainError(
-        'not_editable',
-        `commit: ${short(after.commit)} renamed ${from} to ${path}; rename it back instead`,
-      );
+    if (!from) continue;
+    if (changed.has(from)) return true;
+    throw new DomainError(
+      'not_editable',
+      `commit: ${short(after.commit)} renamed ${from} to ${path}; rename it back instead`,
+    );
   }
+  return false;
 }
 
 /** Takes back what the commit changed, onto the file as it is now. @throws DomainError `merge_conflict` */
@@ -167,8 +172,8 @@ async function undo(
       `did not change ${path}; mode restore brings back the file as it was there`,
     );
   if (same(current, incoming)) return { kind: 'version', file: current };
-  if (!incoming) await checkNoRename(context, versions, { path, changed });
-  if (same(current, base)) return incoming ? { kind: 'version', file: incoming } : { kind: 'gone' };
+  const isRenamed = !incoming && (await isRenamedBack(context, versions, { path, changed }));
+  if (same(current, base)) return incoming ? { kind: 'version', file: incoming } : { kind: 'gone', isRenamed };
   const conflict = (found: FileConflict) => {
     const known = entry && { collection: entry.index.schema.collection, slug: entry.slug };
     return new DomainError(
@@ -192,7 +197,9 @@ async function undo(
   const [was, now, then] = [await blobOf(base), await tree.blob(current.oid), await blobOf(incoming)];
   const result = mergeEntry({ base: was, current: now, incoming: then, path, schema: entry.index.schema });
   if (result.kind === 'conflict') throw conflict(result.conflict);
-  return result.bytes ? { kind: 'merged', bytes: result.bytes, resolved: result.resolved } : { kind: 'gone' };
+  return result.bytes
+    ? { kind: 'merged', bytes: result.bytes, resolved: result.resolved }
+    : { kind: 'gone', isRenamed };
 }
 
 async function outcomeOf(
@@ -207,7 +214,7 @@ async function outcomeOf(
   const then = await fileAt(versions.after, place.path);
   const version = then ?? (current ? null : await fileAt(versions.before, place.path));
   if (version) return { kind: 'version', file: version };
-  if (current) return { kind: 'gone' };
+  if (current) return { kind: 'gone', isRenamed: false };
   throw new DomainError('not_found', `${nameOf(place)} is not there, nor was it at ${short(commit)}`);
 }
 
@@ -217,6 +224,7 @@ async function checkContent(
   { site }: StagedContent,
   { path, entry }: Place,
   content: Buffer,
+  current: TreeEntry | null,
 ): Promise<void> {
   const unfit = refusalOfName(path);
   if (unfit?.code === 'invalid_path') throw fieldError(unfit.code, 'path', unfit.problem);
@@ -225,13 +233,14 @@ async function checkContent(
   if (refusalOf(site, file, context.services.settings.media_limit)) context.require('manage_studio');
   if (!entry) return;
   const { error } = parseFile(checkSize(content, 'commit'), path);
-  if (!error) return;
-  throw new DomainError(
-    'frontmatter_invalid',
-    `commit: the version it has cannot be read: ${error.message} (line ${error.line}, column ${error.column})`,
-    { details: { errors: [{ ...error, field: '/commit' }] } },
-  );
+  // One that is gone was no easier to read when it was deleted.
+  if (!error || !current) return;
+  const details = { errors: [{ ...error, field: '/commit' }] };
+  throw new DomainError('frontmatter_invalid', `commit: ${unreadable(error)}`, { details });
 }
+
+const unreadable = ({ message, line, column }: NonNullable<ParsedFile['error']>) =>
+  `the version it has cannot be read: ${message} (line ${line}, column ${column})`;
 
 /** What is wrong with the entry by today's schema, all of it as warnings. */
 async function warningsOf(
@@ -241,16 +250,19 @@ async function warningsOf(
   before: Buffer | null,
 ): Promise<Warning[]> {
   if (!entry) return [];
+  const { collection } = entry.index.schema;
+  const { frontmatter, error } = parseFile(bytes, path);
+  if (error) return [{ code: error.code, message: unreadable(error), path, collection }];
   const { errors, warnings } = await judgeWrite(after, entry.index, {
     paths: [path],
-    wanted: parseFile(bytes, path).frontmatter ?? {},
+    wanted: frontmatter ?? {},
     stored: before && parseFile(before, path).frontmatter,
   });
   const caused = errors.map(({ code, field, message }) => ({
     code,
     message: `${field.replace(/^\/frontmatter\//, '').replaceAll('/', '.')}: ${message}`,
     path,
-    collection: entry.index.schema.collection,
+    collection,
   }));
   return [...caused, ...warnings];
 }
@@ -278,7 +290,7 @@ export async function planRevert(
   const summary = `${revert.mode === 'undo' ? 'Revert' : 'Restore'} ${nameOf(place)} ${revert.mode === 'undo' ? 'as changed by' : 'as of'} ${short(revert.commit)}`;
   const { sha, force } = revert;
   if (outcome.kind === 'gone') {
-    context.require('delete_studio');
+    if (!outcome.isRenamed) context.require('delete_studio');
     const step = of
       ? await planDelete(context, staged, { collection: of.collection, entry: of.slug, sha, force })
       : await planDeleteMedia(context, staged, { path, sha, force });
@@ -287,7 +299,7 @@ export async function planRevert(
   if (outcome.kind === 'version' && same(outcome.file, current))
     return { changes: [], summary, result, check: async () => [] };
   const bytes = outcome.kind === 'merged' ? outcome.bytes : await staged.tree.blob(outcome.file.oid);
-  await checkContent(context, staged, place, bytes);
+  await checkContent(context, staged, place, bytes, current);
   if (!current) await checkFree(staged.tree, path, entry ? 'slug' : 'path');
   const change: Change =
     outcome.kind === 'merged'

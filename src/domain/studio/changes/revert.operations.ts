@@ -176,15 +176,19 @@ export const revertCommit = studioOperation({
   kind: 'command',
   effect: 'external',
   permission: 'edit_studio',
-  also: { delete_studio: 'when the commit made a file', manage_studio: also.manage_studio },
+  also: { ...also, delete_studio: 'when the commit made a file, otherwise than by renaming one' },
   notInSteps: true,
   summary: 'Take back all that a commit changed, in one commit; what was changed since stays',
   input: z.object({ commit: revertInput.commit, ...writeInput }),
-  output: z.object({
-    commit: commit.nullable().describe('null when no byte changed'),
-    warnings: z.array(studioWarning),
-    sync: sync.optional(),
-  }),
+  output: z
+    .object({
+      commit: commit.nullable().describe('null when no byte changed'),
+      unchanged: z.boolean(),
+      conflicts: revertedFile.shape.conflicts,
+      warnings: revertedFile.shape.warnings,
+      sync: revertedFile.shape.sync,
+    })
+    .meta({ id: 'RevertedCommit' }),
   audit: (_input, output) => ({ type: 'commit', id: output?.commit?.sha ?? null }),
   async execute(context, { commit: text, message, ...input }) {
     const { git } = context;
@@ -213,6 +217,6 @@ export const revertCommit = studioOperation({
         return { changes: lastOfEachPath(steps), message: messageOf(message, `Revert “${subject}”`), result: warnings };
       },
     });
-    return { commit: made, warnings: result };
+    return { commit: made, unchanged: made === null, warnings: result };
   },
 });

@@ -12,13 +12,16 @@ const key = 'hashtextextended($1, 0)';
 /** The connection that holds locks. */
 interface Session {
   client: pg.Client;
-  /** The last statement, or that the connection was opened: each waits for the one before it. */
+  /** Rejects when the connection cannot be made: the client would keep statements for it, and send none. */
+  opened: Promise<unknown>;
+  /** The last statement: each waits for the one before it. */
   last: Promise<unknown>;
   /** Locks held or tried for. */
   uses: number;
 }
 
 async function ask(session: Session, lock: string, name: string): Promise<boolean> {
+  await session.opened;
   const answer = session.last.then(() =>
     session.client.query<{ done: boolean }>(`select ${lock}(${key}) as done`, [name]),
   );
@@ -92,7 +95,7 @@ export class SessionLocks implements Locks {
       query_timeout: patience,
       keepAlive: true,
     });
-    const session = { client, last: client.connect(), uses: 0 };
+    const session = { client, opened: client.connect(), last: Promise.resolve(), uses: 0 };
     const forget = () => {
       if (this.#session === session) this.#session = null;
     };

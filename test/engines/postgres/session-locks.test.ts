@@ -102,3 +102,10 @@ it('excludes transactions that take the same lock until their end', async () => 
   expect(await one.unlessHeld('a', nothing)).not.toBeNull();
   await orm.close();
 });
+
+it('refuses at once all that wait for a connection which cannot be made', async () => {
+  const away = new SessionLocks(`${database.url}_that_is_not_there`);
+  const tried = await Promise.allSettled(['a', 'b', 'c'].map((name) => away.unlessHeld(name, nothing)));
+  const reasons = tried.map((each) => (each.status === 'rejected' ? String(each.reason) : each.status));
+  expect(reasons).toEqual(Array.from(tried, () => expect.stringMatching(/_that_is_not_there" does not exist/)));
+});

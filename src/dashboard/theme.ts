@@ -163,7 +163,7 @@ export const theme = createTheme({
   components: {
     Button: {
       defaultProps: { size: 'sm', variant: 'filled' },
-      // Where the system asks for no motion, nothing else puts it into the middle.
+      // Where the system is set to no motion, nothing else puts it into the middle.
       styles: { loader: { transform: 'translate(-50%, -50%)' } },
     },
     Checkbox: { defaultProps: { color: 'var(--p-accent)', iconColor: 'var(--p-on-accent)' }, styles: hints },

@@ -87,7 +87,7 @@ class CacheConnection {
 
 const bytesOf = (oid: Oid) => Buffer.from(oid, 'hex');
 
-/** A lexeme in every row of a repository, so that the index itself tells repositories apart; no word begins with `#`. */
+/** A lexeme in every row of a repository, so that the index itself separates repositories; no word begins with `#`. */
 const lexemeOf = (repository: string) => `#${repository}`;
 
 /** Words are letters and digits, and so need no escapes between their quotes. */

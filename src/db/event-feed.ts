@@ -5,7 +5,7 @@ import { executeBound } from '../kernel/sql.ts';
 import type { EventFeed, EventSubject } from '../ports/event-feed.ts';
 import type { Log } from '../ports/log.ts';
 
-/** The channel on which the database tells of new events; the payload is the subject's name. */
+/** The channel on which the database announces new events; the payload is the subject's name. */
 export const eventChannel = 'portico_event';
 
 /** An event may name a thousand paths, and many read at the same time. */

@@ -21,7 +21,7 @@ interface Options {
 
 const echoChannel = 'portico_echo';
 const retryEvery = 250;
-/** How long the database may take to answer a goodbye, milliseconds. */
+/** How long the database may take to close a connection, milliseconds. */
 const patience = 2_000;
 
 /** Ends a connection, by cutting it when the other end does not answer. */

@@ -31,7 +31,7 @@ const stalled = () => new Error('Connection terminated: the database takes state
 /**
  * Notices a database that takes connections and statements and answers none: its machine stands still, or its processes are stopped. TCP says
  * nothing of it, so a wait for it would not end. How long a statement takes proves nothing, since migrations, backups and locks take
- * their time. So when one is unanswered for long, a new connection asks for something small: only if that is not answered either is everything
+ * their time. So when one is unanswered for long, a new connection sends a small query: only if that is not answered either is everything
  * that waits given up, connections with it, and nothing begun until the same question has its answer.
  */
 export class StallWatch {

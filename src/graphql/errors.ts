@@ -21,7 +21,7 @@ export type GraphqlCode =
   | 'LIMIT_EXCEEDED'
   | 'INTERNAL';
 
-/** GraphQL's word for every refusal; total, so that a new code has to be answered for here. */
+/** GraphQL's code for every refusal; total, so that a new code needs its row here. */
 export const codeOf: Record<ErrorCode, GraphqlCode> = {
   invalid_request: 'BAD_USER_INPUT',
   invalid_path: 'BAD_USER_INPUT',

@@ -144,7 +144,7 @@ export async function runRetention(services: AllServices, auditDays: number): Pr
        and at < case when topic like 'crawl:%' then ?::timestamptz else ?::timestamptz end`,
     [before(subjectDays + 3), before(eventDays)],
   );
-  // What executions tell goes with them.
+  // Events of executions go with them.
   await em.execute(`delete from event_subject where topic not like 'execution:%' and at < ?`, [before(subjectDays)]);
   await em.execute(`delete from notification where created_at < ? and status <> 'pending'`, [before(notificationDays)]);
   await em.execute('delete from schedule_fire where created_at < ?', [before(fireDays)]);

@@ -5,12 +5,12 @@ import { removeLostWorkers } from '../domain/workflows/engine/workers.ts';
 import type { RunningQueue } from './queue.ts';
 
 /** Milliseconds between looks. */
-const often = { due: 500, word: 800, others: 2_000, sweep: 60_000 };
-/** Looks for word to one sign of life. */
-const wordsToBeat = 4;
+const often = { due: 500, signals: 800, others: 2_000, sweep: 60_000 };
+/** Looks for signals to one renewal of the lease. */
+const looksToRenewal = 4;
 
 /**
- * What the engine does by the clock: hears word for the executions it advances and shows that it lives, and wakes those whose time has come,
+ * What the engine does by the clock: reads the signals for the executions it advances, renews its lease, and wakes those whose time has come,
  * whose driver has died, or whose job was lost. @returns how to end it; waits for what is under way
  */
 export function beginWorkflowClock(services: AllServices, queue: Pick<RunningQueue, 'isIdle'>): () => Promise<void> {
@@ -36,7 +36,7 @@ export function beginWorkflowClock(services: AllServices, queue: Pick<RunningQue
   };
   const timers = [
     every(often.due, 'due executions were', () => wakeDue(services)),
-    every(often.word, 'signals for them were', () => engine.listen({ renew: looks++ % wordsToBeat === 0 })),
+    every(often.signals, 'signals for them were', () => engine.listen({ renew: looks++ % looksToRenewal === 0 })),
     every(often.others, 'lost workers were', () => removeLostWorkers(services, engine.id)),
     every(often.others, 'what they wait for was', () => wakeAwaited(services)),
     every(often.sweep, 'lost jobs were', () => sweep(services, () => queue.isIdle(advanceJob))),

@@ -126,7 +126,7 @@ export class JsonMeter {
   }
 }
 
-/** Whether a JSON text goes further down than so many levels. Its parser would not mind; what walks its value goes down by calls. */
+/** Whether a JSON text goes further down than so many levels. Its parser takes any depth; what walks its value recurses. */
 export const isDeeper = (text: Uint8Array, levels: number): boolean =>
   new JsonMeter({ levels, values: Number.POSITIVE_INFINITY }).take(text) !== null;
 

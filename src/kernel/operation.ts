@@ -62,7 +62,7 @@ export interface Call<Runtimes extends object = object> {
   onPhase?: (phase: string) => void;
   /** Called with the output of a database command within its transaction, to store both together. */
   inTransaction?(em: EntityManager, output: unknown): Promise<void>;
-  /** What the operation tells its protocol beside the output. */
+  /** What the operation passes to its protocol beside the output. */
   facts: {
     etag?: string;
     replayed?: boolean;

@@ -126,7 +126,7 @@ export async function findPage<Row extends object, Fields extends string = '*', 
 ) {
   const window = 'offset' in paging ? paging : windowOf(paging);
   const { offset, limit } = window;
-  // The mapper asks for another type of condition where an entity names its indexes, which none does.
+  // The mapper requires another type of condition where an entity names its indexes, which none does.
   const rows = await em.find(entity, where as never, { ...options, offset, limit });
   const total = await totalOf(rows.length, window, () => em.count(entity, where as never));
   return { rows, asPage: <T>(items: T[]): Page<T> => pageFrom(items, total, window) };

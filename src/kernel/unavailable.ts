@@ -18,7 +18,7 @@ const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100', 'EROFS']);
 const fullTexts = /No space left on device|Disk quota exceeded|File too large|Read-only file system/;
 const readOnly = /EROFS|Read-only file system/;
 
-/** Whether a program says that it could store nothing more. */
+/** Whether an error of a program means that nothing more could be stored. */
 export const saysFull = (stderr: string): boolean => fullTexts.test(stderr);
 
 /** The error, or its cause, which is that nothing more can be stored; null without one. */

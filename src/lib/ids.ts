@@ -14,7 +14,7 @@ const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Whether a text is a UUID as ids are written, in lower case; what is not cannot be the id of any row. */
 export const isUuid = (text: string): boolean => uuidForm.test(text);
 
-/** CRC-32 (IEEE) of a text in base62, left-padded to six: tells a typing error from an unknown secret. */
+/** CRC-32 (IEEE) of a text in base62, left-padded to six: distinguishes a typing error from an unknown secret. */
 export function checksum62(text: string): string {
   let rest = crc32(text);
   let digits = '';

@@ -9,7 +9,7 @@ export const upTo = (entries: number) => ({ maxSize: entries, sizeCalculation: (
 
 /**
  * What is derived from versions of subjects, computed once per version: the one kind of cache for content, whose versions are named by object
- * ids and so are never stale. Callers that ask for a version while it is computed share the computation; one that fails is forgotten. The value
+ * ids and so are never stale. Callers that need a version while it is computed share the computation; one that fails is forgotten. The value
  * derived last of each subject is kept apart, for the next version can be derived from it and from what changed, often in no time.
  */
 export class VersionCache<V> {

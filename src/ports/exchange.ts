@@ -41,7 +41,7 @@ export type Exchange = (url: URL, request: ExchangeRequest, sink: ExchangeSink) 
 
 /**
  * Opens a connection for an exchange that is soon to begin, unless one of its pool is free; nothing is sent. An exchange that
- * begins meanwhile waits for it. Resolves when it is there, or cannot be had: why, the exchange will tell.
+ * begins meanwhile waits for it. Resolves when it is there, or cannot be had; the reason comes with the exchange.
  * @param request milliseconds to connect, as the exchange will have them
  */
 export type Opening = (url: URL, request: Pick<ExchangeRequest, 'policy'> & { connect: number }) => Promise<void>;

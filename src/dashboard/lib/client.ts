@@ -44,7 +44,7 @@ export interface PageQuery<Data, Variables extends AnyVariables> {
   variables: Variables;
 }
 
-/** Begins to ask for what a page shows, while its code is loaded; the page finds the answer, or waits for it. */
+/** Begins to load what a page shows, while its code is loaded; the page finds the answer, or waits for it. */
 export function prefetch<Data, Variables extends AnyVariables>({ query, variables }: PageQuery<Data, Variables>): void {
   client.query(query, variables, { requestPolicy: 'network-only' }).toPromise();
 }

@@ -18,7 +18,7 @@ export interface PageData<Data> {
 /** Answers about what is shown itself: it is gone, or no longer for this person. Any other fault says nothing about it. */
 const verdicts = new Set(['NOT_FOUND', 'FORBIDDEN']);
 
-/** What a page shows: what `prefetch` has begun to ask for. It stays, with all that is typed in it, while the server cannot say what it is now. */
+/** What a page shows: what `prefetch` has begun to load. It stays, with all that is typed in it, while the server cannot say what it is now. */
 export function usePageQuery<Data, Variables extends AnyVariables>(page: PageQuery<Data, Variables>): PageData<Data> {
   const [state, execute] = useQuery<Data>({ ...page, requestPolicy: 'cache-first' } as never);
   const { error, fetching, stale, operation } = state;

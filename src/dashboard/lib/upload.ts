@@ -21,7 +21,7 @@ interface Reply {
   };
 }
 
-/** Sends a file with its progress, which `fetch` does not tell; a string is JSON. */
+/** Sends a file with its progress, which `fetch` does not report; a string is JSON. */
 function post(
   address: string,
   body: FormData | string,

@@ -8,7 +8,7 @@ const run = promisify(execFile);
 const linux = process.platform === 'linux';
 
 /**
- * What tells a process from a later one with the same number: its start time, with the boot it belongs to. `null` when there
+ * What distinguishes a process from a later one with the same number: its start time, with the boot it belongs to. `null` when there
  * is no such process. A zombie counts as gone: in a container without an init it is never reaped, and it holds nothing any more.
  */
 export async function processIdentity(pid: number): Promise<string | null> {

@@ -41,7 +41,7 @@ type Context = Pick<ProjectContext, 'em' | 'git' | 'project' | 'services' | 'sig
 const file = rowsFile(pullTable);
 
 /**
- * Rows are read before refs, so that a merge the rows tell of is in the refs. The refs may tell of a later one: a pull request that was
+ * Rows are read before refs, so that a merge recorded in the rows is in the refs. The refs may hold a later one: a pull request that was
  * merged, or lost its branch, between the two is written as it is now. Its row had changed before its branch went.
  */
 async function matchPulls(context: Context, draft: ArchiveDraft, refs: readonly Ref[]): Promise<void> {

@@ -35,7 +35,7 @@ export const studioSettings = (stored: Partial<StudioSettings> | null | undefine
   ...stored,
 });
 
-/** How far the import of a repository has come; kept on the project so that any process can tell. */
+/** How far the import of a repository has come; kept on the project so that any process can read it. */
 export interface ImportState {
   /** Which import of the project it is. */
   attempt: number;

@@ -50,7 +50,7 @@ interface Settled {
   lag: number;
 }
 
-/** Starts what is due, and tells of what was not started. */
+/** Starts what is due, and reports what was not started. */
 async function settle<Due extends DueSchedule>(
   em: EntityManager,
   services: Services,

@@ -85,7 +85,7 @@ const written = ['', 'git', 'blobs', 'blob-journal', 'postgres/data'];
 
 /** A disk with less than this counts as full, bytes: what is saved is mostly smaller, and PostgreSQL extends tables by less. */
 const least = 1024 * 1024;
-/** What is written to find out what free blocks do not tell: quotas, inodes, a file system that has become read-only. */
+/** What is written to find out what free blocks do not show: quotas, inodes, a file system that has become read-only. */
 const probeBytes = 16 * 1024;
 /** How long a finding is good for, milliseconds; so that nothing can be made to write by asking. */
 const goodFor = 2_000;
@@ -105,7 +105,7 @@ async function hasRoom(directory: string): Promise<boolean> {
   }
 }
 
-/** Says whether files can be written below a data directory. It asks the disk at most every two seconds. */
+/** Whether files can be written below a data directory; tried at most every two seconds. */
 function storageCheck(dataDir: string): () => Promise<boolean> {
   let known: { at: number; answer: Promise<boolean> } | null = null;
   return () => {
@@ -144,7 +144,7 @@ function lazyMcp(services: AllServices, config: Config): express.RequestHandler 
 
 /**
  * Keeps answers to pages of this origin: a browser also sends the session with what a page of the same site, such as a preview, loads as an image
- * or a script, and its size or its effects would tell what is there. What CORS allows is not affected.
+ * or a script, and its size or its effects would show what is there. What CORS allows is not affected.
  */
 const keepToOrigin: express.RequestHandler = (_request, response, next) => {
   response.set({ 'X-Content-Type-Options': 'nosniff', 'Cross-Origin-Resource-Policy': 'same-origin' });

@@ -52,7 +52,7 @@ export function requestLog(log: Log, observe: Observe): RequestHandler {
 }
 
 /**
- * The same for the preview origin: the host tells the site, and the path the file. A query may hold the pass of a member, so it is never
+ * The same for the preview origin: the host names the site, and the path the file. A query may hold the pass of a member, so it is never
  * written, and all requests count as one route.
  */
 export function previewLog(log: Log, observe: Observe, listener: RequestListener): RequestListener {

@@ -72,7 +72,7 @@ export class Editor {
   unanswered: Content | null = null;
   /** What the site's own template gave a new entry; null where it does not begin with one. */
   begun: Content | null = null;
-  /** What nobody has touched yet: of an entry that is not made; null where there is a stored version. */
+  /** What is not touched yet: of an entry that is not made; null where there is a stored version. */
   #untouched: { content: Content; slug: string | null } | null = null;
   /** What was edited before the entry moved, until the page has followed. */
   movedFrom: DraftKey | null = null;

@@ -11,7 +11,7 @@ const maxId = 2 ** 31 - 1;
 
 const unknown = () => new DomainError('not_found', 'Crawler not found');
 
-/** What a name asks for; null for one that cannot name a crawler. */
+/** What a name stands for; null for one that cannot name a crawler. */
 function wanted(name: string): { uuid: string } | { id: number } | null {
   const lower = name.toLowerCase();
   if (isUuid(lower)) return { uuid: lower };

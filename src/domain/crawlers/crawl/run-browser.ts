@@ -128,7 +128,7 @@ async function forward(
 /** Requested by scripts, and different each time. */
 const changing = new Set(['xhr', 'fetch', 'eventsource', 'document', 'ping']);
 
-/** Answers what one page asks for in its browser, through the guarded client, and keeps count of it. */
+/** Answers the requests of one page in its browser, through the guarded client, and keeps count of it. */
 class PageRequests {
   readonly #context: FetchContext;
   readonly #parts: BrowserParts;

@@ -1,4 +1,4 @@
-/** Keys of links, one after the other, each the first eight bytes of the hash of its URL: enough to tell the URLs of one run apart. */
+/** Keys of links, one after the other, each the first eight bytes of the hash of its URL: enough to distinguish the URLs of one run. */
 export type LinkKeys = Uint8Array;
 
 export const keyBytes = 8;

@@ -10,7 +10,7 @@ export const mostSchedules = 20;
 const nameFault = 'must be 1 to 255 characters';
 const enabledFault = 'must be a boolean';
 
-/** Null asks for the default. */
+/** Null: the default. */
 const settable = {
   schedule_cron_string: cronString,
   name: plainText(nameFault).trim().min(1, nameFault).max(255, nameFault).nullish(),

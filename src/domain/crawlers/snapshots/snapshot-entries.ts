@@ -15,7 +15,7 @@ export function storableJson(rows: readonly object[]): string {
 const storable = (_key: string, value: unknown) =>
   typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value;
 
-/** What a run needs to know of the entry an earlier snapshot has of a URL: enough to ask whether it has changed. */
+/** What a run needs to know of the entry an earlier snapshot has of a URL: enough to request it only if it has changed. */
 export interface EarlierEntry
   extends Pick<
     EntryDraft,

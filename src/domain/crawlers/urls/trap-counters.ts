@@ -1,6 +1,6 @@
 const prime = 16_777_619;
 
-/** 53 bits of a text, of two FNV-1a hashes that begin differently: enough to tell the members of small sets apart. */
+/** 53 bits of a text, of two FNV-1a hashes that begin differently: enough to distinguish the members of small sets. */
 function hashOf(text: string): number {
   let [high, low] = [0x811c9dc5, 0x01000193];
   for (let at = 0; at < text.length; at += 1) {

@@ -84,7 +84,7 @@ export function jsonFaultAt(text: string): number | null {
     at = began;
     return false;
   };
-  /** Closing brackets still owed, the innermost last. */
+  /** Closing brackets still missing, the innermost last. */
   const open: string[] = [];
   const key = () => {
     take(space);

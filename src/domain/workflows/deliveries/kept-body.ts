@@ -19,7 +19,7 @@ const least = 2 * 1024;
 const params = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_hashLog]: 12 };
 
 /**
- * A body as its row keeps it: a zstd frame (RFC 8878) when that is shorter, else the bytes themselves, so the size of the body tells which it
+ * A body as its row keeps it: a zstd frame (RFC 8878) when that is shorter, else the bytes themselves, so the size of the body shows which it
  * is. PostgreSQL's own compression takes twice as long for half as much.
  */
 export function packBody(body: Uint8Array): Uint8Array {

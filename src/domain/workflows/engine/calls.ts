@@ -128,7 +128,7 @@ export async function peerEnd(em: EntityManager, { kind, id }: StepWait): Promis
 const usualDelay = 1_000;
 const usualFactor = 2;
 const mostDelay = 300_000;
-/** A peer may ask for more time than steps give themselves. */
+/** A peer may require more time than steps give themselves. */
 const longestRetryAfter = 3_600_000;
 
 interface Failure {
@@ -139,7 +139,7 @@ interface Failure {
 }
 
 /**
- * How long a failed step waits before its next try: a random share of a delay that grows with each try, and what the peer asks for at least.
+ * How long a failed step waits before its next try: a random share of a delay that grows with each try, and at least what the peer requires.
  * @param tries made so far
  * @param random from 0 to 1
  * @returns milliseconds; null: there is no further try

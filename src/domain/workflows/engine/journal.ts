@@ -27,7 +27,7 @@ export class RunState {
     return this.state.failure !== undefined;
   }
 
-  /** A pause is over, as far as anybody knows. */
+  /** A pause is over, as far as is known. */
   resume(now: number): void {
     const { paused_at, ...rest } = this.state;
     if (paused_at === undefined) return;
@@ -73,7 +73,7 @@ function excessOf({ stepRuns, events, context }: ExecutionSize): { code: string;
   return null;
 }
 
-/** Events that tell of a step run's new status; others have none. */
+/** Events of a step run's new status; others have none. */
 const eventOf: Partial<Record<StepStatus, string>> = {
   completed: 'step.completed',
   failed: 'step.failed',
@@ -191,7 +191,7 @@ export class Journal {
     return run;
   }
 
-  /** Moves a step run on, and tells of it. `type` names another event than the status has; null: none. */
+  /** Moves a step run on, and logs the event. `type` names another event than the status has; null: none. */
   move(run: StepState, change: Partial<StepState>, type = eventTypeOf(change.status ?? run.status)): void {
     Object.assign(run, change);
     if (change.status !== undefined && change.status !== 'waiting') {

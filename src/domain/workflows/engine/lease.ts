@@ -95,7 +95,7 @@ export type ClaimedRow = Pick<
   | 'state'
 > & { started_at: Date | string | null; created_at: Date | string; is_mine: boolean };
 
-// Where there is a driver word is left for it; decided in one statement, so that none ends unseen in between.
+// Where there is a driver a signal is left for it; decided in one statement, so that none ends unseen in between.
 const claimSql = `
   update execution set
     wake = driver_id is not null,
@@ -154,7 +154,7 @@ export async function markActing(
   return rows.length > 0;
 }
 
-/** What this process hears of an execution it advances. */
+/** A signal for an execution that this process advances. */
 interface PendingSignals {
   id: string;
   attempt: number;
@@ -176,7 +176,7 @@ export async function readSignals(
   );
 }
 
-/** Takes note of word that was left for a driver. @returns false when somebody else advances the execution */
+/** Reads the signal that was left for a driver. @returns false when another process advances the execution */
 export async function clearWake(em: EntityManager, { id, attempt }: { id: string; attempt: number }): Promise<boolean> {
   const rows = await em.execute<unknown[]>(
     `update execution set wake = false where id = ? and attempt = ? and driver_id is not null returning id`,

@@ -24,7 +24,7 @@ const endStepsSql = `
 
 /**
  * Cancels an open execution whose row the caller holds: one that rests ends in the caller's transaction; the driver of one that is advanced
- * hears of it within a second. @returns whether it has ended
+ * gets the signal within a second. @returns whether it has ended
  */
 export async function cancelExecution(
   em: EntityManager,

@@ -16,7 +16,7 @@ export interface ExecutionEvent {
   path?: string;
   /** Who did it; left out: the workflow itself. */
   actor?: string;
-  /** What the execution, or the step run it tells of, came to. */
+  /** What the execution, or the step run of the event, came to. */
   status?: string;
   /** How long that had taken, of what has ended. */
   duration_ms?: number;

@@ -40,7 +40,7 @@ const schema = z.strictObject({
 
 export type HttpStep = z.output<typeof schema>;
 
-/** Names of secrets the templates of a value ask for; null: it may ask for any. */
+/** Names of secrets that the templates of a value use; null: it may use any. */
 function namesIn(value: unknown): string[] | null {
   const names: string[] = [];
   for (const { text } of templatesIn(value, [], [], true))

@@ -4,7 +4,7 @@ import { upTo } from '../../../lib/version-cache.ts';
 import type { SealedSecrets } from './sealed-secret.ts';
 import type { AuthMode, WebhookMethod } from './trigger.entity.ts';
 
-/** The channel on which the database tells which workflow's webhook has changed; the payload is its id. */
+/** The channel on which the database announces which workflow's webhook has changed; the payload is its id. */
 export const triggerChannel = 'portico_workflow_triggers';
 
 /** A webhook as its endpoint needs it: secrets as ciphertexts. */

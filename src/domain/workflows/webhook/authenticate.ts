@@ -7,7 +7,7 @@ import { headerLines, type WebhookCall } from './webhook-call.ts';
 const sha256 = (text: string) => createHash('sha256').update(text, 'utf8').digest();
 
 /**
- * The version of the secret a text is, in a time that tells nothing: every secret is compared, each by its digest.
+ * The version of the secret a text is, in a time that reveals nothing: every secret is compared, each by its digest.
  * @returns null when it is none of them
  */
 export function matchSecret(secrets: readonly TriggerSecret[], given: string): number | null {

@@ -5,6 +5,7 @@ import { changeSite, type SiteIndex } from '../content/site-index.ts';
 import { type MediaReference, mediaReferences } from '../media/media-references.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
 import type { Warning } from '../schema/schema.schema.ts';
+import { isSettings } from '../schema/site-layout.ts';
 import type { StudioContext } from '../studio.ts';
 import { messageOf } from './write-rules.ts';
 
@@ -40,6 +41,18 @@ export interface Step<T> {
    * @throws DomainError when that state must not be
    */
   check(after: StagedContent): Promise<Warning[]>;
+}
+
+/**
+ * Holds a step against the content it was planned on: what says which files are content is code, also where a collection names it.
+ * @throws DomainError `forbidden` without manage_studio
+ */
+export function checkSettings(
+  context: Pick<PlanContext, 'require'>,
+  { site }: Pick<StagedContent, 'site'>,
+  { changes }: Pick<Step<unknown>, 'changes'>,
+): void {
+  if (changes.some(({ path }) => isSettings(site.discovery, path))) context.require('manage_studio');
 }
 
 /** What steps of one commit leave at each path. */
@@ -116,7 +129,9 @@ export function commitStep<T>(
     author,
     async plan(head): Promise<CommitPlan<T & { warnings: Warning[] }>> {
       const staged = await contentAt(context, head);
-      const { changes, summary, result, check } = await planStep(staged);
+      const step = await planStep(staged);
+      checkSettings(context, staged, step);
+      const { changes, summary, result, check } = step;
       const warnings = await check(staged);
       return { changes, message: messageOf(message, summary), result: { ...result, warnings } };
     },

@@ -3,7 +3,7 @@ import { maxEntryBytes } from '../entries/saved-entry.ts';
 import { mediaRootOf } from '../media/media-facts.ts';
 import { mediaNameProblem, mediaTypeProblem } from '../media/media-types.ts';
 import { nameProblem, pathProblem } from '../path-rules.ts';
-import { markdownExtensions } from '../schema/site-layout.ts';
+import { isSettings, markdownExtensions } from '../schema/site-layout.ts';
 import { schemaAt } from './collection-index.ts';
 import type { SiteIndex } from './site-index.ts';
 
@@ -39,7 +39,7 @@ export const isRegular = (mode: string) => mode === '100644' || mode === '100755
  * `refusalOf`'s matter.
  */
 export function isContent(site: SiteIndex, path: string, mode: string): boolean {
-  if (!isRegular(mode) || steersGit.test(path)) return false;
+  if (!isRegular(mode) || steersGit.test(path) || isSettings(site.discovery, path)) return false;
   if (schemaAt(site, path)) return true;
   return mediaRootOf(site, path) !== null && mediaNameProblem(path) === null && mediaTypeProblem(path, null) === null;
 }
@@ -82,6 +82,8 @@ export function refusalOfMedia({ path, size, head }: OfferedFile, limit: number)
 export function refusalOf(site: SiteIndex, file: OfferedFile, mediaLimit: number): Refusal | null {
   const { path, size } = file;
   const isEntry = schemaAt(site, path) !== undefined;
+  if (isSettings(site.discovery, path))
+    return { code: 'forbidden', of: 'path', problem: 'says which files are content' };
   if (steersGit.test(path) || (!isEntry && mediaRootOf(site, path) === null))
     return { code: 'forbidden', of: 'path', problem: 'is outside collections and media' };
   const refused = refusalOfName(path);

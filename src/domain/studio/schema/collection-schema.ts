@@ -2,6 +2,7 @@ import type { LocaleRules, SlugCollection } from '../slug.ts';
 import type { EntryTemplate } from './entry-template.ts';
 import type { PathSet } from './path-set.ts';
 import type { StudioSchema, Warning } from './schema.schema.ts';
+import type { RootOrigin } from './site-layout.ts';
 import type { ReadingBudget } from './static/reading-budget.ts';
 
 /** A directory of files that are published beside the pages. */
@@ -65,6 +66,7 @@ export interface Discovery {
   /** Paths of the configuration files that were read, for the cache key (with `configurationFiles`, whose appearance matters too). */
   dependencies: string[];
   contentRoot: string;
+  rootOrigin: RootOrigin;
   mediaRoots: MediaRoot[];
   locales: LocaleRules | null;
 }

@@ -207,7 +207,7 @@ const mostSharing = 10;
 export async function discoverSchemas(files: SiteFiles, options: DiscoveryOptions): Promise<Discovery> {
   const site = budgeted(files);
   const paths = await mapYielding(site.paths, (file) => file.path);
-  const { others, ...layout } = await findSite(paths, options.contentRoot);
+  const { origin, others, ...layout } = await findSite(paths, options.contentRoot);
   const warnings: Warning[] = [];
   if (others.length > 0) {
     const message = `The repository has several sites; "${layout.root || '/'}" is used, set the content root for: ${others.slice(0, 10).join(', ')}`;
@@ -255,6 +255,7 @@ export async function discoverSchemas(files: SiteFiles, options: DiscoveryOption
     warnings: [...warnings, ...schemas.flatMap((schema) => schema.warnings)],
     dependencies: [...reading.dependencies].sort(),
     contentRoot: layout.root,
+    rootOrigin: origin,
     mediaRoots: withFilesBeside(reading.layout.mediaRoots ?? (await mediaRootsOf(paths, layout)), schemas, layout),
     locales: reading.layout.locales,
   };

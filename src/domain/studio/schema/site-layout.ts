@@ -42,6 +42,9 @@ const frameworkFiles: [RegExp, string][] = [
   [/^config\.(toml|ya?ml|json)$/, 'maybe hugo'],
   [/^(keystatic\.config\.[jt]sx?|tina\/config\.[jt]sx?)$/, 'none'],
 ];
+/** Of Decap, wherever it lies. */
+export const decapConfig = /(^|\/)admin\/config\.(ya?ml|toml|json)$/;
+
 /** Say where a site is, but not what builds it. */
 const weak: ReadonlySet<string> = new Set(['none', 'studio', 'maybe hugo']);
 
@@ -52,6 +55,9 @@ const configLeaf =
 const notASite = /(^|\/)(node_modules|vendor|tests?|__tests__|fixtures|examples?|exampleSite|templates|themes)(\/|$)/;
 
 const isConfiguration = (path: string) => configLeaf.test(path) && !notASite.test(path);
+
+/** How the directory of a site was found: named by the caller, by a framework's configuration, or neither, which leaves the repository root. */
+export type RootOrigin = 'given' | 'configured' | 'assumed';
 
 export interface SiteLayout {
   /** The site's directory in the repository; `''` is the repository root. */
@@ -92,6 +98,19 @@ function settleName(framework: string, root: string, directories: ReadonlySet<st
 /** Hugo's directories of configuration, one for each environment, are part of the site above them. */
 export const isConfigDirectory = (directory: string) => /(^|\/)config\/[\w-]+$/.test(directory);
 
+/** The directory that a file configures a framework in, if it does by its name. */
+function siteOf(path: string): { root: string; framework: string } | null {
+  const parts = path.split('/');
+  for (let depth = 0; depth < Math.min(parts.length, MAX_SITE_DEPTH + 1); depth++) {
+    const rest = parts.slice(depth).join('/');
+    const framework = frameworkFiles.find(([one]) => one.test(rest))?.[1];
+    if (framework === undefined) continue;
+    const root = parts.slice(0, depth).join('/');
+    return isConfigDirectory(root) ? null : { root, framework };
+  }
+  return null;
+}
+
 /** `[root, framework]` of each site whose configuration is in the tree, the shallowest first, then by path. */
 async function sitesOf(paths: readonly string[]): Promise<[string, string][]> {
   const found = new Map<string, string>();
@@ -99,34 +118,31 @@ async function sitesOf(paths: readonly string[]): Promise<[string, string][]> {
   if (configurations.length === 0) return [];
   const directories = await directoriesOf(paths);
   await forEachYielding(configurations, (path) => {
-    const parts = path.split('/');
-    for (let depth = 0; depth < Math.min(parts.length, MAX_SITE_DEPTH + 1); depth++) {
-      const rest = parts.slice(depth).join('/');
-      const pattern = frameworkFiles.find(([one]) => one.test(rest))?.[1];
-      if (pattern === undefined) continue;
-      const root = parts.slice(0, depth).join('/');
-      if (isConfigDirectory(root)) break;
-      const framework = settleName(pattern, root, directories);
-      const known = found.get(root);
-      if (framework === 'maybe hugo' || known === 'astro' || (known !== undefined && weak.has(framework))) break;
-      found.set(root, framework);
-      break;
-    }
+    const site = siteOf(path);
+    if (site === null) return;
+    const framework = settleName(site.framework, site.root, directories);
+    const known = found.get(site.root);
+    if (framework === 'maybe hugo' || known === 'astro' || (known !== undefined && weak.has(framework))) return;
+    found.set(site.root, framework);
   });
-  const depthOf = (root: string) => (root === '' ? 0 : root.split('/').length);
-  return [...found].sort(([a], [b]) => depthOf(a) - depthOf(b) || (a < b ? -1 : 1));
+  return [...found].sort(([a], [b]) => bySite(a, b));
 }
+
+/** By depth, then by path: the first of several sites is the one that is used. */
+const depthOf = (root: string) => (root === '' ? 0 : root.split('/').length);
+const bySite = (a: string, b: string) => depthOf(a) - depthOf(b) || (a < b ? -1 : 1);
 
 /** Finds the site's directory: the one given, else the shallowest with a framework's configuration, else the repository root. */
 export async function findSite(
   paths: readonly string[],
   given: string | undefined,
-): Promise<SiteLayout & { others: string[] }> {
+): Promise<SiteLayout & { origin: RootOrigin; others: string[] }> {
   const sites = await sitesOf(paths);
   const root = given ?? sites[0]?.[0] ?? '';
   const framework = sites.find(([path, name]) => path === root && !weak.has(name))?.[1] ?? null;
   const others = given === undefined ? sites.slice(1).map(([path]) => path) : [];
-  return { root, given: given !== undefined, framework, locales: null, others };
+  const origin = given !== undefined ? 'given' : sites.length > 0 ? 'configured' : 'assumed';
+  return { root, given: given !== undefined, framework, locales: null, origin, others };
 }
 
 /** A directory that can be the content root: a site of its own. */
@@ -265,6 +281,24 @@ export const hasFilesBeside = (
   (kind === 'keystatic' ||
     filesBeside === true ||
     (withFilesBeside.has(framework ?? '') && (kind !== 'inference' || /(^|\/)(content|docs)(\/|$)/.test(path))));
+
+/** Files that a reader looks for by name in the site's directory, beside those of frameworks. */
+const besideFrameworks = /^(frontmatter\.json|config\/[\w-]+\/(hugo|config|module)\.(toml|ya?ml|json))$/;
+
+/**
+ * Whether a site is read by what a file of this name holds, or would be if it were there: it says where the site is or which files are content.
+ * Such a file is code, whatever collection it lies in: who may change content alone could make any file content by it.
+ */
+export function isSettings(
+  { contentRoot, rootOrigin }: { contentRoot: string; rootOrigin: RootOrigin },
+  path: string,
+): boolean {
+  if (path === '.pages.yml' || decapConfig.test(path)) return true;
+  const rest = below(contentRoot, path);
+  if (rest !== null && (besideFrameworks.test(rest) || frameworkFiles.some(([one]) => one.test(rest)))) return true;
+  const site = rootOrigin === 'given' || !isConfiguration(path) ? null : siteOf(path);
+  return site !== null && (rootOrigin === 'assumed' || bySite(site.root, contentRoot) < 0);
+}
 
 /** Files whose appearance or change can change what discovery finds, for the caller's cache key. */
 export function configurationFiles<T extends { path: string }>(files: readonly T[]): Promise<T[]> {

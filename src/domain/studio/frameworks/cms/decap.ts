@@ -16,7 +16,7 @@ import {
   type SiteReading,
 } from '../../schema/reader.ts';
 import type { EntryFormat, SchemaField, Warning } from '../../schema/schema.schema.ts';
-import { extensionOf, indexNames, joinPath, trimmedPath } from '../../schema/site-layout.ts';
+import { decapConfig, extensionOf, indexNames, joinPath, trimmedPath } from '../../schema/site-layout.ts';
 import {
   at,
   countOf,
@@ -312,7 +312,7 @@ function decapFields(values: readonly Value[], warn: Warn): SchemaField[] {
 export const decapReader: SchemaReader = {
   name: 'decap',
   async read(reading) {
-    const path = await findDataConfig(reading, /(^|\/)admin\/config\.(ya?ml|toml|json)$/, 'admin/config.');
+    const path = await findDataConfig(reading, decapConfig, 'admin/config.');
     const config = path === undefined ? null : await readDataConfig(path, reading);
     // Many things are configured in an `admin` directory: this is the CMS when it says where content is.
     if (path === undefined || config === null || !(at(config, 'collections') || at(config, 'singletons'))) return [];

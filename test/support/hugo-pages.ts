@@ -62,8 +62,8 @@ export interface HugoPages {
   openOnPage(slug: string, text?: string): Promise<Page>;
 }
 
-/** Starts the dashboard with that site deployed, for the tests of a file. @param more files beside its own */
-export function withHugoPages(more: Record<string, string> = {}): HugoPages {
+/** Starts the dashboard with that site deployed, for the tests of a file. @param more files beside its own @param command builds it */
+export function withHugoPages(more: Record<string, string> = {}, command = 'hugo'): HugoPages {
   const builds = mkdtempSync(path.join(tmpdir(), 'portico-page-'));
   // Builds may run as another user, who has to reach them.
   chmodSync(builds, 0o711);
@@ -83,7 +83,7 @@ export function withHugoPages(more: Record<string, string> = {}): HugoPages {
       name: 'Live',
       branch: 'main',
       provider: 'build',
-      build_command: 'hugo',
+      build_command: command,
       output_directory: 'public',
     };
     const { status, body } = await app.ask('POST', `${studio}/environments`, { body: { ...draft, auto_deploy: true } });

@@ -14,12 +14,17 @@ interface Piece extends PagePiece {
   built: readonly ChildNode[] | null;
   /** Elements that were added behind it. */
   added: Element[];
+  /** What is shown in place of what was built, and its letters on the page. */
+  shown: { nodes: readonly PageElement[]; letters: string } | null;
 }
 
 /** Elements that a text stands around, not in. */
 const blocks = new Set(
   'ADDRESS BLOCKQUOTE DETAILS DIV DL FIGURE H1 H2 H3 H4 H5 H6 HR OL P PRE SECTION TABLE UL'.split(' '),
 );
+
+/** What a click acts on by itself. */
+const controls = 'a, area, audio, button, details, input, label, select, textarea, video, [contenteditable]';
 
 const letters = (text: string) => comparableText(text).replaceAll(' ', '');
 
@@ -41,16 +46,23 @@ function paced(pace: number, act: () => void): () => void {
   };
 }
 
+/** Whether an element is what a piece was built as, or was made of it here. */
+function isOf(element: Element, { text, isImage, shown }: PagePiece & Partial<Piece>): boolean {
+  if (isImage !== element instanceof HTMLImageElement) return false;
+  if (isImage) return true;
+  const found = letters(element.textContent);
+  return found.includes(letters(text)) || found === shown?.letters;
+}
+
 /** The element of a piece, if it is still what was built. */
-function find({ selector, text, isImage }: PagePiece): Element | null {
+function find(piece: PagePiece & Partial<Piece>): Element | null {
   let element: Element | null = null;
   try {
-    element = document.querySelector(selector);
+    element = document.querySelector(piece.selector);
   } catch {
     return null;
   }
-  if (!element || isImage !== element instanceof HTMLImageElement) return null;
-  return isImage || letters(element.textContent).includes(letters(text)) ? element : null;
+  return element && isOf(element, piece) ? element : null;
 }
 
 /** What an element shows as its own text: its first nodes, up to an element that stands by itself; signs without letters stay (anchors, boxes). */
@@ -123,23 +135,34 @@ class EditedPage {
   #byElement = new WeakMap<Element, Piece>();
   #open: Piece | null = null;
   #hovered: Piece | null = null;
+  /** The text is edited beside the page: clicks keep what they do there. */
+  #isBeside = false;
   readonly #send: (message: FromPage) => void;
   /** In a tree that the page's style sheets do not reach. */
   readonly #frame = document.createElement('div');
   readonly #place = paced(pace.placed, () => this.#sendPlace());
+  readonly #host = document.createElement('portico-marks');
+  readonly #listeners: readonly (readonly [name: string, act: (event: Event) => void])[];
+  #lost: number[] = [];
+  readonly #sendLost = paced(pace.placed, () => this.#send({ type: 'lost', ids: this.#lost.splice(0) }));
+  #path = location.pathname;
   readonly #watch = new ResizeObserver(() => this.#place());
 
   constructor(port: MessagePort) {
     this.#send = (message) => port.postMessage(message);
     port.onmessage = ({ data }: MessageEvent<ToPage>) => this.#receive(data);
     const scrolled = paced(pace.scrolled, () => this.#send({ type: 'scrolled', top: window.scrollY }));
-    window.addEventListener('scroll', () => [scrolled(), this.#place(), this.#mark()], {
-      capture: true,
-      passive: true,
-    });
-    window.addEventListener('resize', () => [this.#place(), this.#mark()]);
-    window.addEventListener('click', (event) => this.#click(event), { capture: true });
-    window.addEventListener('mouseover', (event) => this.#hover(event), { capture: true, passive: true });
+    this.#listeners = [
+      ['scroll', () => [scrolled(), this.#place(), this.#mark()]],
+      ['resize', () => [this.#place(), this.#mark()]],
+      ['click', (event) => this.#click(event as MouseEvent)],
+      ['mouseover', (event) => this.#hover(event as MouseEvent)],
+    ];
+    this.#listen();
+    // A script that writes the document anew takes its listeners along.
+    new MutationObserver(() => this.#listen()).observe(document, { childList: true });
+    window.navigation?.addEventListener('currententrychange', () => this.#goOn());
+    this.#host.attachShadow({ mode: 'closed' }).append(this.#frame);
     Object.assign(this.#frame.style, {
       position: 'fixed',
       zIndex: '2147483647',
@@ -151,14 +174,30 @@ class EditedPage {
     });
   }
 
+  #listen(): void {
+    for (const [name, act] of this.#listeners)
+      window.addEventListener(name, act, { capture: true, passive: name !== 'click' });
+    if (this.#pieces.size > 0) document.documentElement?.append(this.#host);
+  }
+
+  /** The address is that of another page: what is shown is, or will be. */
+  #goOn(): void {
+    if (location.pathname === this.#path) return;
+    this.#path = location.pathname;
+    this.#send({ type: 'went', path: this.#path });
+  }
+
   #receive(message: ToPage): void {
-    if (message.type === 'pieces') this.#whenReady(() => this.#findAll(message.pieces));
+    if (message.type === 'pieces') this.#whenReady(() => this.#findAll(message));
     else if (message.type === 'open') this.#openPiece(message.id);
-    else if (message.type === 'scroll') window.scrollBy(0, message.by);
+    else if (message.type === 'check') {
+      this.#findRemoved();
+      this.#send({ type: 'here' });
+    } else if (message.type === 'scroll') window.scrollBy(0, message.by);
     else if (message.type === 'restore') this.#whenReady(() => window.scrollTo(0, message.top));
     else {
       const piece = this.#pieces.get(message.id);
-      if (piece) this.#show(piece, message.nodes);
+      if (piece && this.#isHere(piece)) this.#show(piece, message.nodes);
       this.#place();
     }
   }
@@ -166,12 +205,18 @@ class EditedPage {
   #openPiece(id: number | null): void {
     this.#watch.disconnect();
     this.#open = id === null ? null : (this.#pieces.get(id) ?? null);
+    if (id !== null && !this.#open) this.#lose(id);
     this.#mark();
-    if (!this.#open) return;
-    this.#watch.observe(this.#open.element);
-    this.#watch.observe(document.documentElement);
+    if (!this.#open || !this.#isHere(this.#open)) return;
+    this.#observe(this.#open);
     this.#open.element.scrollIntoView({ block: 'nearest' });
     this.#place();
+  }
+
+  #observe({ element }: Piece): void {
+    this.#watch.disconnect();
+    this.#watch.observe(element);
+    this.#watch.observe(document.documentElement);
   }
 
   #whenReady(act: () => void): void {
@@ -179,18 +224,42 @@ class EditedPage {
     else act();
   }
 
-  #findAll(pieces: readonly PagePiece[]): void {
-    const host = document.createElement('portico-marks');
-    host.attachShadow({ mode: 'closed' }).append(this.#frame);
-    document.documentElement.append(host);
+  #findAll({ pieces, beside }: Extract<ToPage, { type: 'pieces' }>): void {
+    this.#isBeside = beside;
+    document.documentElement.append(this.#host);
     for (const piece of pieces) {
       const element = find(piece);
       if (!element || this.#byElement.has(element)) continue;
-      const found: Piece = { ...piece, element, built: null, added: [] };
+      const found: Piece = { ...piece, element, built: null, added: [], shown: null };
       this.#pieces.set(piece.id, found);
       this.#byElement.set(element, found);
     }
     this.#send({ type: 'found', ids: [...this.#pieces.keys()] });
+  }
+
+  #lose(id: number): void {
+    this.#lost.push(id);
+    this.#sendLost();
+  }
+
+  /** Whether a piece is on the page, where a script has put another element in its place as well. A piece that is lost is sent as such. */
+  #isHere(piece: Piece): boolean {
+    const { element } = piece;
+    if (element.isConnected && (piece.shown || isOf(element, piece))) return true;
+    this.#byElement.delete(element);
+    const found = find(piece);
+    if (!found || this.#byElement.has(found)) {
+      this.#pieces.delete(piece.id);
+      if (this.#open === piece) this.#open = null;
+      this.#lose(piece.id);
+      return false;
+    }
+    this.#byElement.set(found, piece);
+    const { shown } = piece;
+    Object.assign(piece, { element: found, built: null, added: [] });
+    if (shown && letters(found.textContent) !== shown.letters) this.#show(piece, shown.nodes);
+    if (this.#open === piece) this.#observe(piece);
+    return true;
   }
 
   #pieceOf(target: EventTarget | null): Piece | null {
@@ -201,14 +270,41 @@ class EditedPage {
     return null;
   }
 
+  #findRemoved(): void {
+    for (const piece of [...this.#pieces.values()]) if (!piece.element.isConnected) this.#isHere(piece);
+  }
+
+  /** The piece at a place that is clicked, if it still is what was built. */
+  #pieceHere(target: EventTarget | null): Piece | null {
+    const piece = this.#pieceOf(target);
+    if (piece) return this.#isHere(piece) ? piece : null;
+    this.#findRemoved();
+    return this.#pieceOf(target);
+  }
+
   #click(event: MouseEvent): void {
     if (!event.isTrusted || event.button !== 0 || event.ctrlKey || event.metaKey) return;
-    const piece = this.#pieceOf(event.target);
-    this.#send({ type: 'clicked', id: piece?.id ?? null, left: event.clientX, top: event.clientY });
-    if (!piece) return;
+    const { clientX: left, clientY: top } = event;
+    if (this.#isBeside && event.target instanceof Element && event.target.closest(controls)) return;
+    const piece = this.#pieceHere(event.target) ?? (this.#isBeside ? this.#nearest(left, top) : null);
+    this.#send({ type: 'clicked', id: piece?.id ?? null, left, top });
+    if (!piece || this.#isBeside) return;
     // The text is edited in place of what a click does there.
     event.preventDefault();
     event.stopImmediatePropagation();
+  }
+
+  #nearest(left: number, top: number): Piece | null {
+    let nearest: Piece | null = null;
+    let least = Number.POSITIVE_INFINITY;
+    for (const piece of this.#pieces.values()) {
+      const box = piece.element.getBoundingClientRect();
+      const beside = Math.max(box.left - left, left - box.right, 0);
+      // Lines are read across: what is beside a point is nearer than what is above or below it.
+      const distance = Math.max(box.top - top, top - box.bottom, 0) + beside / 100;
+      if (distance < least) [nearest, least] = [piece, distance];
+    }
+    return nearest;
   }
 
   #hover({ target }: MouseEvent): void {
@@ -231,7 +327,7 @@ class EditedPage {
   }
 
   #sendPlace(): void {
-    if (!this.#open) return;
+    if (!this.#open || !this.#isHere(this.#open)) return;
     const { id, element } = this.#open;
     const shown = element instanceof HTMLTableCellElement ? (element.closest('table') ?? element) : element;
     const { left, top, width, height } = shown.getBoundingClientRect();
@@ -254,6 +350,11 @@ class EditedPage {
   }
 
   #show(piece: Piece, nodes: readonly PageElement[]): void {
+    this.#showIn(piece, nodes);
+    piece.shown = { nodes, letters: letters(piece.element.textContent) };
+  }
+
+  #showIn(piece: Piece, nodes: readonly PageElement[]): void {
     const { element } = piece;
     const [first, ...rest] = nodes;
     if (element instanceof HTMLTableCellElement) {

@@ -27,16 +27,20 @@ export interface PagePiece {
 }
 
 export type ToPage =
-  | { type: 'pieces'; pieces: readonly PagePiece[] }
+  /** `beside`: the text is edited beside the page, and a click goes to the nearest of them. */
+  | { type: 'pieces'; pieces: readonly PagePiece[]; beside: boolean }
   /** Sends the place of a piece from now on, and scrolls to it; null: none is open. */
   | { type: 'open'; id: number | null }
   /** Shows these in place of what was built. */
   | { type: 'show'; id: number; nodes: readonly PageElement[] }
+  /** Looks for the pieces again, and answers: the frame has loaded something, and it is known of no other page. */
+  | { type: 'check' }
   | { type: 'scroll'; by: number }
   | { type: 'restore'; top: number };
 
+const path = z.string().check(z.maxLength(8_192));
 /** What the script sends to the dashboard's window, with the port. */
-const hello = z.object({ portico: z.literal('page'), path: z.string().check(z.maxLength(8_192)) });
+const hello = z.object({ portico: z.literal('page'), path });
 
 const pixels = z.number().check(z.gte(-1e6), z.lte(1e6));
 const id = z.int().check(z.gte(0), z.lte(100_000));
@@ -63,11 +67,17 @@ const look = z.object({
 const fromPage = z.discriminatedUnion('type', [
   /** Which pieces there are. */
   z.object({ type: z.literal('found'), ids: z.array(id).check(z.maxLength(20_000)) }),
-  /** A person has clicked a piece, or what is none; where, in the window of the page. */
+  /** A person has clicked a piece, or what is none; where, in the window of the page. With the text beside it: the nearest piece. */
   z.object({ type: z.literal('clicked'), id: z.nullable(id), left: pixels, top: pixels }),
   /** Where the open piece is now, in the window of the page. */
   z.object({ type: z.literal('placed'), id, box, look }),
   z.object({ type: z.literal('scrolled'), top: pixels }),
+  /** Scripts of the page have taken pieces away, or made others of them. */
+  z.object({ type: z.literal('lost'), ids: z.array(id).check(z.maxLength(20_000)) }),
+  /** The answer to `check`. */
+  z.object({ type: z.literal('here') }),
+  /** A script of the page has made another of it, with an address of its own. */
+  z.object({ type: z.literal('went'), path }),
 ]);
 export type FromPage = z.output<typeof fromPage>;
 export type Placed = Extract<FromPage, { type: 'placed' }>;

@@ -61,25 +61,26 @@ export default {
   page_no_address:
     'Dieser Eintrag hat keine Adresse auf seiner Website, daher lässt sich seine Seite nicht zeigen. Die Adressen von Seiten lassen sich in den Einstellungen ermitteln.',
   page_no_environment:
-    'Noch zeigt keine Umgebung diese Fassung der Website. Legen Sie unter „Website“ eine an, oder bearbeiten Sie den Text in einer anderen Ansicht.',
+    'Noch zeigt keine Umgebung diese Fassung der Website. Legen Sie unter „Website“ eine an, oder bearbeiten Sie den Text hier darunter.',
   page_not_deployed: 'Noch wurde nichts bereitgestellt, daher gibt es keine Seite.',
   page_no_page: 'In der letzten Bereitstellung der Website gibt es diese Seite noch nicht.',
   page_not_embeddable:
     'Vorschauen dieses Servers lassen sich nur in einem eigenen Tab öffnen. Um Seiten hier zu bearbeiten, braucht er https oder einen Namen unter localhost.',
   page_not_read:
-    'Die Seite lässt sich gerade nicht zeigen. Versuchen Sie es noch einmal, oder bearbeiten Sie den Text in einer anderen Ansicht.',
+    'Die Seite lässt sich gerade nicht zeigen. Versuchen Sie es noch einmal, oder bearbeiten Sie den Text hier darunter.',
+  page_too_large: 'Diese Seite ist zu groß, um sie hier zu bearbeiten. Ihr Text steht darunter.',
   page_elsewhere: 'Diese Seite gehört nicht zu diesem Eintrag.',
   page_back: 'Zurück zum Eintrag',
-  page_silent: 'Diese Seite lässt sich hier nicht bearbeiten. Bearbeiten Sie den Text in einer anderen Ansicht.',
+  page_silent: 'Diese Seite lässt sich hier nicht bearbeiten. Ihr Text steht daneben.',
   page_not_editable:
-    'Auf dieser Seite wurde zu wenig vom Text gefunden, um ihn hier zu bearbeiten. Bearbeiten Sie ihn in einer anderen Ansicht.',
+    'Auf dieser Seite wurde zu wenig vom Text gefunden, um ihn hier zu bearbeiten. Ein Klick auf die Seite führt zu der Stelle im Text daneben.',
   page_building: 'Eine neuere Fassung dieser Seite wird gebaut und ersetzt sie dann.',
   page_failed: 'Der letzte Build ist fehlgeschlagen, daher zeigt diese Seite die Fassung davor.',
   page_first: 'Die Seite wird zum ersten Mal gebaut.',
   page_first_failed: 'Der letzte Build ist fehlgeschlagen, daher gibt es noch keine Seite.',
   page_log: 'Was schiefging',
   page_stopped:
-    'Diese Seite hat die Tastatur immer wieder an sich gezogen und wurde deshalb geschlossen. Bearbeiten Sie den Text in einer anderen Ansicht.',
+    'Diese Seite hat die Tastatur immer wieder an sich gezogen und wurde deshalb geschlossen. Ihr Text steht darunter.',
   page_behind:
     'Jemand anderes hat geändert, was Sie hier geändert haben. Speichern Sie, um zwischen beidem zu wählen; dann lässt sich diese Seite wieder bearbeiten.',
   page_saved: 'Gespeichert. Die Website zeigt Ihre Änderungen nach der nächsten Bereitstellung.',

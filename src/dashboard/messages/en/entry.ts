@@ -61,23 +61,24 @@ export default {
   page_no_address:
     'This entry has no address on its site, so its page cannot be shown. Settings can detect the addresses of pages.',
   page_no_environment:
-    'No environment shows this version of the site yet. Create one under Site, or edit the text in another view.',
+    'No environment shows this version of the site yet. Create one under Site, or edit the text below.',
   page_not_deployed: 'Nothing has been deployed yet, so there is no page.',
   page_no_page: 'The latest deployment of the site does not have this page yet.',
   page_not_embeddable:
     'Previews on this server open only in a tab of their own. To edit pages here, it needs https or a name below localhost.',
-  page_not_read: 'The page cannot be shown right now. Try again, or edit the text in another view.',
+  page_not_read: 'The page cannot be shown right now. Try again, or edit the text below.',
+  page_too_large: 'This page is too large to be edited here. Its text is below.',
   page_elsewhere: 'This page does not belong to this entry.',
   page_back: 'Back to the entry',
-  page_silent: 'This page cannot be edited here. Edit the text in another view.',
-  page_not_editable: 'Too little of the text was found on this page to edit it here. Edit the text in another view.',
+  page_silent: 'This page cannot be edited here. Its text is beside it.',
+  page_not_editable:
+    'Too little of the text was found on this page to edit it here. A click on the page goes to that place in the text beside it.',
   page_building: 'A newer version of this page is being built and will replace it.',
   page_failed: 'The latest build has failed, so this page shows the version before it.',
   page_first: 'The page is being built for the first time.',
   page_first_failed: 'The latest build has failed, so there is no page yet.',
   page_log: 'What went wrong',
-  page_stopped:
-    'This page has taken the keyboard to itself again and again, so it was closed. Edit the text in another view.',
+  page_stopped: 'This page has taken the keyboard to itself again and again, so it was closed. Its text is below.',
   page_behind:
     'Somebody else has changed what you changed here. Save to choose between the two; then this page can be edited again.',
   page_saved: 'Saved. The site shows your changes after the next deployment.',

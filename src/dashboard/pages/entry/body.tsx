@@ -109,24 +109,28 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
     const { data } = await client.query(EntrySnippets, { organization, project, branch, collection }).toPromise();
     return data?.project?.studio?.collection?.snippets?.items ?? [];
   }, [organization, project, branch, collection]);
-  const [look, setLook] = useState<Extension | null>(null);
+  const [look, setLook] = useState<{ extension: Extension; isNarrowed: boolean } | null>(null);
   const isOnPage = isMarkdown && mode === 'page' && page !== null;
   const isVisual = isMarkdown && (mode === 'visual' || isOnPage);
   const onPage = useRef<PageHandle | null>(null);
   const [over, setOver] = useState<CSSProperties | null>(null);
+  const [isBesidePage, setBesidePage] = useState(false);
+  const isBeside = isOnPage && isBesidePage;
+  const isOverPage = isOnPage && !isBesidePage;
   useEffect(() => {
     if (!isVisual) return setLook(null);
     let isOver = false;
-    const narrowed = isOnPage ? import('./page/one-block.ts') : null;
+    const narrowed = isOverPage ? import('./page/one-block.ts') : null;
     void Promise.all([import('./visual/visual.ts'), narrowed]).then(([{ visual }, part]) => {
       const inserts = { image: () => setPicking('image'), link: () => setPicking('link'), snippets: loadSnippets };
       if (isOver) return;
-      setLook([part?.oneBlock((state) => onPage.current?.changed(state)) ?? [], visual(place, inserts)]);
+      const narrow = part?.oneBlock((state) => onPage.current?.changed(state));
+      setLook({ extension: [narrow ?? [], visual(place, inserts)], isNarrowed: isOverPage });
     });
     return () => {
       isOver = true;
     };
-  }, [isVisual, isOnPage, place, loadSnippets]);
+  }, [isVisual, isOverPage, place, loadSnippets]);
   const withView = (act: (view: View) => void) => () => view.current && act(view.current);
   const toggle = (name: 'StrongEmphasis' | 'Emphasis') =>
     withView(async (one) => {
@@ -146,7 +150,7 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
       language={isRaw ? 'yaml' : language}
       label={t(isRaw ? 'whole_file' : 'text')}
       describedBy={hint}
-      look={look}
+      look={look?.extension ?? null}
       onFiles={onFiles}
       onSave={onSave}
       loadSnippets={isMarkdown ? loadSnippets : undefined}
@@ -205,25 +209,27 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
           {t('leave_hint')}
         </span>
       </div>
-      <div className={classes.bodyText} data-mode={isMarkdown ? mode : 'source'}>
+      <div className={classes.bodyText} data-mode={isBeside ? 'beside' : isMarkdown ? mode : 'source'}>
         <Suspense fallback={<Waiting />}>
           {isOnPage && (
             <PageFrame
               editor={editor}
               place={place}
               {...page}
-              view={look ? shownView : null}
+              view={look?.isNarrowed === isOverPage ? shownView : null}
               handle={onPage}
+              isBeside={isBeside}
+              onBeside={setBesidePage}
               onOver={setOver}
             />
           )}
           {/* biome-ignore lint/a11y/noStaticElementInteractions: what the editor in it has not taken itself */}
           <div
             className={classes.source}
-            style={isOnPage ? { ...over, display: over ? undefined : 'none' } : undefined}
-            onWheel={isOnPage ? (event) => onPage.current?.scroll(event.deltaY) : undefined}
+            style={isOverPage ? { ...over, display: over ? undefined : 'none' } : undefined}
+            onWheel={isOverPage ? (event) => onPage.current?.scroll(event.deltaY) : undefined}
             onKeyDown={(event) => {
-              if (isOnPage && event.key === 'Escape' && !event.isDefaultPrevented()) onPage.current?.close();
+              if (isOverPage && event.key === 'Escape' && !event.isDefaultPrevented()) onPage.current?.close();
             }}
           >
             {source}

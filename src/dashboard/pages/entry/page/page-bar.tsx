@@ -26,6 +26,8 @@ interface PageBarProps extends PieceListProps {
   state: 'here' | 'behind' | 'elsewhere' | 'silent' | 'stopped';
   /** The entry was saved since the page was opened. */
   isSaved: boolean;
+  /** The text is edited beside the page. */
+  isBeside: boolean;
 }
 
 /** The text of a piece without what marks it up. */
@@ -68,7 +70,7 @@ const PieceList = memo(function PieceList({ list, pieces, opened, onOpen }: Piec
   );
 });
 
-export function PageBar({ shown, branch, state, isSaved, ...pieces }: PageBarProps) {
+export function PageBar({ shown, branch, state, isSaved, isBeside, ...pieces }: PageBarProps) {
   const { t } = useTranslation(['entry', 'site', 'common']);
   const { organization, project } = usePlace();
   const start = useCommand(StartDeployment);
@@ -93,9 +95,9 @@ export function PageBar({ shown, branch, state, isSaved, ...pieces }: PageBarPro
     refresh();
   };
   return (
-    <>
+    <div className={classes.head}>
       <div className={classes.bar}>
-        {absence === null && <PieceList {...pieces} />}
+        {absence === null && !isBeside && <PieceList {...pieces} />}
         <Text size="sm" role="status" className={classes.words ?? ''}>
           {words()}
         </Text>
@@ -140,6 +142,6 @@ export function PageBar({ shown, branch, state, isSaved, ...pieces }: PageBarPro
           {start.fault.message}
         </Text>
       )}
-    </>
+    </div>
   );
 }

@@ -3,7 +3,7 @@
  * shown at once. The frame sends what was clicked and where it is; no text comes from it.
  */
 import { ChangeSet, type EditorState } from '@codemirror/state';
-import type { EditorView } from '@codemirror/view';
+import { EditorView } from '@codemirror/view';
 import { useNavigate } from '@tanstack/react-router';
 import {
   type CSSProperties,
@@ -31,7 +31,7 @@ import { FieldOver, overStyle } from './over.tsx';
 import classes from './page.module.css';
 import { PageBar } from './page-bar.tsx';
 import { listenToFrame, type PagePort, useFrameFocus } from './page-port.ts';
-import { isFieldText, offered, type Part, partsOf, partText, shownNodes } from './pieces.ts';
+import { isFieldText, landmarks, offered, type Part, partsOf, partText, shownNodes } from './pieces.ts';
 import { readPage, useShownPage } from './site-page.ts';
 
 /** What the editor around the frame calls. */
@@ -48,8 +48,12 @@ interface PageFrameProps {
   slug: string;
   /** Address of the entry on its site; null: it has none. */
   url: string | null;
+  /** The editor, once it is narrowed to what is open of the page, or shows all of the text beside it. */
   view: EditorView | null;
   handle: RefObject<PageHandle | null>;
+  isBeside: boolean;
+  /** Whether the text is to be edited beside the page, since it cannot be on it. */
+  onBeside: (isBeside: boolean) => void;
   /** Where the editor lies over the page; null: nowhere. */
   onOver: (style: CSSProperties | null) => void;
 }
@@ -67,7 +71,7 @@ const silence = 5_000;
 /** An address as its page is known by: servers add and drop what ends it. */
 const pageName = (path: string) => decodedUri(path).replace(/(?:\/index)?\.html$|\/$/g, '') || '/';
 
-export function PageFrame({ editor, place, slug, url, view, handle, onOver }: PageFrameProps) {
+export function PageFrame({ editor, place, slug, url, view, handle, isBeside, onBeside, onOver }: PageFrameProps) {
   const { t } = useTranslation('entry');
   const navigate = useNavigate();
   const { organization, project, collection } = place;
@@ -163,9 +167,15 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     }
   };
 
+  /** Where offsets of the stored text are in the one that is edited. */
+  const changesSince = (base: string, text: string, diff: Awaited<ReturnType<typeof loadDiffer>>) =>
+    ChangeSet.of(
+      diff(base, text).map(({ fromA, toA, fromB, toB }) => ({ from: fromA, to: toA, insert: text.slice(fromB, toB) })),
+      base.length,
+    );
   /** Finds the parts of the text that the pieces of the page are, once both are those of one version. */
   const connect = useEffectEvent(async () => {
-    if (!view || !page || found.size === 0 || (isConnected && connectedTo.current === view)) return;
+    if (!view || isBeside || !page || found.size === 0 || (isConnected && connectedTo.current === view)) return;
     const { entry } = page.annotations;
     if (entry?.body_line == null) return;
     if (entry.sha !== editor.sha) {
@@ -181,10 +191,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     const diff = await loadDiffer();
     if (port.current !== connected) return;
     const text = view.state.doc.toString();
-    const changes = ChangeSet.of(
-      diff(base, text).map(({ fromA, toA, fromB, toB }) => ({ from: fromA, to: toA, insert: text.slice(fromB, toB) })),
-      base.length,
-    );
+    const changes = changesSince(base, text, diff);
     const all = partsOf(base, blocks, entry.body_line).filter(({ id }) => found.has(id));
     shown.current = new Map(all.map(({ id, from, to }) => [id, base.slice(from, to)]));
     for (const [id, { field }] of blocks.entries())
@@ -239,9 +246,22 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
     port.current?.send({ type: 'open', id: null });
   };
 
+  /** Goes to the line of the text that a piece shows; null: to its beginning. */
+  const goToLine = async (id: number | null) => {
+    if (!view) return;
+    const start = (id === null ? null : blocks[id]?.start_line) ?? 1;
+    const line = Math.max(start - (page?.annotations.entry?.body_line ?? start), 0);
+    const base = editor.base.body;
+    const diff = await loadDiffer();
+    const from = base.split('\n', line).reduce((length, one) => length + one.length + 1, 0);
+    const at = changesSince(base, view.state.doc.toString(), diff).mapPos(Math.min(from, base.length), 1);
+    view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: 'center' }) });
+    view.focus();
+  };
+
   const receive = useEffectEvent((message: FromPage) => {
     if (message.type === 'found') {
-      if (message.ids.length === 0) {
+      if (message.ids.length === 0 && page?.annotations.is_editable) {
         setState('silent');
         close();
       }
@@ -251,38 +271,60 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
       top.current = message.top;
       return;
     }
+    if (message.type === 'lost') {
+      const lost = new Set(message.ids);
+      setFound((now) => new Set([...now].filter((id) => !lost.has(id))));
+      if (opened && lost.has(opened.id)) close();
+      return;
+    }
+    if (message.type === 'here') {
+      // The document was written anew, not replaced.
+      clearTimeout(timer.current);
+      return;
+    }
+    if (message.type === 'went') return went(message.path);
     if (message.type === 'placed') return message.id === opened?.id ? setPlaced(message) : undefined;
     // A script of the page can send this, too.
     const box = frame.current?.getBoundingClientRect();
     if (!box || !focus.isPerson()) return;
-    if (message.id === null) close();
+    if (isBeside) void goToLine(message.id);
+    else if (message.id === null) close();
     else open(message.id, { x: box.left + message.left, y: box.top + message.top });
   });
-  const begin = useEffectEvent(async (next: PagePort, path: string) => {
+  const isOwn = (path: string) => page !== null && pageName(path) === pageName(page.annotations.url);
+  /** The frame shows the page of another address: the editor follows a person there. */
+  const follow = async (path: string) => {
+    const begun = port.current;
+    setState('elsewhere');
+    forget();
+    top.current = 0;
+    // Nor does a script of it lead a person to other entries.
+    if (!page || !focus.isPerson()) return;
+    const there = await readPage(place, page.deployment, path);
+    // Another page has begun since, or the frame is gone.
+    if (port.current !== begun) return;
+    const entry = typeof there === 'string' ? null : there.entry;
+    if (entry && (entry.slug !== slug || entry.collection !== collection))
+      void navigate({
+        to: '/p/$organization/$project/content/$collection/$',
+        params: { organization, project, collection: entry.collection, _splat: entry.slug },
+        search: (before) => ({ draft: before.draft }),
+      });
+  };
+  /** A script of the page shows another one, without loading it. */
+  const went = (path: string) => {
+    if (!isOwn(path)) void follow(path);
+    else if (state === 'elsewhere' && focus.isPerson()) shownPage.reload();
+  };
+  const begin = useEffectEvent((next: PagePort, path: string) => {
     port.current = next;
     hasBegun.current = true;
     if (!page) return;
-    if (pageName(path) !== pageName(page.annotations.url)) {
-      setState('elsewhere');
-      forget();
-      top.current = 0;
-      // Nor does a script of it lead a person to other entries.
-      if (!focus.isPerson()) return;
-      const there = await readPage(place, page.deployment, path);
-      // Another page has begun since, or the frame is gone.
-      if (port.current !== next) return;
-      const entry = typeof there === 'string' ? null : there.entry;
-      if (entry && (entry.slug !== slug || entry.collection !== collection))
-        void navigate({
-          to: '/p/$organization/$project/content/$collection/$',
-          params: { organization, project, collection: entry.collection, _splat: entry.slug },
-          search: (before) => ({ draft: before.draft }),
-        });
-      return;
-    }
+    if (!isOwn(path)) return void follow(path);
     setState('here');
-    if (!page.annotations.is_editable) return;
-    next.send({ type: 'pieces', pieces: offered(blocks, (field) => editor.value(field)) });
+    const beside = !page.annotations.is_editable;
+    const pieces = beside ? landmarks(blocks) : offered(blocks, (field) => editor.value(field));
+    next.send({ type: 'pieces', pieces, beside });
   });
   useEffect(() => {
     if (!frame.current || address === undefined) return;
@@ -292,6 +334,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   const loaded = () => {
     clearTimeout(timer.current);
     timer.current = hasBegun.current ? undefined : setTimeout(missed, silence);
+    if (!hasBegun.current) port.current?.send({ type: 'check' });
     hasBegun.current = false;
   };
   /** What was loaded has no script: the page itself, or what a link of it has led to. */
@@ -335,6 +378,17 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
   });
   useEffect(() => lay(), [placed, opened]);
 
+  const isReadOnly = page !== null && !page.annotations.is_editable && state === 'here';
+  const wantsBeside = shownPage.absence !== null || state === 'silent' || isStopped || isReadOnly;
+  useEffect(() => {
+    if (wantsBeside === isBeside) return;
+    if (wantsBeside || !view?.hasFocus) return onBeside(wantsBeside);
+    // What somebody types in stays where it is until it is left.
+    const left = () => onBeside(false);
+    view.contentDOM.addEventListener('blur', left, { once: true });
+    return () => view.contentDOM.removeEventListener('blur', left);
+  }, [wantsBeside, isBeside, view, onBeside]);
+
   const goOn = () => {
     focus.reset();
     setStopped(false);
@@ -368,6 +422,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, onOver }: Pa
         onOpen={onOpen}
         state={isStopped ? 'stopped' : state === 'here' && isBehind ? 'behind' : state}
         isSaved={sha !== begunWith.current}
+        isBeside={isBeside}
       />
       {page && !isStopped && (
         <iframe

@@ -32,6 +32,13 @@ export function offered(pieces: readonly FoundPiece[], read: (field: string) => 
   });
 }
 
+/** The pieces that say where in the text a place of the page is, where it is not edited itself. */
+export const landmarks = (pieces: readonly FoundPiece[]): PagePiece[] =>
+  pieces.flatMap((piece, id) => {
+    const { field, selector, text, start_line } = piece;
+    return field === null && start_line !== null ? [{ id, selector, text, isImage: isImage(piece) }] : [];
+  });
+
 /** Offsets in a body. */
 export interface Part {
   id: number;

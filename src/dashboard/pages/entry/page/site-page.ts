@@ -20,7 +20,14 @@ export interface SitePage {
 }
 
 /** Why there is no page to edit. */
-type Absence = 'no_address' | 'no_environment' | 'not_deployed' | 'no_page' | 'not_embeddable' | 'not_read';
+type Absence =
+  | 'no_address'
+  | 'no_environment'
+  | 'not_deployed'
+  | 'no_page'
+  | 'not_embeddable'
+  | 'too_large'
+  | 'not_read';
 
 /** What an address of a deployment shows. */
 export async function readPage(
@@ -31,7 +38,10 @@ export async function readPage(
   const variables = { organization, project, deployment, url };
   const { data, error } = await client.query(PagePieces, variables, { requestPolicy: 'network-only' }).toPromise();
   const found = data?.project?.studio?.deployment?.annotations;
-  return found ?? (error && faultOf(error).code !== 'NOT_FOUND' ? 'not_read' : 'no_page');
+  if (found) return found;
+  const fault = error && faultOf(error);
+  if (!fault || fault.code === 'NOT_FOUND') return 'no_page';
+  return fault.reason === 'too_large' ? 'too_large' : 'not_read';
 }
 
 async function openPage(place: FormPlace, deployment: number, url: string): Promise<SitePage | Absence> {

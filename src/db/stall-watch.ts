@@ -86,6 +86,8 @@ export class StallWatch {
   #watchClient(client: PoolClient): void {
     if (this.#watched.has(client)) return;
     this.#watched.add(client);
+    // A pool takes its listener off a client that it hands over; one without a listener ends the process when its connection is lost.
+    client.on('error', () => {});
     const query = client.query.bind(client) as (...given: unknown[]) => unknown;
     const giveUp = () => void client.connection.stream.destroy(stalled());
     client.query = ((...given: unknown[]) => {

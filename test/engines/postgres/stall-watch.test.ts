@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openOrm } from '../../../src/db/orm.ts';
 import { askAnything, StallWatch } from '../../../src/db/stall-watch.ts';
@@ -119,4 +122,29 @@ describe('a database that answers', () => {
     expect(ask.mock.calls.length).toBeGreaterThan(0);
     expect(log.warn).not.toHaveBeenCalled();
   });
+});
+
+/** A message of the server (PostgreSQL's frontend/backend protocol 3.0): its type, its length, and what it says. */
+function message(type: string, body: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(body.length + 4);
+  return Buffer.concat([Buffer.from(type), length, body]);
+}
+
+it('survives a connection that is ended as soon as it is accepted', async () => {
+  const accepted = message('R', Buffer.alloc(4));
+  const ready = message('Z', Buffer.from('I'));
+  const ended = message('E', Buffer.from('SFATAL\0C57P01\0Mterminating connection\0\0'));
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(Buffer.concat([accepted, ready, ended])));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const pool = new pg.Pool({ connectionString: `postgres://one@127.0.0.1:${port}/any` });
+  pool.on('error', () => {});
+  const watch = new StallWatch({ log: { warn: vi.fn(), info: vi.fn() }, ask: () => Promise.resolve() });
+  watch.watch(pool);
+  ends = [() => pool.end(), () => watch.close(), () => server.close()];
+  await expect(pool.query('select 1')).rejects.toThrow();
 });

@@ -315,6 +315,32 @@ describe('accounts', () => {
       );
   });
 
+  it('get no new password by a link whose maker owns the organisation no longer, or is disabled', async () => {
+    const person = await makePerson(app, { email: 'stays@example.org', role: 'readonly' });
+    const root = await signedIn(
+      app,
+      await makePerson(app, { email: 'root-of-links@example.org', role: 'owner', instance_admin: true }),
+    );
+    const disable = 'mutation ($input: DisableUserInput!) { disableUser(input: $input) { id } }';
+    const ends = {
+      demoted: (id: number) => owner.ask('PATCH', `${members}/${id}`, { body: { role: 'readonly' } }),
+      removed: (id: number) => owner.ask('DELETE', `${members}/${id}`),
+      disabled: (_id: number, user_id: number) => root.graphql(disable, { input: { user_id } }),
+    };
+    for (const [how, end] of Object.entries(ends)) {
+      const email = `${how}@example.org`;
+      const user = await makePerson(app, { email, role: 'owner' });
+      const secret = secretOf((await reset(await signedIn(app, user), person)).body.data.createResetLink.reset_url);
+      const list = (await owner.ask('GET', `${members}?per_page=100`)).body;
+      const { id } = list.find((one: { email: string }) => one.email === email);
+      expect((await end(id, user)).status).toBeLessThan(300);
+      expect([how, messageOf(await set(openBrowser(app), secret, 'one of the maker'))]).toEqual([
+        how,
+        'This link is no longer valid: ask for a new one',
+      ]);
+    }
+  });
+
   it('are reset by an administrator, or by who owns every organisation they are in', async () => {
     const { browser: admin } = await member('admin');
     const person = await makePerson(app, { email: 'both@example.org', role: 'readonly' });

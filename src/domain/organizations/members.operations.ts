@@ -7,7 +7,7 @@ import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { changeOf, permissionName, rolePreset, timestamp } from '../../kernel/shapes.ts';
 import { userChanged } from '../identity/grant-cache.ts';
 import { confinement, projectIds, projectNames, requireHeld } from '../identity/granting.ts';
-import { makeLink, OneTimeLink } from '../users/one-time-link.ts';
+import { endResetLinksIn, makeLink, OneTimeLink } from '../users/one-time-link.ts';
 import { User } from '../users/user.entity.ts';
 import { email } from '../users/user.ts';
 import { Member } from './member.entity.ts';
@@ -185,8 +185,10 @@ export const updateMember = organizationOperation({
       projects: projects === undefined ? (before?.projects ?? null) : projects,
     };
     if (wanted.role !== 'owner') await requireOtherOwner(em, row);
+    const wasOwner = row.role === 'owner';
     Object.assign(row, await rightsFrom(context, wanted));
     await em.flush();
+    if (wasOwner && row.role !== 'owner') await endResetLinksIn(em, [row.organization_id]);
     await userChanged(em, row.user_id);
     const [after] = await present(em, [row]);
     if (!after) throw new Error('The member who was just changed is not there');
@@ -209,6 +211,7 @@ export const removeMember = organizationOperation({
     const [shown] = await present(em, [row]);
     if (!shown) throw new Error('The member who is to be removed is not there');
     await em.nativeDelete(OneTimeLink, { member_id: row.id });
+    if (row.role === 'owner') await endResetLinksIn(em, [row.organization_id]);
     await em.nativeDelete(Member, { id: row.id });
     await userChanged(em, row.user_id);
     return shown;

@@ -2,6 +2,7 @@ import { defineEntity, type EntityManager, type InferEntity, LockMode, p } from 
 import { DomainError } from '../../kernel/errors.ts';
 import type { Ports } from '../../kernel/services.ts';
 import { hashToken } from '../identity/token-text.ts';
+import { Member } from '../organizations/member.entity.ts';
 import { isSecretText, secretText } from './sessions.ts';
 
 /** Why a link was made; also the first part of its path. */
@@ -55,6 +56,15 @@ export async function makeLink(
  */
 export async function endResetLink(em: EntityManager, user_id: number): Promise<void> {
   await em.nativeDelete(OneTimeLink, { kind: 'reset', user_id });
+}
+
+/**
+ * Ends the links by which people of organisations could be given a password: an Owner who has made some may be one no longer, and the links would
+ * last longer.
+ */
+export async function endResetLinksIn(em: EntityManager, organizations: readonly number[]): Promise<void> {
+  const members = await em.find(Member, { organization_id: { $in: [...organizations] } }, { fields: ['user_id'] });
+  await em.nativeDelete(OneTimeLink, { kind: 'reset', user_id: { $in: members.map(({ user_id }) => user_id) } });
 }
 
 const gone: Record<LinkKind, string> = {

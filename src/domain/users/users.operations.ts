@@ -7,7 +7,7 @@ import { timestamp } from '../../kernel/shapes.ts';
 import { orTaken } from '../../kernel/sql.ts';
 import { userChanged } from '../identity/grant-cache.ts';
 import { Member } from '../organizations/member.entity.ts';
-import { endResetLink, makeLink, redeemLink } from './one-time-link.ts';
+import { endResetLink, endResetLinksIn, makeLink, OneTimeLink, redeemLink } from './one-time-link.ts';
 import { checkPassword, givenPassword, hashPassword, newPassword } from './passwords.ts';
 import { endSessions, requireSameOrigin, startSession } from './sessions.ts';
 import { tryPassword } from './throttle.ts';
@@ -50,6 +50,16 @@ export const createUser = publicOperation({
 
 const userId = z.int32().min(1);
 
+/** Ends the links that a person may have made for others. */
+async function endLinksBy(em: EntityManager, { id, instance_admin }: User): Promise<void> {
+  if (instance_admin) return void (await em.nativeDelete(OneTimeLink, { kind: 'reset' }));
+  const owned = await em.find(Member, { user_id: id, role: 'owner' });
+  await endResetLinksIn(
+    em,
+    owned.map(({ organization_id }) => organization_id),
+  );
+}
+
 export const disableUser = publicOperation({
   name: 'identity.disableUser',
   kind: 'command',
@@ -68,6 +78,7 @@ export const disableUser = publicOperation({
     row.disabled_at = disabled ? (row.disabled_at ?? services.clock.now()) : null;
     await em.flush();
     await (disabled ? endSessions(em, user_id) : userChanged(em, user_id));
+    if (disabled) await endLinksBy(em, row);
     return presentUser(row);
   },
 });

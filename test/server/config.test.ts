@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -22,6 +22,14 @@ const faultsOf = (environment: Record<string, string>): string[] => {
 };
 
 describe('the settings', () => {
+  it('are those of docs/settings.md', () => {
+    const guide = readFileSync(path.resolve(import.meta.dirname, '../../docs/settings.md'), 'utf8');
+    const rows = guide.split('\n').filter((line) => line.startsWith('| `'));
+    const listed = rows.flatMap((row) => row.split('|')[1]?.match(/\w+/g) ?? []);
+    const names = listed.map((name) => (name === 'PORTICO_ADMIN_PASSWORD_FILE' ? 'PORTICO_ADMIN_PASSWORD' : name));
+    expect(names.toSorted()).toEqual([...settingNames].toSorted());
+  });
+
   it('are whole without an environment', () => {
     const { config, warnings } = readConfig({});
     expect(config).toMatchObject({

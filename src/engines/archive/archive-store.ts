@@ -117,15 +117,34 @@ async function measure(place: string, signal: AbortSignal): Promise<{ bytes: num
   return { bytes: (await stat(place)).size, sha256: hash.digest('hex') };
 }
 
-/** The lines of a text file, without holding it all. JSON leaves U+2028 and U+2029 as they are, which `node:readline` would break at. */
+/** No row comes near it; characters. */
+const longestLine = 64 * 1024 * 1024;
+
+/**
+ * The lines of a text file, without holding it all. JSON leaves U+2028 and U+2029 as they are, which `node:readline` would break at.
+ * @throws DomainError `invalid_request` for a line that is longer than any row
+ */
 async function* linesOf(place: string): AsyncGenerator<string> {
-  let rest = '';
+  let parts: string[] = [];
+  let length = 0;
   for await (const chunk of createReadStream(place, { encoding: 'utf8' })) {
-    const lines = `${rest}${chunk}`.split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
+    // Joined once, at its end: joined with each piece, a long line would take time by the square of its length.
+    const [end = '', ...begun] = `${chunk}`.split('\n');
+    parts.push(end);
+    length += end.length;
+    for (const part of begun) {
+      yield parts.join('');
+      parts = [part];
+      length = part.length;
+    }
+    if (length > longestLine)
+      throw new DomainError(
+        'invalid_request',
+        `${path.basename(place)}: has a line longer than ${longestLine} characters`,
+      );
   }
-  if (rest !== '') yield rest;
+  const last = parts.join('');
+  if (last !== '') yield last;
 }
 
 /** The draft of an archive in a directory that is not yet where it will be. */

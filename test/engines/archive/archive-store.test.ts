@@ -15,6 +15,7 @@ const label: ArchiveLabel = {
   counts: { pull: 2 },
 };
 const never = new AbortController().signal;
+const rows = 'rows/pull.jsonl';
 
 async function* lines(...texts: string[]): AsyncGenerator<string> {
   yield* texts;
@@ -25,6 +26,14 @@ async function all(source: AsyncIterable<string>): Promise<string[]> {
   for await (const line of source) found.push(line);
   return found;
 }
+
+/** Fills an archive with the lines of one file. */
+const of =
+  (...texts: string[]) =>
+  async (draft: ArchiveDraft): Promise<ArchiveLabel> => {
+    await draft.writeLines(rows, lines(...texts));
+    return label;
+  };
 
 async function fill(draft: ArchiveDraft): Promise<ArchiveLabel> {
   await draft.writeLines('rows/pull.jsonl', lines('{"number":1}', '{"number":2}'));
@@ -61,6 +70,14 @@ describe('create and open', () => {
     });
     expect(await all(archive.lines('rows/pull.jsonl'))).toEqual(['{"number":1}', '{"number":2}']);
     expect(await readFile(path.join(archive.folder('repository'), 'objects'))).toEqual(Buffer.alloc(1000, 7));
+  });
+
+  it('give back lines in whatever pieces they are read', async () => {
+    const long = (length: number) => 'é'.repeat(length);
+    const texts = ['', '1', long(40_000), '', '\u2028', long(100_000), 'last'];
+    const place = path.join(temporaryDirectory(), 'backup');
+    await store.create(place, of(...texts), never);
+    expect(await all((await store.open(place, never)).lines(rows))).toEqual(texts);
   });
 
   it('let a file be written from what it held, and take the place of an empty directory', async () => {
@@ -123,7 +140,6 @@ describe('create and open', () => {
 });
 
 describe('open refuses', () => {
-  const rows = 'rows/pull.jsonl';
   it.each<[string, (place: string) => Promise<unknown>, RegExp]>([
     ['a missing file', (place) => rm(path.join(place, rows)), /^rows\/pull\.jsonl: is missing; copy the backup again/],
     ['a truncated file', (place) => truncate(path.join(place, rows), 5), /^rows\/pull\.jsonl: has 5 bytes, not the 26/],
@@ -167,6 +183,15 @@ describe('open refuses', () => {
     await damage(place);
     const refusal = await store.open(place, never).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: 'invalid_request', message: expect.stringMatching(message) });
+  });
+
+  it('a line that is longer than any row', async () => {
+    const parent = temporaryDirectory();
+    const place = path.join(parent, 'backup');
+    const long = 'x'.repeat(65 * 1024 * 1024);
+    await store.create(place, of('1', long), never);
+    const archive = await store.open(place, never);
+    await expect(all(archive.lines(rows))).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
   it('what is no backup', async () => {

@@ -95,7 +95,19 @@ const edits: [widget: string, edit: (page: Page) => Promise<unknown>, lines: str
   [
     'order of a list',
     (page) => page.getByRole('button', { name: 'Move Steps 2 up' }).click(),
-    ['-  - name: Dig', '-    minutes: 10', '-  - name: Sow', '+  - name: Sow', '+  - name: Dig', '+    minutes: 10'],
+    [
+      ...['-  - unit: hours', '-    name: Dig', '-    minutes: 10', '-  - name: Sow'],
+      ...['+  - name: Sow', '+  - unit: hours', '+    name: Dig', '+    minutes: 10'],
+    ],
+  ],
+  [
+    'duplicate of an item',
+    async (page) => {
+      await page.getByRole('button', { name: 'More for Steps 1' }).click();
+      await page.getByRole('menuitem', { name: 'Duplicate' }).click();
+      await field(page, 'Name').nth(2).waitFor();
+    },
+    ['+  - unit: hours', '+    name: Dig', '+    minutes: 10'],
   ],
   [
     'typed block',
@@ -167,6 +179,46 @@ test('an optional field that is emptied goes from the file', async () => {
   const { app } = dashboard;
   const page = await dashboard.open(await freshEntry(app, 'en/emptied'));
   await expectDiff(app, page, 'en/emptied', () => field(page, 'Summary').fill(''), ['-summary: Short.']);
+});
+
+test('a required text that is emptied is refused, and the file stays as it was', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/title-emptied'));
+  await editorReady(page);
+  await field(page, 'Title').fill('');
+  await saveButton(page).click();
+  await page.getByText('is required').first().waitFor();
+  expect(await field(page, 'Title').getAttribute('aria-invalid')).toBe('true');
+  expect(await stored(app, 'en/title-emptied')).toBe(full);
+  await expectDiff(app, page, 'en/title-emptied', () => field(page, 'Title').fill('Back'), [
+    '-title: "Alpha"   # quoted on purpose',
+    '+title: "Back"   # quoted on purpose',
+  ]);
+});
+
+test.each([
+  ['2.5', 'Write a whole number, such as 3.'],
+  ['1e21', 'This number has more digits than can be stored exactly.'],
+  ['12345678901234567890', 'This number has more digits than can be stored exactly.'],
+])('%s, typed for a whole number, stays what was typed, and is not saved', async (typed, fault) => {
+  const { app } = dashboard;
+  const slug = `en/number-${typed.length}`;
+  const page = await dashboard.open(await freshEntry(app, slug));
+  const count = field(page, 'Count');
+  await count.pressSequentially(typed);
+  await page.keyboard.press('Tab');
+  await page.getByText(fault).waitFor();
+  expect(await count.inputValue()).toBe(typed);
+  await saveButton(page).click();
+  await page.getByText('A field has text that is no value of its kind.').waitFor();
+  expect(await stored(app, slug)).toBe(full);
+  await expectDiff(app, page, slug, () => count.fill('30'), ['+count: 30']);
+  // What was saved on the way stays when one types on.
+  await count.press('End');
+  await count.pressSequentially('x');
+  await saveButton(page).click();
+  await page.getByText('Write a whole number').waitFor();
+  expect(await stored(app, slug)).toContain('count: 30\n');
 });
 
 test('a fault of a field stands beside it, and nothing is saved', async () => {

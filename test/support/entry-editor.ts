@@ -17,6 +17,7 @@ const posts = defineCollection({
     starts: z.string().datetime().optional(),
     draft: z.boolean().default(false),
     rating: z.number().min(0).max(5).optional(),
+    count: z.number().int().optional(),
     season: z.enum(['spring', 'summer', 'autumn']).optional(),
     tags: z.array(z.string()).default([]),
     cover: image().optional(),
@@ -56,7 +57,8 @@ place:
   city: Ghent   # old town
   floor: 2
 steps:
-  - name: Dig
+  - unit: hours
+    name: Dig
     minutes: 10
   - name: Sow
 blocks:

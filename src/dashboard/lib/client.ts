@@ -10,6 +10,7 @@ import {
   fetchExchange,
   makeOperation,
   mapExchange,
+  type Operation,
   type OperationResult,
   type TypedDocumentNode,
 } from '@urql/core';
@@ -31,9 +32,19 @@ function withLists(result: OperationResult): OperationResult {
   return { ...result, operation: makeOperation('mutation', operation, { ...operation.context, additionalTypenames }) };
 }
 
+/** Sends a command's variables with their keys in the order they have: it is that of the keys that are written to files. urql sorts them. */
+function inOrder(operation: Operation): Operation {
+  if (operation.kind !== 'mutation') return operation;
+  const send: typeof fetch = (input, init) => {
+    const body = JSON.parse(String(init?.body)) as object;
+    return fetch(input, { ...init, body: JSON.stringify({ ...body, variables: operation.variables }) });
+  };
+  return makeOperation('mutation', operation, { ...operation.context, fetch: send });
+}
+
 export const client = new Client({
   url: '/graphql',
-  exchanges: [cacheExchange, mapExchange({ onResult: withLists }), fetchExchange],
+  exchanges: [cacheExchange, mapExchange({ onOperation: inOrder, onResult: withLists }), fetchExchange],
   fetchOptions: { credentials: 'same-origin' },
   preferGetMethod: false,
 });

@@ -1,5 +1,14 @@
 /** A form over a store that is kept outside of React: each widget reads and writes its own value, and renders alone when that changes. */
-import { type ComponentType, createContext, use, useCallback, useSyncExternalStore } from 'react';
+import {
+  type ComponentType,
+  createContext,
+  use,
+  useCallback,
+  useEffect,
+  useEffectEvent,
+  useRef,
+  useSyncExternalStore,
+} from 'react';
 import { useTranslation } from 'react-i18next';
 import type { StoredFile } from '../lib/media.ts';
 import type { Field } from './field.ts';
@@ -14,7 +23,7 @@ export interface FormStore {
   unparsed: (pointer: string) => string | undefined;
   /** Keeps text that is no value, until one is set. */
   setUnparsed: (pointer: string, text: string) => void;
-  state: () => { isLocked: boolean; faults: ReadonlyMap<string, string>; marks: ReadonlySet<string> };
+  state: () => { isLocked: boolean; isSaving: boolean; faults: ReadonlyMap<string, string>; marks: ReadonlySet<string> };
 }
 
 /** Where the entry is, for widgets that look for others and for files. */
@@ -92,6 +101,39 @@ export function useField({ field, pointer }: WidgetProps): Bound {
       error,
       withAsterisk: field.isRequired,
       'aria-required': field.isRequired,
+    },
+  };
+}
+
+export interface Unparsed {
+  /** undefined: there is none */
+  text: string | undefined;
+  onFocus: () => void;
+  /** The field gets back the value it had when typing began: what was typed on the way was none that is meant. */
+  keep: (text: string) => void;
+}
+
+/** Text that is typed for a field and is no value yet. */
+export function useUnparsed(pointer: string, { value, set }: Pick<Bound, 'value' | 'set'>): Unparsed {
+  const { store } = useForm();
+  const text = useSyncExternalStore(store.subscribe, () => store.unparsed(pointer));
+  const isSaving = useSyncExternalStore(store.subscribe, () => store.state().isSaving);
+  const before = useRef(value);
+  const remember = useEffectEvent(() => {
+    before.current = value;
+  });
+  // What is saved while somebody types was meant.
+  useEffect(() => {
+    if (isSaving) remember();
+  }, [isSaving]);
+  return {
+    text,
+    onFocus: () => {
+      before.current = value;
+    },
+    keep: (typed) => {
+      set(before.current);
+      store.setUnparsed(pointer, typed);
     },
   };
 }

@@ -2,13 +2,13 @@ import { Textarea, TextInput } from '@mantine/core';
 import { type ChangeEvent, useState } from 'react';
 import { textOf, useField, type WidgetProps } from './form.tsx';
 
-/** What an emptied input stands for: a text that may be left out goes, unless it was stored empty. */
+/** An emptied input stands for no value, which is refused where one is required, unless the text was empty before. */
 function useText({ field, pointer }: WidgetProps) {
   const bound = useField({ field, pointer });
   const [wasEmpty] = useState(bound.value === '');
   const change = (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => {
     const text = event.currentTarget.value;
-    bound.set(text === '' && !field.isRequired && !wasEmpty ? undefined : text);
+    bound.set(text === '' && !wasEmpty ? undefined : text);
   };
   return {
     ...bound.labels,

@@ -1,9 +1,9 @@
 import { Textarea } from '@mantine/core';
-import { useEffect, useState, useSyncExternalStore } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parse, stringify } from 'yaml';
 import { same } from '../lib/json.ts';
-import { useField, useForm, type WidgetProps } from './form.tsx';
+import { useField, useUnparsed, type WidgetProps } from './form.tsx';
 
 const write = (value: unknown): string => (value === undefined ? '' : stringify(value, { lineWidth: 0 }).trimEnd());
 
@@ -19,10 +19,9 @@ function read(text: string): { value: unknown } | { fault: string } {
 export function YamlWidget({ field, pointer }: WidgetProps) {
   const { t } = useTranslation('entry');
   const { value, set, labels, isReadOnly } = useField({ field, pointer });
-  const { store } = useForm();
-  const unparsed = useSyncExternalStore(store.subscribe, () => store.unparsed(pointer));
+  const unparsed = useUnparsed(pointer, { value, set });
   const [text, setText] = useState(() => write(value));
-  const current = read(unparsed ?? text);
+  const current = read(unparsed.text ?? text);
   const isOther = 'value' in current && !same(current.value, value);
   // Changed from elsewhere, as by a merge.
   useEffect(() => {
@@ -33,11 +32,12 @@ export function YamlWidget({ field, pointer }: WidgetProps) {
     <Textarea
       {...labels}
       error={fault ?? labels.error}
-      value={unparsed ?? text}
+      value={unparsed.text ?? text}
+      onFocus={unparsed.onFocus}
       onChange={(event) => {
         const typed = event.currentTarget.value;
         const next = read(typed);
-        if ('fault' in next) return store.setUnparsed(pointer, typed);
+        if ('fault' in next) return unparsed.keep(typed);
         setText(typed);
         set(next.value);
       }}

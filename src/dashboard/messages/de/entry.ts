@@ -152,7 +152,10 @@ export default {
   not_saved_one: 'Nicht gespeichert: Ein Feld muss erst geändert werden. Was daran falsch ist, steht daneben.',
   not_saved_other:
     'Nicht gespeichert: {{count}} Felder müssen erst geändert werden. Was daran falsch ist, steht daneben.',
-  unparsed_kept: 'Ein Feld enthält Text, der nicht als YAML gelesen werden kann. Er bleibt in diesem Browser.',
+  unparsed_kept: 'Ein Feld enthält Text, der kein Wert seiner Art ist. Er bleibt in diesem Browser.',
+  number_fault: 'Schreiben Sie eine Zahl, etwa 2,5.',
+  whole_number_fault: 'Schreiben Sie eine ganze Zahl, etwa 3.',
+  number_digits: 'Diese Zahl hat mehr Stellen, als genau gespeichert werden können.',
   yaml_fault: 'Das ist kein YAML: {{reason}}. Es wird übernommen, sobald es das ist.',
   remove_of: '{{label}} entfernen',
   remove: 'Entfernen',

@@ -124,7 +124,7 @@ test('an upload that is cut off says so in the tray, and is tried again there', 
   await page.setInputFiles('input[type=file]', [picture('cut.png')]);
   await page.getByText('cut.png was not uploaded').waitFor();
   dashboard.forgive(/net::ERR_CONNECTION_RESET/);
-  await page.getByRole('button', { name: /tasks? (is|are) running/ }).click();
+  await page.getByRole('button', { name: '1 task has failed' }).click();
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('button', { name: /cut\.png/ }).waitFor();
 });

@@ -78,6 +78,29 @@ describe('import', () => {
   });
 });
 
+test('an import that fails is tried again from the tray, with its credentials, and the page follows', async () => {
+  await make('again');
+  const host = await upstreamHost();
+  await save(host.repository, site);
+  host.rules.guard = signIn('x-access-token:another');
+  const page = await dashboard.open('/p/acme/again/settings');
+  const repository = region(page, 'Repository');
+  await repository.getByLabel('Repository to import').fill(host.url);
+  await repository.getByRole('combobox', { name: 'Credentials' }).click();
+  await page.getByRole('option', { name: 'Token' }).click();
+  await repository.getByRole('textbox', { name: 'Token' }).fill('s3cret');
+  await repository.getByRole('button', { name: 'Import' }).click();
+  await repository.getByText('It begins in a moment.').waitFor();
+  await workOnImports();
+  await page.getByRole('button', { name: '1 task has failed' }).click();
+  host.rules.guard = signIn('x-access-token:s3cret');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await repository.getByText('It begins in a moment.').waitFor();
+  await workOnImports();
+  await region(page, 'Collections').getByText('content/posts').first().waitFor();
+  await page.getByRole('button', { name: '1 task has ended' }).waitFor();
+});
+
 test('an import that hangs is cancelled in the tray, and one that waits on its page', async () => {
   await make('hangs');
   const host = await upstreamHost();

@@ -46,13 +46,20 @@ function TaskRow({ task }: { task: Task }) {
 export function Tray() {
   const { t } = useTranslation(['frame', 'common', 'session']);
   const tasks = useTasks();
-  const running = tasks.filter(({ state }) => state === 'running').length;
+  const count = (wanted: Task['state']) => tasks.filter(({ state }) => state === wanted).length;
+  const [running, failed] = [count('running'), count('failed')];
   if (tasks.length === 0) return null;
+  const name =
+    running > 0
+      ? t('tasks', { count: running })
+      : failed > 0
+        ? t('tasks_failed', { count: failed })
+        : t('tasks_ended', { count: tasks.length });
   return (
     <Popover width={320} position="bottom-end">
       <Indicator label={running} disabled={running === 0} size={16}>
         <Popover.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={t('tasks', { count: running })}>
+          <ActionIcon variant="subtle" color="gray" aria-label={name}>
             <IconProgress size={18} />
           </ActionIcon>
         </Popover.Target>

@@ -19,8 +19,10 @@ export function NewProject({ organization, onClose }: { organization: string; on
     const made = data?.createProject;
     if (!made?.machine_name) return;
     onClose();
-    if (url.trim() !== '') void followImport(organization, made.machine_name, name);
-    else navigate({ to: '/p/$organization/$project', params: { organization, project: made.machine_name } });
+    const project = made.machine_name;
+    const wanted = url.trim();
+    if (wanted !== '') void followImport({ organization, project, name, input: { url: wanted } });
+    else navigate({ to: '/p/$organization/$project', params: { organization, project } });
   };
   return (
     <Modal opened onClose={onClose} title={t('new_project')}>

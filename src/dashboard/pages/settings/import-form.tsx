@@ -31,7 +31,8 @@ export function ImportForm({ place, repository, onChanged }: SectionProps) {
     const input = { url: url.trim(), auth, mode: isMirror ? ('remote' as const) : ('hosted' as const) };
     const outcome = await run({ ...place, input });
     if (outcome.fault) return;
-    void followImport(place.organization, place.project, place.project);
+    const { organization, project } = place;
+    void followImport({ organization, project, name: project, input });
     onChanged();
   };
   const fields = parts[kind].map((name) => {

@@ -20,6 +20,7 @@ const alsoOffered = new Set([
   'studio.revertMedia',
   'studio.listReferences',
   'studio.listReferrers',
+  'studio.listReferrersOfEntries',
   'studio.findEntryByUrl',
   'studio.listRoutePatterns',
 ]);

@@ -91,6 +91,7 @@ const withoutRoute: Record<string, string> = {
   'studio.listPullsOfBranches': 'GraphQL only: the pull requests of many branches in one call; REST filters the list',
   'studio.listReferences': 'GraphQL only: the relations of many entries in one call',
   'studio.listReferrers': 'GraphQL only: an edge of an entry; REST names referrers when it refuses a deletion',
+  'studio.listReferrersOfEntries': 'GraphQL only: the referrers of many entries in one call',
   'studio.listRoutePatterns': 'GraphQL only: what is saved; REST has it with the repository',
   'studio.listTranslations': 'GraphQL only: the translations of many entries in one call',
   'studio.revertMedia': 'GraphQL only: REST names a file by its path in POST /revert',

@@ -405,6 +405,19 @@ describe('what is selected', () => {
     expect(await fileOf('src/content/posts/en/deep/gamma.md')).toContain('Gamma body.');
   });
 
+  test('is looked up in one request before it is deleted, however many entries that are', async () => {
+    const page = await dashboard.open(`${content}/authors`);
+    await page.getByRole('checkbox', { name: /^Select all/ }).check();
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/graphql')) sent.push(request.postData() ?? '');
+    });
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByText('Ada is used by Beta').waitFor();
+    expect(sent.filter((body) => body.includes('EntryUses'))).toHaveLength(1);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+  });
+
   test('is committed to a new draft where the published version takes no commits', async () => {
     await dashboard.app.ask('PATCH', `${studio}/repository`, {
       body: { protected_branches: ['main'], require_pull: true },

@@ -100,6 +100,16 @@ describe('an entry', () => {
   });
 });
 
+describe('several entries', () => {
+  it('are looked up once for what names any of them, without those among them', async () => {
+    const { referrers } = await studio(`referrers(collection: "authors", slugs: ["ada", "gone"]) { named slug required }`);
+    expect(referrers).toContainEqual({ named: 'ada', slug: 'en/alpha', required: true });
+    expect(new Set(referrers.map(({ named }: { named: string }) => named))).toEqual(new Set(['ada']));
+    const { referrers: inside } = await studio(`referrers(collection: "posts", slugs: ["en/alpha"]) { slug }`);
+    expect(inside.map(({ slug }: { slug: string }) => slug)).not.toContain('en/alpha');
+  });
+});
+
 describe('a list of entries', () => {
   it('asks once for what all of them lead to', async () => {
     const { collection } = await studio(`collection(name: "posts") {

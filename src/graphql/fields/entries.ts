@@ -19,7 +19,12 @@ import {
 } from '../../domain/studio/entries/change-entries.operations.ts';
 import { getEntry, listEntries, searchEntries } from '../../domain/studio/entries/entries.operations.ts';
 import { entryTemplate } from '../../domain/studio/entries/entry-template.operations.ts';
-import { listReferences, listReferrers, listTranslations } from '../../domain/studio/entries/references.operations.ts';
+import {
+  listReferences,
+  listReferrers,
+  listReferrersOfEntries,
+  listTranslations,
+} from '../../domain/studio/entries/references.operations.ts';
 import { listDeletedMedia } from '../../domain/studio/media/deleted-media.operations.ts';
 import { deleteMedia, listEntryMedia, listMedia } from '../../domain/studio/media/media.operations.ts';
 import { uploadMedia } from '../../domain/studio/media/upload-media.operations.ts';
@@ -104,6 +109,7 @@ export const entries: readonly Row[] = [
   }),
   field('Studio', 'entry_at', findEntryByUrl, { type: 'Entry', resolve: entryAt }),
   field('Studio', 'search', searchEntries, { cost: 20 }),
+  field('Studio', 'referrers', listReferrersOfEntries, { cost: 20 }),
   field('Studio', 'validate', validateEntry),
   edge('SavedEntry', 'record', 'Entry', {
     description: 'The entry as it is now, with what it leads to',

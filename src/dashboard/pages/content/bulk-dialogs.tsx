@@ -236,24 +236,17 @@ interface Use {
 /** Which entries that stay refer to those that are deleted. @throws Fault */
 async function findUses({ place, collection, entries }: Omit<DialogProps, 'onCommit' | 'onClose'>): Promise<Use[]> {
   const { organization, project, draft = null } = place;
-  const going = new Set(entries.map(({ slug }) => `${collection}/${slug}`));
-  const found = await Promise.all(
-    entries.map(async ({ slug, title }) => {
-      const { data, error } = await client
-        .query(EntryUses, { organization, project, draft, collection, slug }, { requestPolicy: 'network-only' })
-        .toPromise();
-      if (error) throw faultOf(error);
-      const users = data?.project?.studio?.entry?.referenced_by?.nodes ?? [];
-      return users.map((user) => ({
-        title,
-        user: `${user.collection}/${user.slug}`,
-        userTitle: user.title,
-        required: user.required,
-      }));
-    }),
-  );
-  const uses = found.flat().filter(({ user }) => !going.has(user));
-  return [...new Map(uses.map((use) => [`${use.title} ${use.user}`, use])).values()];
+  const titles = new Map(entries.map(({ slug, title }) => [slug, title]));
+  const variables = { organization, project, draft, collection, slugs: [...titles.keys()] };
+  const { data, error } = await client.query(EntryUses, variables, { requestPolicy: 'network-only' }).toPromise();
+  if (error) throw faultOf(error);
+  const uses = (data?.project?.studio?.referrers ?? []).map((user) => ({
+    title: titles.get(user.named) ?? user.named,
+    user: `${user.collection}/${user.slug}`,
+    userTitle: user.title,
+    required: user.required,
+  }));
+  return [...new Map(uses.map((use) => [`${use.title} ${use.user} ${use.required}`, use])).values()];
 }
 
 /** Deletes the selected entries, after it has said what refers to them. */

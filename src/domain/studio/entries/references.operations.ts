@@ -108,6 +108,39 @@ export const listReferrers = studioOperation({
   },
 });
 
+export const listReferrersOfEntries = studioOperation({
+  name: 'studio.listReferrersOfEntries',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: `Entries that name any of some entries in their relations and are none of these themselves; the first ${maxPerPage}`,
+  input: z.object(entriesInput),
+  output: z.array(
+    referrer.extend({ named: z.string().describe('Slug of the entry that is named') }).meta({ id: 'EntryUse' }),
+  ),
+  async execute({ git, studio }, { collection, slugs, ...at }) {
+    const tree = await snapshotOf(git, at);
+    const site = await studio.content.site(git, tree);
+    const index = site.collection(collection);
+    const entries = slugs.flatMap((slug) => index.find(slug) ?? []);
+    const own = new Set(entries.map(({ path }) => path));
+    const slugById = new Map(
+      entries.flatMap(({ slug }) => [...namedIn(site, { collection, slug }).ids].map((id) => [id, slug] as const)),
+    );
+    const all = await referencesTo({ git, studio }, { tree, site }, { collection, ids: new Set(slugById.keys()) });
+    const uses = all
+      .filter(({ path }) => !own.has(path))
+      .map((use) => ({ ...use, named: slugById.get(use.id) ?? use.id }))
+      .slice(0, maxPerPage);
+    const titles = await titlesOf({ git, studio }, { tree, site }, uses);
+    return uses.map((use, n) => ({
+      ...use,
+      label: labelAt(site.collections.get(use.collection)?.schema, use.field),
+      title: titles[n] ?? use.slug,
+    }));
+  },
+});
+
 export const listTranslations = studioOperation({
   name: 'studio.listTranslations',
   kind: 'query',

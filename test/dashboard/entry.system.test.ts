@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { studio } from '../support/app.ts';
+import { narrow } from '../support/dashboard.ts';
 import {
   changedLines,
   editorReady,
@@ -161,6 +162,25 @@ test('a file whose frontmatter cannot be read is mended as source', async () => 
   await page.getByRole('textbox', { name: 'Title', exact: true }).waitFor();
   expect(await stored(app, 'en/broken')).toBe('---\ntitle: "Open"\nauthor: ada\n---\n\nBody.\n');
   await textBox(page).getByText('Body.').waitFor();
+});
+
+test('on a telephone the text of a file that cannot be read is there at once, and its fields after it is mended', async () => {
+  const { app } = dashboard;
+  const { commitTo } = await import('../support/conflict-site.ts');
+  await commitTo(app, 'main', { 'src/content/posts/en/torn.md': '---\ntitle: "Torn\nauthor: ada\n---\n\nBody.\n' });
+  const page = await dashboard.open('/p/acme/site/content/posts/en/torn', { size: narrow });
+  const box = page.getByRole('textbox', { name: 'The whole file' });
+  await box.getByText('title: "Torn').click();
+  expect(await page.getByRole('tab').allInnerTexts()).toEqual(['Text', 'Versions', 'References']);
+  await page.keyboard.press('End');
+  await page.keyboard.type('"');
+  await saveState(page, 'All changes saved in this browser');
+  await saveButton(page).click();
+  await page.getByRole('textbox', { name: 'Title', exact: true }).waitFor();
+  // A wider window has the text beside the fields, which it had a tab for.
+  await page.getByRole('tab', { name: 'Text' }).click();
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.getByRole('tab', { name: 'Fields', selected: true }).waitFor();
 });
 
 test('scripts in content are shown as source and never run', async () => {

@@ -176,6 +176,14 @@ export function Workbench(props: WorkbenchProps) {
   const isRaw = editor.isRaw;
   const isData = !isRaw && /\.(ya?ml|json|toml)$/.test(path ?? '');
   const hasText = isRaw || !isData;
+  const tabs: ('text' | 'fields' | 'versions' | 'references' | 'seo')[] = [
+    ...(isNarrow && hasText ? (['text'] as const) : []),
+    // A file that cannot be read has no fields.
+    ...(isRaw ? [] : (['fields'] as const)),
+    ...(slug === null ? [] : (['versions', 'references'] as const)),
+    ...(isRaw ? [] : (['seo'] as const)),
+  ];
+  const shown = tabs.find((one) => one === tab) ?? tabs[0];
   const body = hasText && (
     <section className={classes.body} aria-label={t(isRaw ? 'whole_file' : 'text')}>
       <Body
@@ -227,27 +235,27 @@ export function Workbench(props: WorkbenchProps) {
       )}
       <div className={classes.work} data-form={hasText ? 'beside' : 'only'}>
         {!isNarrow && body}
-        <Tabs value={tab} onChange={setTab} className={classes.panel} keepMounted={false}>
+        <Tabs value={shown ?? null} onChange={setTab} className={classes.panel} keepMounted={false}>
           <Tabs.List className={classes.tabs}>
-            {isNarrow && hasText && <Tabs.Tab value="text">{t('text')}</Tabs.Tab>}
-            <Tabs.Tab value="fields">{t('fields')}</Tabs.Tab>
-            {slug !== null && <Tabs.Tab value="versions">{t('versions')}</Tabs.Tab>}
-            {slug !== null && <Tabs.Tab value="references">{t('references')}</Tabs.Tab>}
-            {!isRaw && <Tabs.Tab value="seo">{t('seo')}</Tabs.Tab>}
+            {tabs.map((one) => (
+              <Tabs.Tab key={one} value={one}>
+                {t(one)}
+              </Tabs.Tab>
+            ))}
           </Tabs.List>
           <div className={classes.panelText}>
             {isNarrow && hasText && <Tabs.Panel value="text">{body}</Tabs.Panel>}
-            <Tabs.Panel value="fields" keepMounted>
-              {slug === null && <SlugField editor={editor} place={formPlace} title={title} />}
-              {!isRaw && (
+            {!isRaw && (
+              <Tabs.Panel value="fields" keepMounted>
+                {slug === null && <SlugField editor={editor} place={formPlace} title={title} />}
                 <EntryForm
                   editor={editor}
                   place={formPlace}
                   schema={schema?.json_schema}
                   isInferred={schema?.inferred ?? false}
                 />
-              )}
-            </Tabs.Panel>
+              </Tabs.Panel>
+            )}
             <Suspense fallback={<Waiting />}>
               <Tabs.Panel value="versions">
                 <Versions

@@ -30,7 +30,7 @@ import {
 } from './pages/workflows/workflows-query.ts';
 import { projectQuery, shownDraftsQuery } from './shell/project-query.ts';
 import { Root } from './shell/root.tsx';
-import { NotFound } from './shell/states.tsx';
+import { NotFound, NotFoundAlone } from './shell/states.tsx';
 
 /**
  * A component that is loaded when it is wanted, with the texts it needs beside those of what is around it. Its module's type is left out of account:
@@ -54,7 +54,7 @@ const organizationSearch = z.object({
   until: text,
 });
 
-const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
+const root = createRootRoute({ component: Root, notFoundComponent: NotFoundAlone });
 
 /** Pages for who is not signed in. */
 const account = createRoute({
@@ -108,6 +108,7 @@ const project = createRoute({
     prefetch(shownDraftsQuery(params));
   },
   component: part(() => import('./shell/project-frame.tsx'), 'ProjectFrame'),
+  notFoundComponent: NotFound,
 });
 const organization = createRoute({
   getParentRoute: () => inside,

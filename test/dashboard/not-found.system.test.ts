@@ -31,6 +31,14 @@ test('a draft that is not there is said, with the way to the published version',
   await expectGoodPage(page);
 });
 
+test('an address of no page is said in the frame of its project', async () => {
+  const page = await dashboard.open(`${site}/nothing`);
+  await page.getByRole('main').getByRole('heading', { name: 'There is nothing here' }).waitFor();
+  await expectGoodPage(page);
+  await page.getByRole('link', { name: 'Content', exact: true }).click();
+  await page.waitForURL(/\/content$/);
+});
+
 test('an address the server does not know is a page, for browsers', async () => {
   const page = await dashboard.open('/no/such/page');
   await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();

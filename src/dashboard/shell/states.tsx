@@ -96,6 +96,15 @@ export function NotFound() {
   return <Missing order={1} />;
 }
 
+/** The same where nothing is around it. */
+export function NotFoundAlone() {
+  return (
+    <main className={classes.alone}>
+      <NotFound />
+    </main>
+  );
+}
+
 interface FailureProps {
   fault: Fault;
   onRetry?: () => void;

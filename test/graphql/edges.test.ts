@@ -102,7 +102,9 @@ describe('an entry', () => {
 
 describe('several entries', () => {
   it('are looked up once for what names any of them, without those among them', async () => {
-    const { referrers } = await studio(`referrers(collection: "authors", slugs: ["ada", "gone"]) { named slug required }`);
+    const { referrers } = await studio(
+      `referrers(collection: "authors", slugs: ["ada", "gone"]) { named slug required }`,
+    );
     expect(referrers).toContainEqual({ named: 'ada', slug: 'en/alpha', required: true });
     expect(new Set(referrers.map(({ named }: { named: string }) => named))).toEqual(new Set(['ada']));
     const { referrers: inside } = await studio(`referrers(collection: "posts", slugs: ["en/alpha"]) { slug }`);

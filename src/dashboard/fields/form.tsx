@@ -23,7 +23,12 @@ export interface FormStore {
   unparsed: (pointer: string) => string | undefined;
   /** Keeps text that is no value, until one is set. */
   setUnparsed: (pointer: string, text: string) => void;
-  state: () => { isLocked: boolean; isSaving: boolean; faults: ReadonlyMap<string, string>; marks: ReadonlySet<string> };
+  state: () => {
+    isLocked: boolean;
+    isSaving: boolean;
+    faults: ReadonlyMap<string, string>;
+    marks: ReadonlySet<string>;
+  };
 }
 
 /** Where the entry is, for widgets that look for others and for files. */

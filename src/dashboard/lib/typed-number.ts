@@ -8,7 +8,7 @@ const form = /^([-+−]?)(\d*)(?:[.](\d*))?(?:e([-+]?\d{1,4}))?$/i;
 /** Digits without zeros at either end, and the power of ten of the last one: equal for texts of the same number. */
 function exact([, , whole = '', part = '', power = '0']: RegExpExecArray): string {
   const digits = (whole + part).replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
+  const significant = digits.replace(/(?<!0)0+$/, '');
   if (significant === '') return '0';
   return `${significant}e${Number(power) - part.length + digits.length - significant.length}`;
 }

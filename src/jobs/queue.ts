@@ -101,6 +101,8 @@ export function createQueue({ url, log, onPoolCreated }: Options): RunningQueue 
     schema: 'pgboss',
     max: 4,
     useListenNotify: true,
+    // What is due at a time is fired by `jobs/schedules.ts`.
+    schedule: false,
     superviseIntervalSeconds: 2,
     monitorIntervalSeconds: 2,
   });

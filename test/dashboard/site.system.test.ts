@@ -104,6 +104,9 @@ test('a build that fails says why, keeps what is live, and is begun again', asyn
   const failure = page.getByRole('alert').filter({ hasText: 'The deployment failed; what was live stays live' });
   expect(await failure.innerText()).toContain('A command ended with an error.');
   await page.getByRole('region', { name: 'Log of build' }).getByText('made to fail').first().waitFor();
+  // The job that is shown is one of four, of which two fit.
+  const tab = await page.getByRole('tab', { selected: true }).boundingBox();
+  expect(tab && tab.x >= 0 && tab.x + tab.width <= narrow.width).toBe(true);
   await expectGoodPage(page);
   const before = page.url();
   await page.getByRole('button', { name: 'Deploy again' }).click();

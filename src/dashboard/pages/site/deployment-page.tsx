@@ -1,6 +1,7 @@
 /** A deployment: how it stands, its jobs with their steps, and the log of one of them as it is written. */
 import { Alert, Anchor, Button, Group, Tabs, Text, Title } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CancelDeployment, type DeploymentPageQuery, DeploymentPreview, RerunDeployment } from '../../documents.ts';
 import { client } from '../../lib/client.ts';
@@ -51,6 +52,33 @@ function Steps({ job }: { job: Job }) {
         </li>
       ))}
     </ol>
+  );
+}
+
+/** The jobs by name; that which is shown is in sight, also where not all fit. */
+function JobTabs({ jobs, shown }: { jobs: readonly Job[]; shown: string }) {
+  const { t } = useTranslation('site');
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const tab = list.current?.querySelector(`[data-job="${CSS.escape(shown)}"]`);
+    if (!list.current || !tab) return;
+    const [frame, own] = [list.current.getBoundingClientRect(), tab.getBoundingClientRect()];
+    // `scrollIntoView` would scroll the page as well.
+    list.current.scrollLeft += own.left + own.width / 2 - frame.left - frame.width / 2;
+  }, [shown]);
+  return (
+    <Tabs.List ref={list} aria-label={t('jobs')} mb="md">
+      {jobs.map(({ name, status, conclusion }) => (
+        <Tabs.Tab
+          key={name}
+          value={name}
+          data-job={name}
+          rightSection={<DeploymentMark status={status} conclusion={conclusion} />}
+        >
+          {name}
+        </Tabs.Tab>
+      ))}
+    </Tabs.List>
   );
 }
 
@@ -155,17 +183,7 @@ export function DeploymentPage() {
           keepMounted={false}
           onChange={(next) => navigate({ search: (before) => ({ ...before, job: next ?? undefined }), replace: true })}
         >
-          <Tabs.List aria-label={t('jobs')} mb="md">
-            {deployment.jobs.map(({ name, status, conclusion }) => (
-              <Tabs.Tab
-                key={name}
-                value={name}
-                rightSection={<DeploymentMark status={status} conclusion={conclusion} />}
-              >
-                {name}
-              </Tabs.Tab>
-            ))}
-          </Tabs.List>
+          <JobTabs jobs={deployment.jobs} shown={job.name} />
           <Tabs.Panel value={job.name}>
             <Steps job={job} />
             <Log

@@ -17,7 +17,7 @@ const audit = `${acme}/audit`;
 const list = async (query: string) => (await app.ask('GET', `${audit}?per_page=100&${query}`)).body;
 
 describe('200', () => {
-  it('tells who did what to what, from where, and how it ended', async () => {
+  it('records who did what to what, from where, and how it ended', async () => {
     const { body, headers } = await app.ask('POST', `${studio}/collections/posts`, {
       body: { slug: 'en/audited', frontmatter: { title: 'A', author: 'ada' }, body: 'Secret text', message: 'Add it' },
       headers: { 'X-Request-Id': 'audit-1' },

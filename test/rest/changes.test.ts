@@ -77,7 +77,7 @@ describe('201', () => {
     expect((await entry(name, 'en/draft')).status).toBe(404);
   });
 
-  it('says in its message what it does, when nobody else does', async () => {
+  it('describes the change in its message when the request has none', async () => {
     const name = await branch();
     const several = await change({ branch: name, actions: [post('en/a'), of('delete', 'en/beta')] });
     expect(several.body.commit.message).toBe('Make 2 changes\n\nCreate posts/en/a\nDelete posts/en/beta');

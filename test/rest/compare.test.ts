@@ -30,7 +30,7 @@ const compare = (query: string, headers?: Record<string, string>) =>
   app.ask('GET', `${studio}/compare?${query}`, headers ? { headers } : {});
 
 describe('200', () => {
-  it('tells how far two branches are apart and what differs', async () => {
+  it('returns how far two branches have diverged and what differs', async () => {
     const { status, headers, body } = await compare('base=main&head=topic');
     expect(status).toBe(200);
     const { commits, files, ...rest } = body;

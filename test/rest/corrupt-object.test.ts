@@ -94,7 +94,7 @@ describe.each(['head', 'end', 'gone'] as const)('a blob whose object is damaged 
     }
   });
 
-  it('keeps nobody else waiting who asks at the same moment', async () => {
+  it('delays no other request of the same moment', async () => {
     const places = ['a', 'b', 'c', 'd'].map((slug) => `file?path=${postPath(slug)}`);
     const answers = await Promise.all([...places, ...places, ...places].map(ask));
     expect(answers.map(({ status }) => status)).toEqual([200, 503, 200, 200, 200, 503, 200, 200, 200, 503, 200, 200]);

@@ -59,7 +59,7 @@ describe('an image or file', () => {
     ['another site', 'https://example.com/nothing.png'],
     ['another site without a scheme', '//example.com/nothing.png'],
     ['a data URL', `data:image/png;base64,${pixel}`],
-    ['an alias nobody knows', '@unknown/nothing.png'],
+    ['an unknown alias', '@unknown/nothing.png'],
     ['a template', '/images/{{ name }}.png'],
   ])('may be %s', async (_what, cover) => {
     const { status, body } = await create({ cover });
@@ -128,7 +128,7 @@ describe('an image or file', () => {
     expect((await create({ image: '/images/two.png' }, 'notes')).body.warnings).toEqual([]);
   });
 
-  it('is told of by a validation as well', async () => {
+  it('is reported by a validation as well', async () => {
     const validate = (cover: string) =>
       app.ask('POST', `${studio}/validate`, { body: { collection: 'posts', frontmatter: { title: 'x', cover } } });
     expect((await validate('./nothing.png')).body).toMatchObject({ valid: false, errors: [{ code: 'file' }] });

@@ -121,7 +121,7 @@ describe('409', () => {
 });
 
 describe('412 and 409 without on_conflict', () => {
-  it('tell what clashes, as long as the version that was seen is stored', async () => {
+  it('list the conflicts, as long as the version that was seen is stored', async () => {
     const failed = await late({ frontmatter: { title: 'Theirs' } }, '');
     expectRefusal(failed, 412, 'precondition_failed', /^If-Match: /);
     expect(failed.body.details).toMatchObject({

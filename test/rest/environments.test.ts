@@ -179,7 +179,7 @@ describe('deployments of an environment', () => {
     await app.services.studio.moves.settled();
   });
 
-  it('is queued once for a commit that comes to the branch, whoever looks first', async () => {
+  it('is queued once for a commit that comes to the branch, whichever check is first', async () => {
     const { tickDeployments } = await import('../../src/domain/studio/deployments/tick.ts');
     const { body } = await create({ name: 'Followed', branch: 'main' });
     const sha = await seed(app, { 'auto.txt': 'x' });
@@ -193,7 +193,7 @@ describe('deployments of an environment', () => {
     expect(older.length).toBe(1);
   });
 
-  it('is queued by the tick when nobody had followed the branch', async () => {
+  it('is queued by the tick when no process had followed the branch', async () => {
     const { tickDeployments } = await import('../../src/domain/studio/deployments/tick.ts');
     const { body } = await create({ name: 'Missed', branch: 'main', auto_deploy: false });
     await app.services.orm.em.fork().execute('update environment set auto_deploy = true where id = ?', [body.id]);

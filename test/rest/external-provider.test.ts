@@ -8,7 +8,7 @@ import { deployNoticeJob } from '../../src/domain/studio/deployments/queue-deplo
 import { tickDeployments } from '../../src/domain/studio/deployments/tick.ts';
 import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 
-interface Heard {
+interface Received {
   headers: Record<string, string | string[] | undefined>;
   text: string;
 }
@@ -16,14 +16,14 @@ interface Heard {
 let app: TestApp;
 let provider: Server;
 let answerWith = 204;
-const heard: Heard[] = [];
+const received: Received[] = [];
 let environment: { id: number; deploy_hook_secret: string };
 
 beforeAll(async () => {
   provider = createServer(async (request, response) => {
     let text = '';
     for await (const chunk of request) text += chunk;
-    heard.push({ headers: request.headers, text });
+    received.push({ headers: request.headers, text });
     response.writeHead(answerWith).end();
   });
   await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 const never = new AbortController().signal;
-const tell = (deployment_id: number, event: 'deployment.requested' | 'deployment.cancelled' = 'deployment.requested') =>
+const send = (deployment_id: number, event: 'deployment.requested' | 'deployment.cancelled' = 'deployment.requested') =>
   notifyProvider(app.services, { deployment_id, event }, never);
 const start = async (): Promise<number> =>
   (await app.ask('POST', `${studio}/deployments`, { body: { environment_id: environment.id } })).body.id;
@@ -47,17 +47,17 @@ const get = async (id: number) => (await app.ask('GET', `${studio}/deployments/$
 const report = (id: number, token: string, body: object) =>
   app.ask('PATCH', `${studio}/deployments/${id}`, { token, body });
 
-/** Starts a deployment and has the provider told. @returns its number and token */
+/** Starts a deployment and notifies the provider. @returns its number and token */
 async function requested(): Promise<{ id: number; token: string }> {
   const id = await start();
-  await tell(id);
-  return { id, token: JSON.parse(heard.at(-1)?.text ?? '{}').report_token };
+  await send(id);
+  return { id, token: JSON.parse(received.at(-1)?.text ?? '{}').report_token };
 }
 
-it('is asked by a signed notification, the same token in each', async () => {
+it('receives a signed notification, the same token in each', async () => {
   expect(environment.deploy_hook_secret).toMatch(/^whsec_/);
   const { id, token } = await requested();
-  const { headers, text } = heard.at(-1) as Heard;
+  const { headers, text } = received.at(-1) as Received;
   const key = Buffer.from(environment.deploy_hook_secret.slice('whsec_'.length), 'base64');
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
   expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
@@ -70,8 +70,8 @@ it('is asked by a signed notification, the same token in each', async () => {
     report_url: `http://portico.test${studio}/deployments/${id}`,
   });
   expect(token).toMatch(/^ptr_[0-9A-Za-z]{36}$/);
-  await tell(id);
-  expect(JSON.parse(heard.at(-1)?.text ?? '').report_token).toBe(token);
+  await send(id);
+  expect(JSON.parse(received.at(-1)?.text ?? '').report_token).toBe(token);
   expect(await get(id)).toMatchObject({ status: 'queued', jobs: [] });
 });
 
@@ -138,7 +138,7 @@ it('has a token for nothing but reports on its own run', async () => {
   expect((await report(first.id, reader, { conclusion: 'success' })).status).toBe(403);
 });
 
-it('hears when a deployment is cancelled', async () => {
+it('is notified when a deployment is cancelled', async () => {
   const { id } = await requested();
   expect((await app.ask('POST', `${studio}/deployments/${id}/cancel`)).body).toMatchObject({
     status: 'completed',
@@ -148,16 +148,16 @@ it('hears when a deployment is cancelled', async () => {
     status: 409,
     body: { code: 'conflict' },
   });
-  await tell(id, 'deployment.cancelled');
-  expect(JSON.parse(heard.at(-1)?.text ?? '')).toMatchObject({ event: 'deployment.cancelled', deployment_id: id });
+  await send(id, 'deployment.cancelled');
+  expect(JSON.parse(received.at(-1)?.text ?? '')).toMatchObject({ event: 'deployment.cancelled', deployment_id: id });
 });
 
-it('hears that a deployment is cancelled which is deleted with its environment', async () => {
+it('is notified of the cancellation of a deployment that is deleted with its environment', async () => {
   const deploy_webhook_url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/hook`;
   const draft = { name: 'Doomed', branch: 'main', provider: 'webhook', deploy_webhook_url, auto_deploy: false };
   const { body: doomed } = await app.ask('POST', `${studio}/environments`, { body: draft });
   const { body: run } = await app.ask('POST', `${studio}/deployments`, { body: { environment_id: doomed.id } });
-  await tell(run.id);
+  await send(run.id);
   const notices: z.input<typeof deployNoticeJob.payload>[] = [];
   const sending = vi.spyOn(app.services.jobs, 'send').mockImplementation(async (kind, payload) => {
     if (kind.name === deployNoticeJob.name) notices.push(deployNoticeJob.payload.parse(payload));
@@ -168,10 +168,10 @@ it('hears that a deployment is cancelled which is deleted with its environment',
   sending.mockRestore();
   expect((await app.ask('GET', `${studio}/deployments/${run.id}`)).status).toBe(404);
   expect(notices).toHaveLength(1);
-  // What is in the queue is no secret that anybody could sign with.
+  // What is in the queue contains no secret to sign with.
   expect(JSON.stringify(notices)).not.toContain(doomed.deploy_hook_secret);
   for (const notice of notices) await notifyProvider(app.services, notice, never);
-  const { headers, text } = heard.at(-1) as Heard;
+  const { headers, text } = received.at(-1) as Received;
   const { deploy_hook_secret: secret } = doomed;
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
@@ -187,13 +187,13 @@ it('hears that a deployment is cancelled which is deleted with its environment',
   });
 });
 
-it('is asked again after a failure, and not after 410', async () => {
+it('is notified again after a failure, and not after 410', async () => {
   const id = await start();
   answerWith = 500;
-  await expect(tell(id)).rejects.toThrow('500');
+  await expect(send(id)).rejects.toThrow('500');
   expect((await get(id)).status).toBe('queued');
   answerWith = 410;
-  await tell(id);
+  await send(id);
   answerWith = 204;
   expect(await get(id)).toMatchObject({
     conclusion: 'failure',

@@ -240,7 +240,7 @@ describe('upload as multipart', () => {
     ['public/img', 'USED.png', 'path', 'name_collision'],
     ['public/big.bin', 'a.png', 'path', 'not_editable'],
     ['public/img', 'used.png', 'path', 'already_exists'],
-  ])('a refused file is told by its field: %s with %s', async (path, name, field, code) => {
+  ])('a refused file is reported with its field: %s with %s', async (path, name, field, code) => {
     const { body } = await multipart([
       ['path', path],
       ['file', { name, content: Buffer.concat([png, png, png]) }],

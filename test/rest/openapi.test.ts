@@ -51,14 +51,14 @@ test('openapi.json is current; `npm run emit` renews it', () => {
   expect(committed === openapiText(routes)).toBe(true);
 });
 
-test('it tells which operations steps of workflows may call, and by what name', () => {
-  const told = operations.flatMap(
+test('it documents which operations workflow steps may call, and by what name', () => {
+  const documented = operations.flatMap(
     ({ operation }) => /Steps of workflows call it `(.*)`\./.exec(operation.description)?.[1] ?? [],
   );
   const names = stepOperationsOf(catalogue).keys();
-  expect(told.sort()).toEqual([...names].sort());
-  expect(told).toContain('studio.createEntry');
-  expect(told).not.toContain('workflows.revealTriggerSecret');
+  expect(documented.sort()).toEqual([...names].sort());
+  expect(documented).toContain('studio.createEntry');
+  expect(documented).not.toContain('workflows.revealTriggerSecret');
 });
 
 describe('the document keeps the rules of OpenAPI 3.1', () => {

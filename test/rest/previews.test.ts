@@ -21,7 +21,7 @@ afterAll(async () => {
 const linkTo = (place: string, token = app.token) => app.ask('GET', `${studio}/${place}`, { token });
 
 describe('GET …/preview', () => {
-  it('200 is a link that opens what only members see, and is kept by nobody on its way', async () => {
+  it('200 is a link that opens what only members see, and is cached nowhere on its way', async () => {
     const places = [
       [`environments/${environment.id}/preview?path=/a/`, environment.label, '/a/'],
       [`deployments/${deployment.id}/preview`, deployment.label, '/'],

@@ -298,7 +298,7 @@ describe('415', () => {
   });
 
   it.each([{ 'content-encoding': 'zip' }, { 'content-type': 'application/json; charset=iso-8859-1' }])(
-    'a body in an encoding nobody speaks: %j',
+    'a body in an unknown encoding: %j',
     async (headers) => {
       const answer = await askRaw(app, 'POST', posts, { body: '{"slug":"a"}', headers });
       expectRefusal(answer, 415, 'unsupported_media', /^body: its encoding/);

@@ -45,7 +45,7 @@ async function nextMain(files: Record<string, string>): Promise<string> {
   return commit(name, files);
 }
 
-/** Moves main as another program would: nobody here is told. */
+/** Moves main as another program would: without a notification. */
 async function moveMain(sha: string): Promise<void> {
   git(app.directory((await app.repository(project)).id), ['update-ref', 'refs/heads/main', sha]);
 }
@@ -139,7 +139,7 @@ describe('mergeable', () => {
 });
 
 describe('the head of an open pull request', () => {
-  it('follows its branch, whoever moves it, and outlives it', async () => {
+  it('follows its branch, however that is moved, and outlives it', async () => {
     const number = await propose('topic', { title: 'Theirs' });
     const saved = await commit('topic', { [postPath('b')]: null });
     await soon(async () => expect(await pullHead(number)).toBe(saved));

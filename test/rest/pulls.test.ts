@@ -90,7 +90,7 @@ describe('POST /pulls', () => {
     expect(await refOf('refs/pull/1/head')).toBe(head);
   });
 
-  it('tells the deployments of its branch, the newest first, and no 304 hides one', async () => {
+  it('lists the deployments of its branch, the newest first, and no 304 hides one', async () => {
     await open();
     const before = (await get(1)).headers.get('etag') ?? '';
     const draft = { name: 'Topic', branch: 'topic', provider: 'static' };

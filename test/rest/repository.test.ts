@@ -20,7 +20,7 @@ const start = (project: string, url: unknown) => app.ask('POST', `${repository(p
 const url = 'https://git.example.org/site.git';
 
 describe('200', () => {
-  it('tells where to clone it and how large it is', async () => {
+  it('has the clone URL and the size', async () => {
     const { status, body } = await app.ask('GET', repository('full'));
     expect(status).toBe(200);
     expect(body).toMatchObject({

@@ -34,7 +34,7 @@ afterAll(() => running?.stop());
 const check = (body: object) => running.app.ask('POST', detect, { body });
 
 describe('patterns compared with what an environment shows', () => {
-  it('tells the pages that are there, those that are missing and those that are no entry', async () => {
+  it('lists the pages that are there, those that are missing and those that are no entry', async () => {
     const { id: deployment_id, commit_sha } = await running.latest(environment);
     const { status, body } = await check({ environment_id: environment });
     expect([status, body.base, body.sitemap]).toEqual([200, '/docs', undefined]);

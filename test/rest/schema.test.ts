@@ -44,7 +44,7 @@ describe('200', () => {
     expect((await app.ask('GET', `${schema}?per_page=1&page=2`)).body).toEqual([body[1]]);
   });
 
-  it('refreshes, and tells what that changed', async () => {
+  it('refreshes, and returns what changed', async () => {
     const { status, body } = await app.ask('POST', `${schema}/refresh`, { body: { branch: 'main' } });
     expect(status).toBe(200);
     const { sha } = (await app.ask('GET', `${studio}/commits`)).body[0];

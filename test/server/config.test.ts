@@ -164,7 +164,7 @@ describe('the settings', () => {
     expect(readConfig({ PORTICO_METRICS_TOKEN_FILE: file }).warnings).toEqual([]);
   });
 
-  it('tell a file that cannot be read', () => {
+  it('report a file that cannot be read', () => {
     const missing = path.join(directory, 'none');
     expect(faultsOf({ DATABASE_URL_FILE: missing })).toEqual([`DATABASE_URL_FILE: ${missing} cannot be read (ENOENT)`]);
     expect(faultsOf({ DATABASE_URL_FILE: directory })).toEqual([

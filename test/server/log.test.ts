@@ -77,7 +77,7 @@ describe('the log', () => {
     expect(written({ err: error })).not.toMatch(/ptc_[0-9A-Za-z]{36}/);
   });
 
-  it('leaves out the objects that hang on an error, and tells of each error within', () => {
+  it('leaves out the objects that hang on an error, and logs each nested error', () => {
     const lost = Object.assign(new Error('Lost'), {
       code: '57P01',
       client: { user: secret },

@@ -103,7 +103,7 @@ describe('POST', () => {
     expectRefusal(await create({ domain }), 400, 'invalid_request', 'domain: must be a host name or an http(s) origin');
   });
 
-  it.each(['0x7f.1', '2130706433', 'com', 'http://intranet'])('400: nobody vouches for %j', async (domain) => {
+  it.each(['0x7f.1', '2130706433', 'com', 'http://intranet'])('400: %j is not a public host name', async (domain) => {
     expectRefusal(await create({ domain }), 400, 'invalid_request', untrusted);
   });
 });

@@ -181,7 +181,7 @@ describe('each field refuses', () => {
   });
 });
 
-it('tells all faults, the first of the documented order in front', async () => {
+it('lists all errors, the first of the documented order in front', async () => {
   const answer = await create({ publish: { auto: 1 }, workers: 0, urls: ['x', '/y', 'z'], exclude: ['('], name: '' });
   expectRefusal(answer, 400, 'invalid_request', 'name: must be 1 to 255 characters');
   expect(answer.body.details.errors.map(({ field }: { field: string }) => field)).toEqual([

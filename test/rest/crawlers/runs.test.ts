@@ -16,7 +16,7 @@ let site: SiteServer;
 let crawler: number;
 let at: string;
 
-/** Answers the start page; what it links to only when it is told to. */
+/** Answers the start page; what it links to only on request. */
 let release = () => {};
 let held: Promise<void> = Promise.resolve();
 
@@ -60,7 +60,7 @@ const until = async (test: () => Promise<boolean>) => {
   while (!(await test())) await new Promise((resolve) => setTimeout(resolve, 10));
 };
 
-it('tells of a run from its queue to its end', async () => {
+it('shows a run from its queue to its end', async () => {
   const id = await start();
   expect(await get(`/runs/${id}`)).toMatchObject({
     id,

@@ -75,7 +75,7 @@ describe('a schedule', () => {
     expect((await app.ask('DELETE', `${schedules}/${body.id}`)).status).toBe(404);
   });
 
-  it('names fields that nobody knows', async () => {
+  it('names unknown fields', async () => {
     const { status, headers } = await create({ ...hourly, overlap: 'queue' });
     expect([status, headers.get('x-ignored-fields')]).toEqual([200, 'overlap']);
   });

@@ -135,7 +135,7 @@ describe('publishing', () => {
     expect((await get(`${at}/${second}`)).body.published).toBe(false);
   });
 
-  it('is told once, and not of what is live already', async () => {
+  it('sends one notification, and none for what is live already', async () => {
     const crawler = await makeCrawler(app, { webhook_url: 'https://hooks.example.com/' });
     const publish = { auto: false, max_lost_percent: 10, max_error_percent: 10 };
     const ready = await makeSnapshot(app, crawler.id, { '/': 'home' }, { settings: { publish } });
@@ -342,7 +342,7 @@ describe('WARC', () => {
     expect([head.status, (await head.arrayBuffer()).byteLength]).toEqual([200, 0]);
   });
 
-  it('is cut off when a content is gone, so that nobody takes it for whole', async () => {
+  it('is cut off when a content is gone, so that no client takes it for complete', async () => {
     const crawler = await makeCrawler(app);
     const snapshot = await makeSnapshot(app, crawler.id, { '/': 'this will be gone' });
     await app.services.orm.em

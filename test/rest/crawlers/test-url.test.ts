@@ -31,7 +31,7 @@ async function tester(draft: object = {}) {
 }
 
 describe('test-url', () => {
-  it('tells the spelling, the decision and its rule', async () => {
+  it('returns the normalized URL, the decision and its rule', async () => {
     const test = await tester({
       start_urls: ['/start.html'],
       include: ['/docs/', '/private'],

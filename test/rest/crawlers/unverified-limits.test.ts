@@ -35,7 +35,7 @@ describe('limits on unverified domains', () => {
     expect(answer.body.details.errors).toHaveLength(5);
   });
 
-  it('malformed values are told first, and defaults may be sent', async () => {
+  it('malformed values are reported first, and defaults may be sent', async () => {
     const bad = await create({ domain: 'example.com', workers: 3, publish: { auto: 1 } });
     expectRefusal(bad, 400, 'invalid_request', 'publish: auto must be a boolean');
     const usual = { workers: 2, delay: 4, max_hits: 0, max_html: 500, ignore_robots: false };

@@ -92,7 +92,7 @@ describe('PATCH', () => {
     expect((await made({ start_urls: ['/'] })).start_urls).toEqual(['/']);
   });
 
-  it('keeps start_urls that somebody chose', async () => {
+  it('keeps start_urls that were set explicitly', async () => {
     const { uuid, domain } = await made({ start_urls: ['/'], urls: ['/a'] });
     expect((await change(uuid, { domain, urls: ['/b'] })).body.start_urls).toEqual(['/']);
     expect((await change(uuid, { domain, start_urls: null })).body.start_urls).toEqual([]);

@@ -40,7 +40,7 @@ describe('the daily look', () => {
     expect([body.state, body.verified_at]).toEqual(['verified', verified_at]);
   });
 
-  it('loses a domain after 72 hours of absence, tells the webhook, and keeps the settings', async () => {
+  it('loses a domain after 72 hours of absence, notifies the webhook, and keeps the settings', async () => {
     const made = await proved({ webhook_url: 'https://hooks.example/x', webhook_extra_vars: 'a=1' });
     const { at, domain, record } = made;
     await app.ask('PATCH', at, { body: { domain, workers: 9 } });
@@ -56,11 +56,11 @@ describe('the daily look', () => {
     const { body } = await app.ask('GET', at);
     expect([body.domain_verified, body.verification.state, body.workers]).toEqual([0, 'lost', 9]);
     const em = app.services.orm.em.fork();
-    const told = await em.execute<{ payload: string }[]>(
+    const notifications = await em.execute<{ payload: string }[]>(
       "select payload from notification where type = 'crawler.verification.lost' and crawler_id = ?",
       [body.id],
     );
-    expect(told.map(({ payload }) => JSON.parse(payload).data.verification)).toEqual([
+    expect(notifications.map(({ payload }) => JSON.parse(payload).data.verification)).toEqual([
       { host: domain, method: 'dns', state: 'lost' },
     ]);
     const audit = (await app.ask('GET', `${acme}/audit?action=crawlers.loseVerification`)).body;

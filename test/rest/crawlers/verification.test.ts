@@ -71,7 +71,7 @@ describe('a start', () => {
 });
 
 describe('a check', () => {
-  it('tries all methods and tells what each found', async () => {
+  it('tries all methods and returns what each found', async () => {
     const { token, check } = await setting.crawler();
     setting.pages({ [file]: 'nothing', '/': `<meta name="portico-verification" content="${token}">` });
     const body = await check();

@@ -104,7 +104,7 @@ describe('a true conflict', () => {
     expect((await project.ask('POST', '/repository/sync', {})).body.state).toBe('in_sync');
   });
 
-  it('goes away by itself when somebody settles it there', async () => {
+  it('is over when a person resolves it upstream', async () => {
     const { host, project, ours, theirs } = await conflicting();
     // The person there fetched our commit from here and merged.
     git(host.directory, ['fetch', '-q', app.directory(project.record.uuid), ours]);

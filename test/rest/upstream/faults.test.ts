@@ -115,7 +115,7 @@ describe('an upstream that is down', () => {
     expect(await host.repository.head('main')).toBe(saved.body.commit.sha);
   });
 
-  it('is told to those who ask for it', async () => {
+  it('fails requests that need the upstream with 503', async () => {
     const { host, project } = await mirrorOf(app);
     goDown(host);
     for (const path of ['/repository/sync', '/schema/refresh'])
@@ -161,7 +161,7 @@ describe('a push that is not taken', () => {
     expect((await project.ask('POST', '/repository/sync', {})).body).toMatchObject({ state: 'in_sync' });
   });
 
-  it('is merged and tried again when somebody is always faster, and gives up in the end without loss', async () => {
+  it('is merged and tried again when other clients are always faster, and gives up in the end without loss', async () => {
     const { host, project } = await mirrorOf(app);
     let others = 0;
     host.rules.authorize = async () => {

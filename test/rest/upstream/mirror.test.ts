@@ -61,7 +61,7 @@ describe('a mirror', () => {
     expect(saved.body.commit.parents).toEqual([commit?.sha]);
   });
 
-  it('asks the upstream no more often than it is told to', async () => {
+  it('queries the upstream no more often than configured', async () => {
     const { host, project } = await mirrorOf(app);
     const set = await project.ask('PATCH', '/repository', { fresh_for: { read: 100, write: 50 } });
     expect(set.body.settings.fresh_for).toEqual({ read: 100, write: 50 });

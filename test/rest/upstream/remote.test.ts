@@ -160,7 +160,7 @@ describe('push notices', () => {
     expect(host.requests).toEqual([]);
   });
 
-  it('tell strangers nothing of what there is', async () => {
+  it('reveal nothing to callers without rights', async () => {
     const { project } = await mirrorOf(app);
     const hosted = await newProject();
     const places = [project.base, hosted.base, project.base.replace(project.name, 'gone')];
@@ -356,7 +356,7 @@ describe('an import', () => {
     const notice = { 'X-Hub-Signature-256': signature(asked.body.hook_secret, '{}') };
     expect((await send(project, '{}', notice)).status).toBe(202);
     expect(JSON.stringify(sent)).not.toContain(secret);
-    // Nobody is ahead of the import: its branches appear all at once.
+    // No request is ahead of the import: its branches appear all at once.
     await project.ask('GET', '/collections');
     await app.services.studio.upstreams.settled();
     expect(await project.git.branches()).toEqual([]);

@@ -163,7 +163,7 @@ describe('a large delivery', () => {
     expect([found.body, found.raw_size > 64 * 1024]).toEqual([noise, true]);
   });
 
-  it('is nowhere when its signature is wrong, and its sender is told', async () => {
+  it('is not stored when its signature is wrong, and its sender gets 401', async () => {
     const put = kept();
     const text = large('d');
     const { status } = await send(text, { ...json, 'x-hub-signature-256': sign('wrong', text) });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-// Its types tell of a module, its file is a list.
+// Its types declare a module; the file itself is a list.
 const examples: unknown = all;
 const payloads = (examples as { name: string; examples: object[] }[]).flatMap(({ name, examples: shown }) =>
   shown.map((payload) => ({ name, text: JSON.stringify(payload) })),

@@ -61,7 +61,7 @@ describe('the size of a body', () => {
     socket.write(head(open, 'Content-Length: 60000'));
     socket.write(Buffer.alloc(1000));
     const busy = { ...bearer(open), body: Buffer.alloc(60_000) };
-    // Whoever comes first has the memory: a call that was answered since tells that the one above has come.
+    // Memory is granted in order of arrival: once a later call has been answered, the one above has arrived.
     expect((await call(app.url, open.door, { ...bearer(open), body: 'small' })).status).toBe(202);
     const busyAnswer = await call(app.url, open.door, busy);
     expect(busyAnswer.status).toBe(503);
@@ -115,7 +115,7 @@ describe('quotas', () => {
   });
 });
 
-it('counts what it refused, and tells of the last with nothing of what they said', async () => {
+it('counts refusals by reason, and keeps nothing of what the calls contained', async () => {
   const webhook = await newWebhook(app);
   for (let count = 0; count < 22; count += 1)
     await call(app.url, webhook.door, { headers: { authorization: 'Bearer mistaken' }, query: 'q=mistaken' });

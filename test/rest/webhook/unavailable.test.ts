@@ -79,7 +79,7 @@ it('503 when the database refuses connections', async () => {
 });
 
 it('a webhook that changes between proof and commit is looked at again', async () => {
-  // This process hears no notifications, so a door that keeps what it knows is stale after a change by another.
+  // This process receives no notifications, so an endpoint that caches triggers is stale after a change by another process.
   const door = new WebhookEndpoint(app.services);
   door.triggers.setListening(true);
   const outer = express().use(createWebhook(door, { bodyTime: 300 }));

@@ -134,7 +134,7 @@ describe('POST …/dead-letters/retry', () => {
     expect(await list()).toHaveLength(3);
   });
 
-  it('with the latest version, from the start, when told', async () => {
+  it('with the latest version, from the start, on request', async () => {
     const { workflow, ids } = await failed(1);
     const mended = { portico: 'workflow/1', steps: [{ id: 'c', type: 'transform', expression: '"mended"' }] };
     await app.ask('PATCH', `${workflows}/${workflow}`, { body: { definition: mended } });

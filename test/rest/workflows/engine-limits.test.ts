@@ -60,7 +60,7 @@ describe('a loop', () => {
   });
 
   it('that has too many events ends the same way', async () => {
-    // Created, started, the loop's start, two items, its end; the end of the execution is always told.
+    // Created, started, the loop's start, two items, its end; the end of the execution is always recorded.
     executionLimits.events = 6;
     expect((await outcome([each('input', [transform('a', '1')])], items(2))).ended.status).toBe('completed');
     const { ended } = await outcome([each('input', [transform('a', '1')])], items(20));

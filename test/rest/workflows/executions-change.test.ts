@@ -200,7 +200,7 @@ describe('POST …/retry', () => {
     expect(await app.events(workflow, body.execution_id)).not.toContain('step.completed a');
   });
 
-  it('begins at the start when told, or with the latest version', async () => {
+  it('begins at the start on request, or with the latest version', async () => {
     const { workflow, id, ended } = await outcome(flow({ steps }), { n: 1 });
     const anew = await change(workflow, id, 'retry', { from: 'start' });
     await app.settle();
@@ -280,7 +280,7 @@ describe('concurrency of many that begin at once', () => {
     expect(await standing()).toEqual([as(2, 14), as(2, 13), as(2, 13)]);
   });
 
-  it('a place meant for one that somebody else advances goes to the next', async () => {
+  it('a place meant for one that another process advances goes to the next', async () => {
     const steps = [{ id: 'ask', type: 'wait_for_input' }];
     const workflow = await app.save(flow({ concurrency: { limit: 1 }, steps }));
     const first = await app.begin(workflow);
@@ -322,7 +322,7 @@ describe('a driver that is taken over', () => {
     });
   });
 
-  it('is left alone while it shows that it lives, and hears of what comes', async () => {
+  it('is left to its driver until that counts as lost, and keeps signals for it', async () => {
     const { workflow, id } = await outcome(flow({ steps: [{ id: 'wait', type: 'delay', for: '1h' }] }));
     const sql = (text: string) => app.services.orm.em.fork().execute(text, [id]);
     await sql(`update execution set driver_id = gen_random_uuid() where id = ?`);

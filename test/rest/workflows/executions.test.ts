@@ -154,16 +154,16 @@ describe('GET …/steps', () => {
 });
 
 describe('events', () => {
-  interface Told {
+  interface ExecutionEvent {
     type: string;
     path: string | null;
     actor: string;
     status: string | null;
     duration_ms: number | null;
   }
-  const told = async (workflow: string, id: string): Promise<Told[]> =>
+  const eventsOf = async (workflow: string, id: string): Promise<ExecutionEvent[]> =>
     (await app.ask('GET', `${workflows}/${workflow}/executions/${id}/events`)).body;
-  const lines = (events: Told[]) =>
+  const lines = (events: ExecutionEvent[]) =>
     events.map(({ type, path, actor, status, duration_ms }) => [type, path, actor, status, duration_ms]);
   const waits = {
     portico: 'workflow/1',
@@ -186,7 +186,7 @@ describe('events', () => {
     const me = (await app.look(workflow, id)).started_by;
     const itself = `workflow:${workflow}`;
     expect(me).toEqual(expect.any(String));
-    expect(lines(await told(workflow, id))).toEqual([
+    expect(lines(await eventsOf(workflow, id))).toEqual([
       ['execution.created', null, me, 'pending', null],
       ['execution.started', null, itself, 'running', null],
       ['step.waiting', 'wait', itself, 'waiting', null],
@@ -206,7 +206,7 @@ describe('events', () => {
     await change(workflow, resting, 'cancel');
     const { started_by: me, cancelled_by } = await app.look(workflow, resting);
     expect(cancelled_by).toBe(me);
-    expect(lines(await told(workflow, resting)).slice(-2)).toEqual([
+    expect(lines(await eventsOf(workflow, resting)).slice(-2)).toEqual([
       ['step.cancelled', 'wait', me, 'cancelled', 1_000],
       ['execution.cancelled', null, me, 'cancelled', 1_000],
     ]);
@@ -216,7 +216,13 @@ describe('events', () => {
     expect((await change(workflow, advanced, 'cancel')).body.status).toBe('pending');
     await app.services.orm.em.fork().execute('update execution set driver_id = null where id = ?', [advanced]);
     await app.settle();
-    expect(lines(await told(workflow, advanced)).at(-1)).toEqual(['execution.cancelled', null, me, 'cancelled', null]);
+    expect(lines(await eventsOf(workflow, advanced)).at(-1)).toEqual([
+      'execution.cancelled',
+      null,
+      me,
+      'cancelled',
+      null,
+    ]);
     await app.ask('DELETE', `${workflows}/${workflow}`);
   });
 });

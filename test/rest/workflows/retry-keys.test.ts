@@ -109,7 +109,7 @@ describe('a retry of a crashed execution', () => {
     expect(await app.look(workflow, again)).toMatchObject({ status: 'failed', error: { code: 'already_exists' } });
   });
 
-  it('does not take over what somebody else has made', async () => {
+  it('does not take over what another caller has made', async () => {
     const workflow = await app.save(flow([operation('make', 'createBranch', { name: 'theirs' })]));
     expect((await app.ask('POST', `${studio}/branches`, { body: { name: 'theirs' } })).status).toBe(201);
     const id = await app.begin(workflow);

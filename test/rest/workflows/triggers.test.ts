@@ -182,7 +182,7 @@ describe('its secret', () => {
     expect((await ask('POST', `${path}/${act}`, { body: { which: 'all' }, token })).status).toBe(403);
   });
 
-  it('leaves audit rows that do not tell it', async () => {
+  it('leaves audit rows that do not contain it', async () => {
     const { id, path } = await newWebhook();
     const secret = await reveal(path);
     await ask('POST', `${path}/rotate`, { body: { grace_period_seconds: 5 } });
@@ -205,7 +205,7 @@ describe('its secret', () => {
 describe('a cron trigger', () => {
   const hourly = { type: 'cron', schedule_cron_string: '0 * * * *' };
 
-  it('tells its next five fires, none while it is off', async () => {
+  it('lists its next five fires, none while it is off', async () => {
     await newWorkflow();
     const { status, body } = await create({ ...hourly, timezone: 'Europe/Berlin' });
     expect(status).toBe(201);

@@ -141,7 +141,7 @@ describe('the look that is made every minute', () => {
     await sql('delete from execution where id = ? returning id', [driven]);
   });
 
-  it('hands over slots that nobody has been given', async () => {
+  it('hands over slots that are free', async () => {
     const workflow = await app.save(flow([{ id: 'a', type: 'wait_for_input' }], { concurrency: { limit: 1 } }));
     const first = await app.begin(workflow);
     await app.settle();
@@ -190,7 +190,7 @@ it('a call under way is broken off when its execution is cancelled, and nothing 
   await new Promise((resolve) => peer.close(resolve));
 });
 
-it('a driver that was lost is told of once', async () => {
+it('a lost driver is logged once', async () => {
   const workflow = await app.save(flow([{ id: 'wait', type: 'delay', for: '1h' }]));
   const id = await app.begin(workflow);
   await app.settle();

@@ -180,7 +180,7 @@ describe('GET', () => {
 });
 
 describe('POST validate', () => {
-  it('tells faults and warnings, and keeps nothing', async () => {
+  it('returns errors and warnings, and stores nothing', async () => {
     const source = `${definition}  - {id: which, type: condition, expression: 'true', then: [{id: yes, type: transform, expression: '1'}]}\n  - {id: use, type: transform, expression: steps.yes.output}\n`;
     const { status, body } = await ask('POST', '/validate', { body: { definition: source } });
     expect(status).toBe(200);

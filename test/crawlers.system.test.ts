@@ -29,7 +29,7 @@ const files =
     return { headers: { ...own, 'Content-Type': types[path.extname(file).slice(1)] ?? 'text/plain' }, body };
   };
 
-test('“From site to snapshot” does what it says, with a site, and a receiver that verifies what it is told', async () => {
+test('“From site to snapshot” does what it says, with a site, and a receiver that verifies what it receives', async () => {
   const commands = await commandsOf('crawlers', 'From site to snapshot');
   expect(commands.split('\n').length).toBeGreaterThan(50);
   const directory = await mkdtemp(path.join(tmpdir(), 'portico-crawl-'));
@@ -82,16 +82,16 @@ test('“From site to snapshot” does what it says, with a site, and a receiver
   expect(archive).toContain('Second edition');
 
   const { secret } = answer('"secret"');
-  await vi.waitFor(() => expect(receiver.heard).toHaveLength(7), 60_000);
-  const told = receiver.heard.map(
+  await vi.waitFor(() => expect(receiver.received).toHaveLength(7), 60_000);
+  const events = receiver.received.map(
     ({ text, headers }) => new Webhook(secret).verify(text, headers as Record<string, string>) as { type: string },
   );
-  expect(told.map(({ type }) => type).sort()).toEqual([
+  expect(events.map(({ type }) => type).sort()).toEqual([
     ...Array(2).fill('crawler.run.completed'),
     ...Array(2).fill('crawler.run.started'),
     ...Array(3).fill('crawler.snapshot.published'),
   ]);
-  expect(told).toContainEqual(
+  expect(events).toContainEqual(
     expect.objectContaining({
       type: 'crawler.run.completed',
       extra: { team: 'web' },
@@ -99,7 +99,7 @@ test('“From site to snapshot” does what it says, with a site, and a receiver
     }),
   );
   expect(() =>
-    new Webhook(secret).verify(`${receiver.heard[0]?.text} `, receiver.heard[0]?.headers as never),
+    new Webhook(secret).verify(`${receiver.received[0]?.text} `, receiver.received[0]?.headers as never),
   ).toThrow();
   await Promise.all([server.stop(), site.close(), receiver.close()]);
   await rm(directory, { recursive: true, force: true });

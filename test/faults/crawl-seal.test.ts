@@ -33,19 +33,19 @@ afterEach(async () => {
 
 const crawlerOf = (run: ProcessRun) => run.path.replace(/\/runs\/.*/, '');
 
-/** Waits until the webhook of a run's crawler has been told of these events, each once, and of no other. */
-const untilTold = (server: ServerProcess, token: string, run: ProcessRun, events: string[]): Promise<void> =>
+/** Waits until the webhook of a run's crawler has received these events, each once, and no other. */
+const untilDelivered = (server: ServerProcess, token: string, run: ProcessRun, events: string[]): Promise<void> =>
   vi.waitFor(
     async () => {
       const at = `${crawlerOf(run)}/webhook/deliveries`;
-      const told: { type: string; status: string }[] = await ask(server, token, 'GET', at);
+      const deliveries: { type: string; status: string }[] = await ask(server, token, 'GET', at);
       const expected = events.map((event) => `crawler.${event} delivered`);
-      expect(told.map(({ type, status }) => `${type} ${status}`).sort()).toEqual(expected);
+      expect(deliveries.map(({ type, status }) => `${type} ${status}`).sort()).toEqual(expected);
     },
     { timeout: 60_000 },
   );
 
-/** What is to be found once a run has ended, whoever ended it. */
+/** What is to be found once a run has ended, whichever process ended it. */
 async function expectEndedOnce(server: ServerProcess, token: string, run: ProcessRun) {
   const ended = await untilEnded(server, token, run);
   const contents = shape.pages + shape.assets;
@@ -75,7 +75,7 @@ async function expectEndedOnce(server: ServerProcess, token: string, run: Proces
 
   const log: { event: string }[] = await ask(server, token, 'GET', `${run.path}/log?per_page=100`);
   expect(log.filter(({ event }) => event === 'run.completed')).toHaveLength(1);
-  await untilTold(server, token, run, ['run.completed', 'run.started', 'snapshot.published']);
+  await untilDelivered(server, token, run, ['run.completed', 'run.started', 'snapshot.published']);
 }
 
 it.each(endingMoments)(
@@ -85,21 +85,21 @@ it.each(endingMoments)(
     const first = await startServer(dataDir, settings);
     const run = await startRun(first, token, site, { depth: 1, webhook_url: receiver.url });
     await vi.waitFor(() => expect(site.paths()).toEqual(['/']), { timeout: 60_000 });
-    await untilTold(first, token, run, ['run.started']);
+    await untilDelivered(first, token, run, ['run.started']);
     const db = await openHolder(dataDir);
     await db.query(moment.hold);
     open();
     await untilHeldUp(db, moment.waiting);
     await kill(first.child);
     const asked = site.log.length;
-    const heard = () => receiver.heard.filter(({ text }) => JSON.parse(text).type === 'crawler.run.completed');
-    expect(heard()).toEqual([]);
+    const completions = () => receiver.received.filter(({ text }) => JSON.parse(text).type === 'crawler.run.completed');
+    expect(completions()).toEqual([]);
     await db.query(moment.release);
     const second = await startServer(dataDir, settings);
     await expectEndedOnce(second, token, run);
     expect(site.log).toHaveLength(asked);
     expect(repeats(site)).toBe(0);
-    expect(heard()).toHaveLength(1);
+    expect(completions()).toHaveLength(1);
     expect((await db.query('select epoch from crawler_run')).rows).toEqual([{ epoch: moment.epoch }]);
   },
 );

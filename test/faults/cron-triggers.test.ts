@@ -56,7 +56,7 @@ test('each time of a cron trigger begins one execution, however many workers loo
     150,
   );
   expect(all.filter(({ count }) => count !== 1)).toEqual([]);
-  // Whoever starts later finds nothing left of these times.
+  // A process that starts later finds nothing left of these times.
   const times = new Set(all.map(({ at }) => at));
   await third.stop('SIGTERM');
   const fourth = await start('worker');

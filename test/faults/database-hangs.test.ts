@@ -150,7 +150,7 @@ test('while PostgreSQL hangs every request is refused as unavailable in time; af
     // What was refused may have been done all the same, once.
     expect([name, code === null ? count === 1 : count <= 1]).toEqual([name, true]);
   }
-  // Whoever comes again with the same key, or the same delivery, has one execution for each.
+  // Repeating a request with the same key, or a delivery, gives one execution for each.
   const again = answers.filter(({ kind }) => kind === 'webhook' || kind === 'execution');
   for (const { kind, name } of again)
     await vi.waitFor(async () => {

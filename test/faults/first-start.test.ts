@@ -64,7 +64,7 @@ test.each(['SIGKILL', 'SIGTERM'] as const)(
     const dataDir = await newDataDir();
     const reached: string[] = [];
     for (const [what, directory, name] of points) {
-      // Told to stop, a start may have come further than to where it was told.
+      // A start may have come further than to where it was signalled to stop.
       if (signal === 'SIGTERM' && (await isThere(path.join(dataDir, directory, name)))) continue;
       const running = await startProgram('main', [], settingsFor(dataDir));
       if (await appears(running, path.join(dataDir, directory), name)) reached.push(what);

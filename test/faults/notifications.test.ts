@@ -33,7 +33,7 @@ async function until(fits: () => boolean | Promise<boolean>, what: string, secon
 
 const settings = { PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' };
 
-/** A crawler that tells the receiver. */
+/** A crawler that notifies the receiver. */
 async function crawlerOf(ask: ReturnType<typeof asker>, server: ServerProcess) {
   const { uuid } = await ask(server, 'POST', crawlers, { domain: 'example.com', webhook_url: receiver.url });
   const at = `${crawlers}/${uuid}/webhook`;
@@ -41,7 +41,7 @@ async function crawlerOf(ask: ReturnType<typeof asker>, server: ServerProcess) {
   return { at, secret: secret as string };
 }
 
-it('kill -9 between commit and send: it is delivered by whoever comes next', async () => {
+it('kill -9 between commit and send: it is delivered by the next process', async () => {
   const { dataDir, token } = await demoDataDir();
   const ask = asker(token);
   // A process that commits and never sends.
@@ -49,15 +49,15 @@ it('kill -9 between commit and send: it is delivered by whoever comes next', asy
   const { at, secret } = await crawlerOf(ask, first);
   const { id, event_id } = await ask(first, 'POST', `${at}/test`);
   await kill(first.child);
-  expect(receiver.heard).toEqual([]);
+  expect(receiver.received).toEqual([]);
   const second = await startServer(dataDir, settings);
-  await until(() => receiver.heard.length > 0, 'the receiver is told');
-  const [heard] = receiver.heard;
-  expect(new Webhook(secret).verify(heard?.text ?? '', heard?.headers as Record<string, string>)).toMatchObject({
+  await until(() => receiver.received.length > 0, 'the receiver is notified');
+  const [request] = receiver.received;
+  expect(new Webhook(secret).verify(request?.text ?? '', request?.headers as Record<string, string>)).toMatchObject({
     id: event_id,
   });
   await until(async () => (await ask(second, 'GET', `${at}/deliveries/${id}`)).status === 'delivered', 'delivered');
-  expect(receiver.heard).toHaveLength(1);
+  expect(receiver.received).toHaveLength(1);
 });
 
 it('kill -9 while the receiver thinks: it is sent once more, under the same id', async () => {
@@ -67,12 +67,12 @@ it('kill -9 while the receiver thinks: it is sent once more, under the same id',
   const { at } = await crawlerOf(ask, first);
   receiver.answer = () => {};
   const { id } = await ask(first, 'POST', `${at}/test`);
-  await until(() => receiver.heard.length === 1, 'the receiver is told');
+  await until(() => receiver.received.length === 1, 'the receiver is notified');
   await kill(first.child);
   receiver.answer = (response) => void response.writeHead(204).end();
   const second = await startServer(dataDir, settings);
-  await until(() => receiver.heard.length === 2, 'the receiver is told again');
-  expect(new Set(receiver.heard.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  await until(() => receiver.received.length === 2, 'the receiver is notified again');
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   await until(async () => (await ask(second, 'GET', `${at}/deliveries/${id}`)).status === 'delivered', 'delivered');
 });
 
@@ -91,12 +91,12 @@ it('a receiver that never answers holds up its own crawler alone', async () => {
     });
   };
   for (let count = 0; count < 9; count += 1) await ask(server, 'POST', `${at}/test`);
-  await until(() => receiver.heard.length > 0, 'the receiver is told');
+  await until(() => receiver.received.length > 0, 'the receiver is notified');
   const mute = receiver;
   receiver = await startReceiver();
   const other = await crawlerOf(ask, server);
   await ask(server, 'POST', `${other.at}/test`);
-  await until(() => receiver.heard.length > 0, 'the other receiver is told');
+  await until(() => receiver.received.length > 0, 'the other receiver is notified');
   await mute.close();
   expect(most).toBeLessThanOrEqual(2);
 });

@@ -27,7 +27,7 @@ async function demo() {
   };
 }
 
-/** Saves one entry after another, several writers at once; who is told that the branch keeps moving tries again. @returns their commits. */
+/** Saves one entry after another, several writers at once; a writer whose branch keeps moving tries again. @returns their commits. */
 async function saveAll(rest: RestClient): Promise<string[]> {
   const save = async (slug: string): Promise<string> => {
     const { status, headers, body } = await rest.send('POST', posts, { slug, frontmatter, body: 'Text\n' });
@@ -51,7 +51,7 @@ function expectAll(gitDir: string, shas: readonly string[]): void {
   fsck(gitDir);
 }
 
-test('git pushes during saves: nothing is lost, and who is late is told so', async () => {
+test('git pushes during saves: nothing is lost, and a late push is rejected', async () => {
   const { rest, remote, gitDir } = await demo();
   const work = temporaryDirectory();
   await client(work, 'clone', '-q', remote, 'copy');
@@ -60,7 +60,7 @@ test('git pushes during saves: nothing is lost, and who is late is told so', asy
   const pushed: string[] = [];
   const refusals: string[] = [];
   const pushing = (async () => {
-    // The last one is pushed when nobody saves any more, so that it gets through.
+    // The last one is pushed when no writer saves any more, so that it gets through.
     for (let turn = 0, last = false; !last; turn += 1) {
       last = !saving;
       mkdirSync(path.join(copy, 'notes'), { recursive: true });

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { restClient } from '../support/rest-client.ts';
 import { twoServers } from '../support/two-servers.ts';
 
-/** Ends the connections on which the servers hear of revocations. @returns how many there were. */
+/** Ends the connections on which the servers are notified of revocations. @returns how many there were. */
 async function cutListeners(url: string): Promise<number> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -43,7 +43,7 @@ test.each([
     await loop;
     const first = answers.findIndex(({ status }) => status === 401);
     expect(answers.slice(first).every(({ status }) => status === 401)).toBe(true);
-    // Told of it, not when a cached grant is 30 s old.
+    // By the notification, not when a cached grant is 30 s old.
     expect(answers[first - 1]?.at ?? 0).toBeLessThan(revokedAt + 20_000);
     // The other server has used the token never, this one often: both refuse it, and the owner's is good in both.
     expect((await restClient(other.url, reader.text).get('/organizations/demo')).status).toBe(401);

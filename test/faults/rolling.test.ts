@@ -43,7 +43,7 @@ test('rolling restarts of both roles under load lose nothing: no call is refused
       const answer = await call(url, `/webhooks/ai/workflows/${id}`, { body, headers }).catch(
         ({ code }: NodeJS.ErrnoException) => code ?? 'unknown',
       );
-      // A connection that nobody had taken when the port was closed is reset: nothing of it was read.
+      // A connection that was not accepted yet when the port was closed is reset: nothing of it was read.
       if (typeof answer === 'string') expect(['ECONNREFUSED', 'ECONNRESET']).toContain(answer);
       else if (answer.status === 202) accepted.push(answer.body.executionId);
       else refusals.push(`${answer.status} ${answer.text}`);

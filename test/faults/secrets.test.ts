@@ -39,7 +39,7 @@ test('planted secrets are in no log line, audit row, metric or error', async () 
   keep(await restClient(server.url, planted.bearer).get('/organizations/demo'), 401);
   keep(await restClient(server.url, `${owner.slice(0, -1)}-`).get('/organizations/demo'), 401);
   keep(await rest.get(`/organizations/demo?token=${owner}`), 200);
-  // The answer names the path to whoever asked for it; the log must not.
+  // The response names the path to its client; the log must not.
   expect((await rest.get(`/nothing/${owner}`)).status).toBe(404);
 
   const raw = async (place: string, init: RequestInit) => {

@@ -108,7 +108,7 @@ const withDatabase = (change: (url: URL) => void): string => {
   return url.href;
 };
 
-/** A server on loopback that does with each connection what it is told. */
+/** A server on loopback with the given handler of connections. */
 async function listener(accept: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

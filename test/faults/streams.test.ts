@@ -29,7 +29,7 @@ async function commit(url: string, token: string): Promise<string> {
   return done.sha;
 }
 
-it('streams tell what other processes do, go on at another one, and end with the token', async () => {
+it('streams report what other processes do, go on at another one, and end with the token', async () => {
   const { one, other, owner, reader } = await twoServers();
   await send(one.url, owner.text, 'POST', `${studio}/branches`, { name: 'live' });
   const stream = await openStream(other.url, reader.text, query('0'));
@@ -42,7 +42,7 @@ it('streams tell what other processes do, go on at another one, and end with the
   stream.close();
   const missed = [await commit(other.url, owner.text), await commit(one.url, owner.text)];
   const again = await openStream(one.url, reader.text, query(event?.id ?? ''));
-  // Commits that come close together are told of together.
+  // Commits that come close together share one event.
   const paths: string[] = [];
   for (let sha = ''; sha !== missed.at(-1); ) {
     const moved = (await again.next())?.data.data.branchMoved;

@@ -48,7 +48,7 @@ test('16 writers at each of two servers, on the same, adjacent and distant files
   fsck(gitDir);
 });
 
-/** Sends one request to each server at once, over and over on fresh entries; exactly one of each pair may be told yes. */
+/** Sends one request to each server at once, over and over on fresh entries; exactly one of each pair may succeed. */
 async function duel(
   prepare: (rest: RestClient, slug: string) => Promise<string>,
   moves: [Move, Move],

@@ -26,11 +26,11 @@ test('while the database is away a webhook says 503, and who comes again starts 
       body,
       headers: { 'x-hub-signature-256': sign(hook.secret, body), 'x-github-delivery': delivery },
     });
-  const told: number[] = [];
+  const statuses: number[] = [];
   const untilAccepted = async (delivery: string): Promise<string> => {
     for (;;) {
       const { status, headers, body: answer } = await send(delivery);
-      told.push(status);
+      statuses.push(status);
       if (status === 202) return answer.executionId;
       expect([status, headers['retry-after'], answer]).toEqual([503, '5', { error: 'Service unavailable' }]);
     }
@@ -46,7 +46,7 @@ test('while the database is away a webhook says 503, and who comes again starts 
   const postmaster = (await postmasterPid(dataDir)) ?? 0;
   await rename(cluster, `${cluster}.away`);
   await endPid(postmaster);
-  await vi.waitFor(() => expect(told.filter((status) => status === 503).length).toBeGreaterThan(12), patience);
+  await vi.waitFor(() => expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(12), patience);
   const before = found.length;
   await rename(`${cluster}.away`, cluster);
   await vi.waitFor(() => expect(found.length).toBeGreaterThan(before + 12), patience);
@@ -59,7 +59,7 @@ test('while the database is away a webhook says 503, and who comes again starts 
   expect(Number(list.headers.get('x-total-count'))).toBe(found.length);
 });
 
-test('a key that was lost is told at the start; a server that is to do without says 503 where its secrets are needed', async () => {
+test('a lost key is reported at the start; a server that is to do without says 503 where its secrets are needed', async () => {
   const { dataDir, token } = await demoDataDir();
   const first = await startServer(dataDir);
   const hook = await makeDemoWebhook(first, token);

@@ -7,7 +7,7 @@ import { restClient } from '../support/rest-client.ts';
 import { demoDataDir, kill, type ServerProcess, startServer } from '../support/server-process.ts';
 import { twoServers } from '../support/two-servers.ts';
 
-/** Executions of a workflow among those of the given ids, as the server tells them. */
+/** Executions of a workflow among those of the given ids, as the server lists them. */
 async function missing(server: ServerProcess, token: string, workflow: string, ids: readonly string[]) {
   const rest = restClient(server.url, token);
   const lost: string[] = [];

@@ -48,7 +48,7 @@ test('16 writers at once on one branch lose nothing, and each save is a commit o
   }
 });
 
-test('of 16 writers who hold the same version of one entry exactly one is told yes', async () => {
+test('of 16 writers who hold the same version of one entry exactly one succeeds', async () => {
   const { dataDir, token } = await demoDataDir();
   const rest = restClient((await startServer(dataDir)).url, token);
   const entry = `${posts}/en/same`;

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 
 /** One request a receiver has got. */
-export interface Heard {
+export interface ReceivedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
@@ -11,21 +11,21 @@ export interface Heard {
 
 export interface Receiver {
   url: string;
-  heard: Heard[];
+  received: ReceivedRequest[];
   /** Connections that were made. */
   connections: number;
   /** How the next requests are answered. */
-  answer: (response: ServerResponse, heard: Heard) => void;
+  answer: (response: ServerResponse, request: ReceivedRequest) => void;
   close(): Promise<void>;
 }
 
-/** A webhook's receiver on loopback that keeps what it hears and answers 204, unless told otherwise. */
+/** A webhook's receiver on loopback that keeps what it receives and answers 204, unless configured otherwise. */
 export async function startReceiver(port = 0): Promise<Receiver> {
   const server = createServer(async (request, response) => {
     let text = '';
     for await (const chunk of request) text += chunk;
     const one = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, text };
-    receiver.heard.push(one);
+    receiver.received.push(one);
     receiver.answer(response, one);
   });
   server.on('connection', () => {
@@ -34,7 +34,7 @@ export async function startReceiver(port = 0): Promise<Receiver> {
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    heard: [],
+    received: [],
     connections: 0,
     answer: (response) => void response.writeHead(204).end(),
     async close() {

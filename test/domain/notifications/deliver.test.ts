@@ -35,7 +35,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   jobs = [];
   app.clock.now = new Date(start);
-  receiver.heard.length = 0;
+  receiver.received.length = 0;
   receiver.answer = (response) => void response.writeHead(204).end();
   const draft = { domain: 'docs.test', webhook_url: `${receiver.url}/hook`, webhook_extra_vars: 'a=1' };
   const { body } = await app.ask('POST', `${acme}/projects/site/crawlers`, {
@@ -76,17 +76,17 @@ describe('a delivery', () => {
     const id = await event();
     expect(jobs).toEqual([{ notification_id: id, delay: undefined }]);
     const delivered = await attempt(id);
-    const [heard] = receiver.heard;
-    expect(heard).toMatchObject({ method: 'POST', path: '/hook' });
-    expect(heard?.headers).toMatchObject({
+    const [request] = receiver.received;
+    expect(request).toMatchObject({ method: 'POST', path: '/hook' });
+    expect(request?.headers).toMatchObject({
       authorization: 'Bearer of news',
       'content-type': 'application/json',
       'webhook-id': delivered.event_id,
       'user-agent': expect.stringMatching(/^Portico-Webhooks\/./),
     });
-    const told = new Webhook(secret).verify(heard?.text ?? '', heard?.headers as Record<string, string>);
-    expect(told).toEqual(delivered.payload);
-    expect(told).toMatchObject({
+    const payload = new Webhook(secret).verify(request?.text ?? '', request?.headers as Record<string, string>);
+    expect(payload).toEqual(delivered.payload);
+    expect(payload).toMatchObject({
       type: 'crawler.run.completed',
       data: {
         organization: 'acme',
@@ -118,7 +118,7 @@ describe('a delivery', () => {
       // A moment too early nothing is sent.
       later(wait - 1);
       await deliver(app.services, id, never);
-      expect(receiver.heard).toHaveLength(index + 1);
+      expect(receiver.received).toHaveLength(index + 1);
       later(1);
     }
     const { status, next_attempt_at, attempts } = await attempt(id);
@@ -130,9 +130,9 @@ describe('a delivery', () => {
       answer: 'broken',
     });
     await deliver(app.services, id, never);
-    expect(receiver.heard).toHaveLength(8);
-    expect(new Set(receiver.heard.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-    expect(new Set(receiver.heard.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(8);
+    expect(receiver.received).toHaveLength(8);
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(8);
   });
 
   it('obeys Retry-After up to an hour', async () => {
@@ -156,7 +156,7 @@ describe('a delivery', () => {
       status: 'pending',
       attempts: [{ status: 302, error: 'status' }],
     });
-    expect(receiver.heard).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
   });
 
   it('keeps the first KiB of an answer, however long that is', async () => {
@@ -191,12 +191,12 @@ describe('a delivery', () => {
     expect(Math.abs(Date.parse(silent.next_attempt_at) - start - 5 * second)).toBeLessThanOrEqual(second / 2);
   });
 
-  it('is dropped when nobody is to be told any more', async () => {
+  it('is dropped when no webhook is set any more', async () => {
     const id = await event();
     await app.ask('PATCH', path, { body: { domain: 'docs.test', webhook_url: null } });
     expect(await attempt(id)).toMatchObject({ status: 'dropped', attempts: [], next_attempt_at: null });
     expect(await event()).toBeNull();
-    expect(receiver.heard).toEqual([]);
+    expect(receiver.received).toEqual([]);
   });
 
   it('goes to the address and with the header that are set by then', async () => {
@@ -208,7 +208,7 @@ describe('a delivery', () => {
     });
     later(6 * second);
     await attempt(id);
-    expect(receiver.heard.map((one) => [one.path, one.headers.authorization])).toEqual([
+    expect(receiver.received.map((one) => [one.path, one.headers.authorization])).toEqual([
       ['/hook', 'Bearer of news'],
       ['/new', 'Other'],
     ]);
@@ -217,7 +217,7 @@ describe('a delivery', () => {
   it('is sent by one of two workers', async () => {
     const id = await event();
     await Promise.all([deliver(app.services, id, never), deliver(app.services, id, never)]);
-    expect(receiver.heard).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
   });
 
   it('is taken up by another when its worker has died in the middle', async () => {
@@ -228,7 +228,7 @@ describe('a delivery', () => {
     answering(204);
     // The other one waits until the first cannot be at it any more.
     await deliver(app.services, id, never);
-    expect(receiver.heard).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
     expect(jobs.at(-1)).toEqual({ notification_id: id, delay: 30 });
     jobs = [];
     await wakeDueDeliveries(app.services);
@@ -250,20 +250,20 @@ it.each([
     await attempt(id);
     answering(204);
   }
-  const sent = receiver.heard.length;
+  const sent = receiver.received.length;
   later(-hour);
   jobs = [];
   // What the job that was put in before the jump does.
   await deliver(app.services, id, never);
-  expect([receiver.heard.length, jobs]).toEqual([sent, []]);
+  expect([receiver.received.length, jobs]).toEqual([sent, []]);
   await wakeDueDeliveries(app.services);
   expect(jobs).toEqual([{ notification_id: id, delay: undefined }]);
   expect((await attempt(id)).status).toBe('delivered');
   await wakeDueDeliveries(app.services);
-  expect([receiver.heard.length, jobs.length]).toEqual([sent + 1, 1]);
+  expect([receiver.received.length, jobs.length]).toEqual([sent + 1, 1]);
 });
 
-it('exists exactly when what it tells of is committed', async () => {
+it('exists exactly when the change it describes is committed', async () => {
   const { em } = app.services.orm;
   const lost = em.fork().transactional(async (own) => {
     await notify(own, app.services, crawler, 'crawler.run.failed');

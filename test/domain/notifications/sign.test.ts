@@ -54,7 +54,7 @@ describe('the schedule of tries', () => {
   });
 });
 
-describe('what is told', () => {
+describe('the payload', () => {
   const place: EventPlace = {
     organization: 'acme',
     project: 'site',
@@ -74,16 +74,16 @@ describe('what is told', () => {
     expect(extraOf(undefined)).toEqual({});
   });
 
-  it('stays below 64 KiB, and tells of ten errors at most', () => {
+  it('stays below 64 KiB, and contains ten errors at most', () => {
     const errors = (length: number, count: number) =>
       Array.from({ length: count }, (_, index) => ({
         url: `http://docs.test/${index}${'x'.repeat(length)}`,
         error: 'timeout',
       }));
-    const told = (length: number, count: number) =>
+    const payloadWith = (length: number, count: number) =>
       eventPayload('msg_1', 'crawler.run.failed', at, place, { first_errors: errors(length, count) });
-    expect(JSON.parse(told(10, 12)).data.first_errors).toEqual(errors(10, 10));
-    const long = told(16_000, 10);
+    expect(JSON.parse(payloadWith(10, 12)).data.first_errors).toEqual(errors(10, 10));
+    const long = payloadWith(16_000, 10);
     expect(Buffer.byteLength(long)).toBeLessThan(64 * 1024);
     expect(JSON.parse(long).data.first_errors).toEqual(errors(16_000, 4));
   });

@@ -97,7 +97,7 @@ it('asks no more often than it may, though a worker was lost', async () => {
   await expectCountsOfRows(app, id);
 });
 
-it('looks once more what others want when it is told to while it looks', async () => {
+it('checks once more for other requests when notified during a check', async () => {
   let answer = () => {};
   site.become(({ path }, response) => {
     if (path !== '/') return undefined;
@@ -124,7 +124,7 @@ it('gives up a run that is taken over again and again without getting further', 
   expect(await runOf(app, id)).toMatchObject({ status: 'failed', finish_reason: 'stalled' });
 });
 
-it('gives up a run that has got no further for half an hour, but not for a time in which nobody worked on it', async () => {
+it('gives up a run that has got no further for half an hour, but not for a time in which no process worked on it', async () => {
   const id = await queue(app, await makeCrawler(app, site.host));
   const at = async (progress: number, sign: number | null) => {
     await execute(
@@ -188,7 +188,7 @@ it('leaves out what robots.txt disallows, pages and assets', async () => {
   expect(run.counts).toMatchObject({ html: 2, skipped_robots: 2, requests: 2 });
 });
 
-it('keeps its distance on a host, whoever asks', async () => {
+it('keeps its delay on a host across runs', async () => {
   await execute('delete from crawl_host');
   site.become(({ path }) => (path === '/' ? page('Start', links(['/1', '/2', '/3', '/4'])) : page(path)));
   const ids = [];

@@ -51,7 +51,7 @@ it('captures a tree with all its assets, each requested once, and what it has is
   expect(urls.filter(({ from_cache }) => from_cache)).toHaveLength(changes.unchanged_304);
 });
 
-it('goes as deep as it is told', async () => {
+it('goes as deep as configured', async () => {
   site.become(tree.site);
   expect((await crawl(app, site.host, { depth: 2 })).counts.html).toBe(31);
   site.become(chainSite);

@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const execute = (sql: string) => app.services.orm.em.fork().execute(sql);
 
-/** Holds the rows of all hosts until somebody has waited for them for three seconds. */
+/** Holds the rows of all hosts until a transaction has waited for them for three seconds. */
 function holdHosts(begun: () => void): Promise<void> {
   const hasWaited = async () => {
     const waiting = await execute(

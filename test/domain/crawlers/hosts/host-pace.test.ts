@@ -26,9 +26,9 @@ function paceAfter(signals: readonly HostSignal[], configured = 0, from: HostPac
   let downs = 0;
   for (const signal of signals) {
     now = Math.max(now, pace.paused_until) + 1_000;
-    const heard = afterSignal(pace, signal, { configured, now });
-    pace = heard.pace;
-    if (heard.isDown) downs += 1;
+    const after = afterSignal(pace, signal, { configured, now });
+    pace = after.pace;
+    if (after.isDown) downs += 1;
   }
   return { pace, now, downs };
 }

@@ -42,7 +42,7 @@ it('is not put back by an answer that was waited for', () => {
   }
 });
 
-it('finds the database’s time though the machine’s clock goes wrong, as narrowly as its best looks tell', () => {
+it('finds the database’s time though the machine’s clock goes wrong, as narrowly as its best samples allow', () => {
   for (const wrong of [60_000, -60_000]) {
     const one = processWith(wrong);
     expect(one.ahead).toBe(wrong);

@@ -33,7 +33,7 @@ describe('the encoding of a page', () => {
     ['the first of two attributes', '<meta charset=gbk charset=big5>', null, 'gbk'],
     ['UTF-8, when a page that is readable says UTF-16', '<meta charset=utf-16>', null, 'utf-8'],
     ['no label that is dangerous', '<meta charset=hz-gb-2312>', null, 'windows-1252'],
-    ['windows-1252 when nobody says', '<p>', 'text/html', 'windows-1252'],
+    ['windows-1252 by default', '<p>', 'text/html', 'windows-1252'],
     ['windows-1252 of an XML declaration in HTML', '<?xml version="1.0" encoding="gbk"?>', null, 'windows-1252'],
   ])('is %s', (_, text, contentType, charset) => expect(of(text, contentType)).toBe(charset));
 

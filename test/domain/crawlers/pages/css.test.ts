@@ -45,7 +45,7 @@ describe('style sheets', () => {
   ])('%j', (text, expected) => expect(of(text)).toEqual(expected));
 
   it.each([
-    ['UTF-8 when nobody says', Buffer.from('a{b:url(ä)}'), 'text/css', 'utf-8'],
+    ['UTF-8 by default', Buffer.from('a{b:url(ä)}'), 'text/css', 'utf-8'],
     ['as the answer says', Buffer.from('a{b:url(ä)}', 'latin1'), 'text/css; charset=iso-8859-1', 'windows-1252'],
     ['as the sheet says', Buffer.from('@charset "latin1";a{b:url(ä)}', 'latin1'), 'text/css', 'windows-1252'],
     ['by its mark', Buffer.from('\ufeffa{b:url(ä)}', 'utf16le'), 'text/css; charset=latin1', 'utf-16le'],

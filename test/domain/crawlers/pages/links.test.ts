@@ -125,7 +125,7 @@ describe('directives', () => {
   });
 });
 
-it('tells the first canonical address', () => {
+it('finds the first canonical address', () => {
   const { canonical } = read('<link rel=canonical href=a#b><link rel=canonical href=c><base href=/d/>');
   expect(canonical).toBe('https://example.com/d/a');
   expect(read('<link rel=canonical href=javascript:x>').canonical).toBeNull();

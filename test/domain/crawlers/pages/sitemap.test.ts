@@ -40,7 +40,7 @@ describe('forms', () => {
     ['no namespace', urlset(loc('/a'), ''), ['page /a']],
     ['a wrong namespace', urlset(loc('/a'), ' xmlns="urn:x"'), ['page /a']],
     ['a prefix', '<s:urlset xmlns:s="urn:x"><s:url><s:loc>/a</s:loc></s:url></s:urlset>', ['page /a']],
-    ['a prefix nobody declared', '<s:urlset><s:url><s:loc>/a</s:loc></s:url></s:urlset>', ['page /a']],
+    ['an undeclared prefix', '<s:urlset><s:url><s:loc>/a</s:loc></s:url></s:urlset>', ['page /a']],
     ['an index', '<sitemapindex><sitemap><loc>/a.xml</loc></sitemap></sitemapindex>', ['sitemap /a.xml']],
     [
       'blanks, entities and CDATA',

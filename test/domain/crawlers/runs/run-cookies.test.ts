@@ -31,7 +31,7 @@ const rows = <T>(sql: string, values: unknown[] = []): Promise<T[]> =>
 const stored = async (id: number) =>
   (await rows<{ cookies: string | null }>('select cookies from crawler_run where id = ?', [id]))[0]?.cookies;
 
-it('who takes a run over has its cookies, and nobody reads them in the database', async () => {
+it('a process that takes a run over has its cookies, and the database has them only encrypted', async () => {
   const id = await queue(app, await makeCrawler(app, site.host));
   const begin = (jar: CookieJar, epoch = 0) => keepCookies(app.services, { id, epoch }, organization, jar);
   const first = new CookieJar();

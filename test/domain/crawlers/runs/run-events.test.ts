@@ -25,7 +25,7 @@ const pages =
     return Number.parseInt(path.slice(1), 10) < count ? page(path) : undefined;
   };
 
-/** What a crawler's webhook is told, the first first. */
+/** The events for a crawler's webhook, the first first. */
 async function events(crawler_id: number): Promise<{ type: string; data: Record<string, unknown> }[]> {
   const rows = await app.services.orm.em
     .fork()
@@ -36,17 +36,17 @@ async function events(crawler_id: number): Promise<{ type: string; data: Record<
   return rows.map(({ type, payload }) => ({ type, data: JSON.parse(payload).data }));
 }
 
-it('tells once that a run begins, that it ends, and what became of its snapshot, with its counts and checks', async () => {
+it('notifies once that a run begins, that it ends, and what became of its snapshot, with its counts and checks', async () => {
   site.become(pages(20));
   const crawler = await makeCrawler(app, site.host, { webhook_url });
   const first = await workThrough(app, await queue(app, crawler));
-  const told = await events(crawler);
-  expect(told.map(({ type }) => type).sort()).toEqual([
+  const sent = await events(crawler);
+  expect(sent.map(({ type }) => type).sort()).toEqual([
     'crawler.run.completed',
     'crawler.run.started',
     'crawler.snapshot.published',
   ]);
-  for (const { type, data } of told.filter(({ type }) => type !== 'crawler.run.started'))
+  for (const { type, data } of sent.filter(({ type }) => type !== 'crawler.run.started'))
     expect({ type, data }).toMatchObject({
       data: {
         run: { id: first.id, status: 'completed', reason: 'done' },
@@ -76,7 +76,7 @@ it('tells once that a run begins, that it ends, and what became of its snapshot,
   expect(await events(crawler)).toHaveLength(6);
 });
 
-it('tells once of a run that fails, and of one that is canceled before it began', async () => {
+it('notifies once of a run that fails, and of one that is canceled before it began', async () => {
   site.become(() => ({ status: 500 }));
   const crawler = await makeCrawler(app, site.host, { webhook_url, ignore_robots: true });
   await workThrough(app, await queue(app, crawler));

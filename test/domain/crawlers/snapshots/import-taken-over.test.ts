@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-/** Has the next writes of a branch go other ways, whoever opens the repository. */
+/** Diverts the next writes of a branch, wherever the repository is opened. */
 function divert(...ways: ((write: () => Promise<unknown>) => Promise<unknown>)[]): void {
   const { git } = app.services;
   const open = git.open.bind(git);

@@ -53,7 +53,7 @@ async function importSite(snapshot: number, body: object = {}) {
 const css = (body: string): Page => ({ body, type: 'text/css', kind: 'asset' });
 
 describe('importing a snapshot', () => {
-  it('is one commit by whoever asked, with links between the files', async () => {
+  it('is one commit by the caller, with links between the files', async () => {
     const snapshot = await imports.capture({
       '/': '<a href="/a"><a href="https://www.example.com/old"><a href="/missing"><link rel=stylesheet href="/s/a.css?v=2">',
       '/a': '<base href="/x/"><a href="../">home</a><a href="#top">top</a>',
@@ -248,7 +248,7 @@ describe('what is refused', () => {
     expect(await ask(['browse_crawlers', 'manage_studio'])).toBe(202);
   });
 
-  it('a directory in which somebody else’s manifest lies, or that is a file', async () => {
+  it('a directory in which a foreign manifest lies, or that is a file', async () => {
     await edit({ 'other/_portico/snapshot.json': '{"x":1}', plain: 'a file' });
     const snapshot = await imports.capture({ '/': 'home' });
     expect(await importSite(snapshot, { directory: 'other' })).toMatchObject({

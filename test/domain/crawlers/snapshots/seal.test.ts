@@ -86,7 +86,7 @@ describe('a sound snapshot', () => {
     expect(await live(crawler.id)).toBe(newer?.id);
   });
 
-  it('tells of paths that its hosts have with other contents', async () => {
+  it('reports paths that its hosts have with other contents', async () => {
     const crawler = await makeCrawler(app);
     const both = {
       '/': 'home',

@@ -91,7 +91,7 @@ it('reads ten thousand links of a page and says that there were more', async () 
   expect(await urlsOf(app, run.id)).toHaveLength(10_001);
 });
 
-it('tells spellings of one address from addresses that are alike', async () => {
+it('distinguishes spellings of one address from similar addresses', async () => {
   const one: Site = ({ path, origin }) => {
     if (path !== '/') return page(path);
     const upper = origin.replace('localhost', 'LocalHost');

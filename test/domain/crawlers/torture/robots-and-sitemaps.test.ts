@@ -45,7 +45,7 @@ describe('robots.txt', () => {
     ['forbidden', { status: 403 }],
     ['empty', text('')],
     ['HTML', text('<!doctype html><p>User-agent: *\nDisallow: /</p>', 'text/html')],
-    ['for somebody else', text('User-agent: Other\nDisallow: /')],
+    ['for another user agent', text('User-agent: Other\nDisallow: /')],
     ['too late to be read', text(`User-agent: *\nAllow: /\n${'# padding\n'.repeat(60_000)}Disallow: /`)],
   ];
   it.each(allowsAll)('that is %s allows everything', async (_, answer) => {

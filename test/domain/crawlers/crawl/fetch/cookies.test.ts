@@ -44,7 +44,7 @@ describe('a cookie jar', () => {
     expect(sent(site, ['a=1; Secure; Path=/'], site)).toBe('a=1');
   });
 
-  it('forgets on time, and at once when told to', () => {
+  it('expires on time, and at once when the server says so', () => {
     expect(sent(site, ['a=1; Max-Age=60'], site, now)).toBe('a=1');
     expect(sent(site, ['a=1; Max-Age=60'], site, later)).toBeNull();
     expect(sent(site, ['a=1; Expires=Sun, 01 Mar 2026 00:30:00 GMT'], site, later)).toBeNull();

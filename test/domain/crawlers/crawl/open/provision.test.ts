@@ -25,7 +25,7 @@ afterAll(async () => {
 const waitingSql = `
   select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`;
 
-it('a run begins only when its crawler is free: whoever ends it holds the crawler first, then the run', async () => {
+it('a run begins only when its crawler is free: ending it locks the crawler first, then the run', async () => {
   const id = await queue(app, await makeCrawler(app, site.host));
   const ending = app.services.orm.em.fork();
   beforeRobots = async () => {

@@ -38,7 +38,7 @@ beforeEach(() => {
 });
 
 describe('the cache of grants', () => {
-  it('asks once while it hears notifications', async () => {
+  it('queries once while it receives notifications', async () => {
     cache.setListening(true);
     expect([await ask(), await ask()]).toEqual([grant(1), grant(1)]);
     expect(loads).toBe(1);
@@ -56,7 +56,7 @@ describe('the cache of grants', () => {
     expect(loads).toBe(5);
   });
 
-  it('forgets all that was read while it could not hear', async () => {
+  it('forgets all that was read while it was disconnected', async () => {
     cache.setListening(true);
     await ask();
     cache.setListening(false);
@@ -65,7 +65,7 @@ describe('the cache of grants', () => {
     expect(loads).toBe(2);
   });
 
-  it('forgets an organisation when it is told to, and no other', async () => {
+  it('forgets an organisation on request, and no other', async () => {
     cache.setListening(true);
     await ask();
     cache.evict('organization:2');

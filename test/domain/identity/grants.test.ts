@@ -34,7 +34,7 @@ async function makeAs(token: string, draft: object): Promise<{ token?: string; c
   }
 }
 
-describe('nobody grants what they lack', () => {
+describe('callers cannot grant what they lack', () => {
   it('by permissions and projects, over any sets', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -153,10 +153,10 @@ describe('downtime', () => {
     expect(await fires(schedule)).toMatchObject([{ fire_at: new Date('2026-03-02T06:00:00Z'), outcome, missed: 0 }]);
     expect(await runs(schedule)).toHaveLength(started);
     expect((await app.ask('GET', path)).body.next_runs[0]).toBe('2026-03-03T06:00:00.000Z');
-    const told = await sql<{ type: string; payload: string }>('select type, payload from notification');
-    expect(told.map(({ type }) => type)).toEqual(started ? [] : ['crawler.run.skipped']);
-    if (told[0])
-      expect(JSON.parse(told[0].payload).data.schedule).toEqual({
+    const notifications = await sql<{ type: string; payload: string }>('select type, payload from notification');
+    expect(notifications.map(({ type }) => type)).toEqual(started ? [] : ['crawler.run.skipped']);
+    if (notifications[0])
+      expect(JSON.parse(notifications[0].payload).data.schedule).toEqual({
         id: schedule,
         name: 'Schedule docs.test',
         fire_at: '2026-03-02T06:00:00.000Z',
@@ -178,7 +178,7 @@ describe('downtime', () => {
 
 describe('overlap', () => {
   it.each(['queued', 'provisioning', 'running'])(
-    'with a run that is %s starts none, and tells of it',
+    'with a run that is %s starts none, and sends a notification',
     async (status) => {
       at('2026-03-01T08:00:00Z');
       const { crawler, schedule, path } = await crawlerWith('0 * * * *', { webhook_url: 'https://hooks.test/' });
@@ -192,10 +192,10 @@ describe('overlap', () => {
       expect(await fires(schedule)).toMatchObject([{ outcome: 'skipped_overlap', started_id: null }]);
       expect(await runs(schedule)).toEqual([]);
       expect((await app.ask('GET', path)).body.crawler_last_run_id).toBe(0);
-      const told = await sql<{ payload: string }>(
+      const notifications = await sql<{ payload: string }>(
         `select payload from notification where type = 'crawler.run.skipped'`,
       );
-      expect(told.map(({ payload }) => JSON.parse(payload).data.schedule.reason)).toEqual(['overlap']);
+      expect(notifications.map(({ payload }) => JSON.parse(payload).data.schedule.reason)).toEqual(['overlap']);
       await endRuns();
       at('2026-03-01T10:00:00Z');
       await dispatch();

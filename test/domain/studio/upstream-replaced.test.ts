@@ -26,7 +26,7 @@ const pass = {
   signal: new AbortController().signal,
 };
 
-/** A mirror, and another upstream for it, which somebody sets as `PUT /repository/remote` does. */
+/** A mirror, and another upstream for it, set as `PUT /repository/remote` does. */
 async function mirrorOfTwo() {
   const { host, project: made } = await mirrorOf(app);
   const em = app.services.orm.em.fork();

@@ -75,7 +75,7 @@ describe('a mark of a field', () => {
 describe('a mark of lines', () => {
   const first = '<p>The frost came in the night and took the pear blossom.</p>';
 
-  it('tells apart what is alike', () => {
+  it('distinguishes similar elements', () => {
     const second = '<p>Yes.</p><aside></aside><p data-portico-source="content/posts/late-frost.md:15-15">Yes.</p>';
     expect(placesOn(`${first}${second}`)).toContainEqual(['paragraph', 'p:nth-child(4)', 15]);
     expect(placesOn(`<p data-portico-source="posts/late-frost.md:13">No more</p>`)).toEqual([

@@ -97,7 +97,7 @@ describe('a restarted process', () => {
   });
 });
 
-it('a path that git cannot be asked for has the commit the line tells, and keeps no other from its own', async () => {
+it('a path that git cannot be asked for has the commit of the history line, and keeps no other from its own', async () => {
   const odd = 'line\nbreak.md';
   const base = mainAt(change(null, odd, 'a.md'));
   const content = newIndex(app);

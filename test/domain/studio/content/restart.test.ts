@@ -79,7 +79,7 @@ describe('after a restart', () => {
     expect(count.blobs).toBe(0);
   });
 
-  it('only files that nobody has seen are read', async () => {
+  it('only new files are read', async () => {
     await seed(app, { 'content/posts/40.md': '---\ntitle: Post 40\n---\n\nFresh zebra.\n' });
     await app.services.studio.moves.settled();
     await app.services.studio.content.settled();
@@ -99,7 +99,7 @@ describe('after a restart', () => {
   });
 });
 
-it('the same file is stored once, whoever and however many store it', async () => {
+it('the same file is stored once, however many processes store it', async () => {
   const indexes = [newIndex(app), newIndex(app), newIndex(app)];
   const git = await app.repository();
   await seed(app, { 'content/posts/race.md': 'Race zebra.\n' });

@@ -39,7 +39,7 @@ async function deploy(script: string): Promise<Deployment> {
 }
 
 describe('a build that goes wrong leaves the site as it is', () => {
-  it('when its command fails: the exit code and the tail of its output are told', async () => {
+  it('when its command fails: the exit code and the tail of its output are recorded', async () => {
     const deployment = await deploy(`console.error('\\x1b[31mno such template\\x1b[0m'); process.exit(7);`);
     expect(deployment).toMatchObject({
       status: 'completed',

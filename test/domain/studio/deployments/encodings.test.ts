@@ -26,7 +26,7 @@ const sizes = () => running.app.services.blobs.sizes(sha256);
 const loseCodings = () =>
   rm(path.join(running.app.directory(''), '../../blobs', sha256.slice(0, 2), `${sha256.slice(2)}.codings`));
 
-it('compresses what was published, without anybody waiting for it', async () => {
+it('compresses what was published, without delaying any request', async () => {
   await settled();
   expect(await sizes()).toEqual({ identity: page.length, br: expect.any(Number), gzip: expect.any(Number) });
   const small = createHash('sha256').update('<p>small</p>').digest('hex');

@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => running?.stop());
 
-it('logs go thirty days after the end, and a reader is told how much is gone', async () => {
+it('logs go thirty days after the end, and the log shows how much was removed', async () => {
   const [, , , first] = runs;
   const ended = Date.parse(first.completed_at);
   await at(ended + 30 * day, prune);
@@ -61,7 +61,7 @@ it('deployments go after a year, but for what is shown, what can be gone back to
   await at(ended + 400 * day, prune);
   expect(await ids()).toEqual([fourth.id, third.id, second.id]);
   for (const run of [fourth, third, second]) expect(await log(run)).toContain('1 files');
-  // Of an environment whose outputs are not kept any more the newest still tells how it stands.
+  // Of an environment whose outputs are not kept any more the newest still shows its state.
   await sql('update deployment set manifest_sha256 = null where environment_id = ?', [environment]);
   await sql('update environment set published_deployment_id = null where id = ?', [environment]);
   await at(ended + 400 * day, prune);
@@ -70,7 +70,7 @@ it('deployments go after a year, but for what is shown, what can be gone back to
   expect((await list())[0].run_number).toBe(fourth.run_number + 1);
 });
 
-it('nothing is removed once it is told to stop', async () => {
+it('nothing is removed after the abort signal', async () => {
   const stopped = AbortSignal.abort();
   await at(Date.now() + 800 * day, () => pruneDeployments(running.app.services, stopped));
   expect((await list()).length).toBe(2);

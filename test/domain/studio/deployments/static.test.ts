@@ -56,16 +56,18 @@ beforeAll(async () => {
 });
 afterAll(() => running?.stop());
 
-it('publishes the plain files of the commit, and tells of everything else', async () => {
+it('publishes the plain files of the commit, and warns of everything else', async () => {
   expect(first).toMatchObject({ conclusion: 'success', isolation: null });
   expect(await filesOf(first)).toEqual(['big.bin', 'index.html', 'run.sh']);
-  const told = Object.fromEntries(first.warnings.map(({ code, message }: Record<string, string>) => [code, message]));
-  expect(told).toEqual({
+  const messages = Object.fromEntries(
+    first.warnings.map(({ code, message }: Record<string, string>) => [code, message]),
+  );
+  expect(messages).toEqual({
     link_left_out: expect.stringMatching(/: absolute, through, up$/),
     not_published: expect.stringMatching(/: inside, loop, secret$/),
     lfs_pointer: expect.stringMatching(/: big\.bin$/),
   });
-  for (const message of Object.values(told)) expect(await running.log(first, 'prepare')).toContain(message);
+  for (const message of Object.values(messages)) expect(await running.log(first, 'prepare')).toContain(message);
 });
 
 it('touches no file system but the store', async () => {

@@ -29,7 +29,7 @@ const levelIn = async (directory: string) => {
 };
 
 beforeAll(async () => {
-  // Nobody else can enter it, so builds cannot be another user's, whoever runs this.
+  // No other user can enter it, so builds cannot run as another user, whatever user runs this.
   closed = await mkdtemp(path.join(tmpdir(), 'portico-closed-'));
   const strict = { PORTICO_BUILD_ISOLATION: 'strict', PORTICO_BUILD_DIR: path.join(closed, 'own') };
   running = await startDeployingApp(strict);

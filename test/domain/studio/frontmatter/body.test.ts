@@ -48,7 +48,7 @@ describe('splitting', () => {
   ])('%j', (file, format, gap, body) => {
     expect(parseFile(Buffer.from(file), 'a.md')).toMatchObject({ format, gap, body, bom: file.startsWith('\ufeff') });
   });
-  it('tells the line ends', () => {
+  it('recognises the line ends', () => {
     expect([eolOf('a'), eolOf('a\nb'), eolOf('a\r\nb\r\n'), eolOf('a\r\nb\n'), eolOf('\n\r\n')]).toEqual([
       'lf',
       'lf',

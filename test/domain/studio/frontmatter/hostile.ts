@@ -1,6 +1,6 @@
 import fc from '../../../support/properties.ts';
 
-/** Pairs of a block as nobody wishes to meet them, by what makes them hard. `$` in keys is made a number of its own. */
+/** Difficult pairs of a block, by what makes them hard. `$` in keys is made a number of its own. */
 const pieces = {
   anchors: [
     'a$: &base\n  x: 1 # one\n  y: two\n',

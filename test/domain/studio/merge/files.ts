@@ -47,7 +47,7 @@ export const file: fc.Arbitrary<SampleFile> = fc
   .oneof(yaml, created)
   .filter(({ path, bytes }) => parseFile(bytes, path).error === undefined);
 
-/** The file after somebody's save: one value somewhere and perhaps some lines of the body changed; unchanged if refused. */
+/** The file after a save: one value somewhere and perhaps some lines of the body changed; unchanged if refused. */
 export function saved({ path, bytes }: SampleFile): fc.Arbitrary<Buffer> {
   const parsed = parseFile(bytes, path);
   const text = parsed.kind === 'data' ? fc.constant('') : fc.oneof(fc.constant(parsed.body), edit(parsed.body));

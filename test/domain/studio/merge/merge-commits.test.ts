@@ -148,7 +148,7 @@ describe('conflicts', () => {
     ]);
   });
 
-  it('are settled piece by piece, and what is left is told', async () => {
+  it('are settled piece by piece, and what is left is returned', async () => {
     const { merge, result } = await forked(
       { [a]: post(fields) },
       { [a]: post({ ...fields, title: 'Ours', description: 'Ours' }) },

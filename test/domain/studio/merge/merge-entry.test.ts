@@ -159,7 +159,7 @@ describe('conflicts', () => {
     expect(() => merge(was, ours, theirs, { fields: { '/a': { take: 'base' } } })).toThrow(/not in conflict/);
   });
 
-  it('takes deletions and additions that nobody contests', () => {
+  it('takes uncontested deletions and additions', () => {
     expect(merge('a', null, 'a')).toMatchObject({ text: null });
     expect(merge('a', 'a', null)).toMatchObject({ text: null });
     expect(merge('a', null, null)).toMatchObject({ text: null });

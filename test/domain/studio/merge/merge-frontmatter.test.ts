@@ -43,7 +43,7 @@ describe('maps and scalars', () => {
       resolved: [],
     });
   });
-  it('tells null from a key that is not there', () => {
+  it('distinguishes null from a missing key', () => {
     expect(merge({ a: 1 }, { a: null }, {}).open).toEqual([{ field: '/a', base: 1, current: null }]);
   });
   it('keeps a key named __proto__ a key', () => {

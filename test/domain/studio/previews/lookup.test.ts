@@ -25,7 +25,7 @@ const find = (output: Output, target: string, previous?: Output) =>
   inWords(lookUp(output, target, { ...(previous && { previous }) }));
 
 describe('a lookup', () => {
-  it('finds nothing but what the manifest names, whatever is asked, and sends nobody to another site', () => {
+  it('finds nothing but what the manifest names, whatever is requested, and redirects to no other site', () => {
     const segment = fc.oneof(
       fc.constantFrom(
         'a',

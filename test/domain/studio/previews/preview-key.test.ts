@@ -40,7 +40,7 @@ it('is one for all processes, however many begin at once, and never stored as it
     expect(text).not.toContain(found[0]?.toString(encoding));
 });
 
-it('is replaced when nobody can open it any more, by one that all take', async () => {
+it('is replaced when no process can decrypt it any more, by one that all use', async () => {
   const old = await key().get();
   const other = await newKms();
   const [one, two] = await Promise.all([key(other).get(), key(other).get()]);

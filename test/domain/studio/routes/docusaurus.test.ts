@@ -21,7 +21,7 @@ describe('Docusaurus, where the configuration computes', () => {
     ["presets: [['classic', load()]]", {}],
     ['presets: load()', {}],
     ["presets: [['classic', {}]], plugins: [process.env.PLUGIN]", all],
-  ])('gives no address by what it cannot tell, and names it: %s', async (config, expected) => {
+  ])('predicts no address from what it cannot evaluate, and names it: %s', async (config, expected) => {
     const { urls, routes } = await predict({ ...pages, 'docusaurus.config.js': `export default { ${config} };` });
     expect(urls).toEqual(expected);
     expect(routes.warnings).toMatchObject([{ code: 'setting_unknown', path: 'docusaurus.config.js', line: 1 }]);

@@ -48,7 +48,7 @@ describe('frameworks', () => {
     expect([found.contentRoot, found.warnings]).toEqual(['', []]);
   });
 
-  it.each(samples)('%s is told by its files', async (id, files) => {
+  it.each(samples)('%s is detected by its files', async (id, files) => {
     const { framework, root } = await detect(files);
     expect([framework?.id, root]).toEqual([id, '']);
     expect(framework?.evidence.length).toBeGreaterThan(1);

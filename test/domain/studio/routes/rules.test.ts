@@ -13,7 +13,7 @@ describe('addresses', () => {
   });
 });
 
-describe('settings that cannot be told', () => {
+describe('settings that cannot be evaluated', () => {
   it('lower the confidence, and are named with their line', async () => {
     const { routes } = await predict({
       'package.json': packageWith('vitepress'),
@@ -27,7 +27,7 @@ describe('settings that cannot be told', () => {
     ]);
   });
 
-  it('never make anybody surer than not at all', async () => {
+  it('never lower the confidence below the minimum', async () => {
     const unknown = ['base', 'cleanUrls', 'srcDir', 'rewrites'].map((name) => `${name}: f()`).join(', ');
     const files = { '.vitepress/config.mts': `export default { ${unknown} };`, 'a.md': page() };
     expect((await predict(files)).routes.evidenceOf('a.md')?.confidence).toBe(0.1);

@@ -90,7 +90,7 @@ describe('configurations that cannot be read', () => {
     ['no collections', 'export default 1'],
     ['a computed object', 'export const collections = make()'],
   ];
-  it.each(texts)('%s: the entries tell the schema', async (_name, text) => {
+  it.each(texts)('%s: the schema is inferred from the entries', async (_name, text) => {
     const found = await discover({ 'src/content.config.ts': text, 'src/content/posts/a.md': '{"title":"A"}' });
     expect(found.warnings.length).toBeGreaterThan(0);
     const posts = found.schemas.find((one) => one.collection === 'posts');

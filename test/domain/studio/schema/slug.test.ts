@@ -37,7 +37,7 @@ describe('path to slug', () => {
     });
   });
 
-  it('tells the language by directory or suffix and leaves the slug alone', () => {
+  it('recognises the language by directory or suffix and leaves the slug alone', () => {
     const { entries } = assignSlugs(collection({ locales }), [
       'posts/fr/a.md',
       'posts/b.fr.md',

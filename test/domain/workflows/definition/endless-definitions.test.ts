@@ -8,7 +8,7 @@ describe('what would be endless, or nearly', () => {
       withSteps(Array.from({ length: 10_000 }, (_, n) => `- {id: s${n}, type: fail}`).join('\n')),
       /^too_many_steps$/,
     ],
-    ['10,000 steps nobody knows', withSteps('- {type: x}\n'.repeat(10_000)), /^invalid_value$/],
+    ['10,000 unknown steps', withSteps('- {type: x}\n'.repeat(10_000)), /^invalid_value$/],
     ['10,000 levels', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, /./],
     [
       'conditions within conditions, a thousand deep',

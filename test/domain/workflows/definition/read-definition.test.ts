@@ -26,7 +26,7 @@ it('reads a definition in YAML with its comments, and the same in JSON', async (
 
 describe('says where', () => {
   it.each([
-    ['a key nobody knows', withSteps('  - {id: a, type: fail, mesage: x}'), [['/steps/0/mesage', 'unknown_key', 3]]],
+    ['an unknown key', withSteps('  - {id: a, type: fail, mesage: x}'), [['/steps/0/mesage', 'unknown_key', 3]]],
     [
       'a key of later',
       withSteps('  - {id: a, type: fail}', 'concurrency: {limit: 1, on_limit: cancel_previous}\n'),
@@ -38,7 +38,7 @@ describe('says where', () => {
       withSteps('  - {id: a, type: fail, on_error: []}'),
       [['/steps/0/on_error', 'not_available', 3]],
     ],
-    ['a type nobody knows', withSteps('  - {id: a, type: shell}'), [['/steps/0/type', 'invalid_value', 3]]],
+    ['an unknown type', withSteps('  - {id: a, type: shell}'), [['/steps/0/type', 'invalid_value', 3]]],
     ['a missing field', withSteps('  - id: a\n    type: transform'), [['/steps/0/expression', 'invalid_value', 3]]],
     ['the format', 'portico: workflow/2\nsteps: [{id: a, type: fail}]', [['/portico', 'invalid_value', 1]]],
     ['no step', 'portico: workflow/1\nsteps: []', [['/steps', 'invalid_value', 2]]],
@@ -123,7 +123,7 @@ describe('says where', () => {
       [['/steps/0/expression', 'step_not_run', 3]],
     ],
     [
-      'a name nobody knows',
+      'an unknown name',
       withSteps('  - {id: a, type: transform, expression: inputs.body}'),
       [['/steps/0/expression', 'unknown_name', 3]],
     ],

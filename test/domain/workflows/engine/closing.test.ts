@@ -17,7 +17,7 @@ it('a process that stops hands back what it is just taking, too', async () => {
     const sql = 'select driver_id, crashes, status from execution order by id';
     const rows = await orm.em.fork().execute<{ driver_id: string | null; status: string }[]>(sql);
     expect(rows.map(({ driver_id }) => driver_id)).toEqual([null, null]);
-    // Whoever takes them next knows of them: they are at their end, or their jobs are sent.
+    // The next driver finds them: they are at their end, or their jobs are sent.
     const open = rows.filter(({ status }) => status !== 'completed').length;
     expect(new Set(app.jobs).size).toBe(open);
     await taken;

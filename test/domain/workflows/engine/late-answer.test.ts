@@ -42,7 +42,7 @@ async function asking() {
   return { step, resume };
 }
 
-it('an answer in time counts, though its driver has not been told of it when the time is over', async () => {
+it('an answer in time counts, though its driver has not been notified of it when the time is over', async () => {
   const { step, resume } = await asking();
   expect((await resume()).status).toBe(200);
   app.clock.now = new Date(began.getTime() + 2_000);
@@ -52,7 +52,7 @@ it('an answer in time counts, though its driver has not been told of it when the
   expect(await step()).toMatchObject({ status: 'completed', output: 'yes' });
 });
 
-it('an answer after the time is refused, though nobody has ended the wait yet', async () => {
+it('an answer after the time is refused, though no process has ended the wait yet', async () => {
   const { step, resume } = await asking();
   app.clock.now = new Date(began.getTime() + 1_000);
   expect(await resume()).toMatchObject({ status: 409, body: { code: 'conflict' } });

@@ -118,7 +118,7 @@ it('the time of an execution does not count what it is paused', () => {
   expect([runState.status, runState.deadline('1h', 0)]).toEqual(['running', 3_606_000]);
 });
 
-it('loops tell how far they have come, once a second at most, and nothing when they are over', () => {
+it('loops report their progress, once a second at most, and nothing when they are over', () => {
   time.now = 0;
   const journal = new Journal(clock, 1);
   const loop = { id: 'each', type: 'for_each', items: 'x', do: [call('a')] } as Step;
@@ -127,7 +127,7 @@ it('loops tell how far they have come, once a second at most, and nothing when t
   const log = new ProgressLog({ journal, planner });
   const run = journal.open({ step: loop, path: 'each', scope: new PlanScope() });
   journal.move(run, { status: 'running', input: { items: [1, 2, 3, 4] } });
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   for (let done = 0; done < 4; done += 1) {
     planner.plan(time.now);
     log.logProgress();
@@ -136,11 +136,11 @@ it('loops tell how far they have come, once a second at most, and nothing when t
     journal.move(journal.open(site(`each[${done}].a`)), { status: 'completed' });
     const lease = { id: '', project_id: 1, workflow_id: '', attempt: 1 };
     for (const event of journal.take(lease, runState).events)
-      if (event.type === 'step.progress') told.push([before, event.done, event.total]);
+      if (event.type === 'step.progress') reported.push([before, event.done, event.total]);
   }
   planner.plan(time.now);
   log.logProgress();
-  expect(told).toEqual([
+  expect(reported).toEqual([
     [1_200, 2, 4],
     [3_200, 3, 4],
   ]);

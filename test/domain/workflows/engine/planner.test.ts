@@ -185,7 +185,7 @@ describe('the plan', () => {
     ]);
   });
 
-  it('waits for the other branches of one that failed only when told', () => {
+  it('waits for the other branches of one that failed only when configured to', () => {
     const fork = (on_branch_error: string) =>
       ({ id: 'both', type: 'parallel', branches: { left: [call('a')], right: [call('b')] }, on_branch_error }) as Step;
     const runs = [

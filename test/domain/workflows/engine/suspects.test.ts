@@ -43,7 +43,7 @@ const standing = (id: string) =>
     ([row]) => row,
   );
 
-/** Begins executions, in the order of their ids, that nobody has taken up. */
+/** Begins executions, in the order of their ids, that no process has taken up. */
 async function begin(count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let begun = 0; begun < count; begun += 1) {
@@ -237,7 +237,7 @@ describe('a process that dies', () => {
 describe('suspects', () => {
   const called = async (count: number) => {
     await peer.reached(count);
-    // Whoever acts too early would have called by the time the others have been looked at twice.
+    // A process that acts too early would have called by the time the others have been looked at twice.
     for (let look = 0; look < 2; look += 1) await app.services.workflows.engine.listen({ renew: true });
     expect(peer.calls).toHaveLength(count);
   };
@@ -387,12 +387,12 @@ describe('who is taken for dead', () => {
     expect(await beat(em(), worker)).toBe(false);
   });
 
-  it('nobody, by a process that was out of touch with the database itself', async () => {
+  it('none, by a process that was out of touch with the database itself', async () => {
     const { worker, judge, look } = await two();
     await alive(worker, -20);
     await alive(judge, -20);
     expect(await look()).toBe(0);
-    // The database is back: whoever lives has the time to say so.
+    // The database is back: live processes have the time to send a heartbeat.
     expect(await beat(em(), judge)).toBe(true);
     expect(await look()).toBe(0);
     await steady(judge, 9);

@@ -6,7 +6,7 @@ import type { Step } from '../../../../src/domain/workflows/steps/step-type.ts';
 const call = (id: string, more: object = {}): Step =>
   ({ id, type: 'http', url: 'https://example.com/', ...more }) as Step;
 
-/** What is retained, `path kept` or `path open`; runs are told by `path status`. */
+/** What is retained, `path kept` or `path open`; runs are given as `path status`. */
 const retained = (steps: Step[], runs: string[]) =>
   retainedSteps(
     { steps },

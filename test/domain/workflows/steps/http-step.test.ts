@@ -130,7 +130,7 @@ describe('the answer', () => {
     ['JSON of 201 levels', 'application/json', '['.repeat(201) + ']'.repeat(201), {}, 'invalid_response'],
     ['JSON of 10,000 levels', 'application/json', '['.repeat(10_000) + ']'.repeat(10_000), {}, 'invalid_response'],
     ['a broken coding', 'text/plain', 'x', { 'Content-Encoding': 'gzip' }, 'invalid_response'],
-    ['a coding nobody asked for', 'text/plain', 'x', { 'Content-Encoding': 'zstd' }, 'invalid_response'],
+    ['an encoding that was not requested', 'text/plain', 'x', { 'Content-Encoding': 'zstd' }, 'invalid_response'],
     ['a bomb', 'text/plain', gzipSync(Buffer.alloc(11 * 1024 * 1024)), { 'Content-Encoding': 'gzip' }, 'too_large'],
     ['too many bytes', 'text/plain', Buffer.alloc(10 * 1024 * 1024 + 1), {}, 'body_too_large'],
   ])('%s fails', async (_what, type, content, headers, code) => {

@@ -21,7 +21,7 @@ const run = async (operation: string, input: object, { id = `s${count++}`, permi
   return runOperationStep(await stepCall(app, ids, step, { permissions }));
 };
 const effects = async () => app.services.orm.em.fork().execute('select state, result from effect order by created_at');
-/** What a crash leaves: the call has begun, and nobody knows whether it has done anything. */
+/** What a crash leaves: the call has begun, and it is unknown whether it has done anything. */
 const forget = () => app.services.orm.em.fork().execute(`update effect set state = 'started', result = null`);
 
 it('acts in the name of the workflow, with templates filled', async () => {
@@ -113,7 +113,7 @@ describe('a repeat under its key', () => {
     await app.services.orm.em.fork().execute('delete from effect');
   });
 
-  it('somebody else’s is still a conflict', async () => {
+  it('one of another caller is still a conflict', async () => {
     await app.ask('POST', `${studio}/branches`, { body: { name: 'theirs' } });
     expect(await run('studio.createBranch', { name: 'theirs' }, { id: 'theirs' })).toMatchObject({
       kind: 'failed',

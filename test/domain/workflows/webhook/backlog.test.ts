@@ -42,7 +42,7 @@ it('counts what was accepted since', async () => {
   expect(await backlog.isFull(1, 10)).toBe(true);
 });
 
-it('lets nobody wait for a new count that has room by the old one', async () => {
+it('makes no caller wait for a new count that has room by the old one', async () => {
   await counted(3);
   now += 1_001;
   expect(await backlog.isFull(1, 10)).toBe(false);
@@ -54,7 +54,7 @@ it('lets nobody wait for a new count that has room by the old one', async () => 
   await vi.waitFor(async () => expect(await backlog.isFull(1, 10)).toBe(true), 30_000);
 });
 
-it('refuses nobody by an old count', async () => {
+it('refuses no caller by an old count', async () => {
   await counted(10);
   now += 1_001;
   const asked = backlog.isFull(1, 10);
@@ -70,7 +70,7 @@ it('goes by no count that is very old', async () => {
   expect(await asked).toBe(true);
 });
 
-it('tells who waits for it that it cannot be counted, and counts again for the next', async () => {
+it('fails the callers that wait for a count that fails, and counts again for the next', async () => {
   const broken = new Error('away');
   const execute = vi
     .fn()

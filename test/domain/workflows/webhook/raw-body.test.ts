@@ -80,7 +80,7 @@ it('waits for a disk that is behind, and no longer', async () => {
   expect(body.sha256).toBe(hashOf(content.subarray(0, body.size)));
 });
 
-it('is read to its end when the store fails, which is told when it is kept', async () => {
+it('is read to its end when the store fails, which rejects when it is kept', async () => {
   const full = new Error('no room');
   const body = new RawBody({ ...createBlobStore(root), put: () => Promise.reject(full) });
   await fill(body, content, 64 * kib);

@@ -49,7 +49,7 @@ async function made(): Promise<{ place: string; parent: string }> {
   return { place, parent };
 }
 
-/** Changes the manifest as somebody would who also knows how its checksum is made. */
+/** Changes the manifest and its checksum. */
 async function forge(place: string, change: (manifest: Record<string, unknown>) => object): Promise<void> {
   const file = path.join(place, 'portico-backup.json');
   const { checksum: _, ...rest } = JSON.parse(await readFile(file, 'utf8'));
@@ -59,7 +59,7 @@ async function forge(place: string, change: (manifest: Record<string, unknown>) 
 }
 
 describe('create and open', () => {
-  it('give back what was written, and tell of it', async () => {
+  it('return what was written, and describe it', async () => {
     const { place, parent } = await made();
     expect(await readdir(parent)).toEqual(['backup']);
     const archive = await store.open(place, never);
@@ -105,7 +105,7 @@ describe('create and open', () => {
     await writeFile(file, 'mine');
     await expect(store.create(file, fill, never)).rejects.toMatchObject({ code: 'already_exists' });
     expect(await readFile(file, 'utf8')).toBe('mine');
-    // Taken by somebody else while the archive was written.
+    // Taken by another process while the archive was written.
     const late = path.join(parent, 'late');
     const slow = async (draft: ArchiveDraft) => {
       await mkdir(late);

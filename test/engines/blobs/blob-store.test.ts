@@ -127,7 +127,7 @@ describe('a blob', () => {
       await expect(blobs.sizes(name)).rejects.toThrow('64 hexadecimal digits');
   });
 
-  it('tells when its bytes are no longer those of its name', async () => {
+  it('detects that its bytes are no longer those of its name', async () => {
     const { sha256 } = await blobs.put(Buffer.from('good'));
     expect(await blobs.verify(sha256)).toBe('intact');
     await writeFile(placeOf(sha256), 'evil');
@@ -183,7 +183,7 @@ describe('the codings of a blob', () => {
     expect(nice).toContain(0);
   });
 
-  it('that cannot be written are an error for whoever asked, and the next ones are made', async () => {
+  it('that cannot be written are an error for the caller, and the next ones are made', async () => {
     const { sha256 } = await blobs.put(Buffer.from('<p>again and again</p>\n'.repeat(200)));
     await blobs.encode(sha256);
     await rm(`${placeOf(sha256)}.codings`);
@@ -212,7 +212,7 @@ describe('the codings of a blob', () => {
 });
 
 describe('a sweep', () => {
-  it('removes exactly what nothing refers to and nobody has put for the grace', async () => {
+  it('removes exactly what has no reference and was not put within the grace period', async () => {
     const contents = fc.uniqueArray(fc.uint8Array({ minLength: 1, maxLength: 40 }), {
       minLength: 1,
       maxLength: 12,

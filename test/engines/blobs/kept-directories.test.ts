@@ -34,7 +34,7 @@ it('opens a directory once however often it is synced, and closes it when it is 
   await directories.sync(root);
 });
 
-it('lets those who come while a sync runs share the next, and nobody the one that runs', async () => {
+it('lets requests during a sync share the next, and none the running one', async () => {
   const directories = new KeptDirectories();
   const [first, second, third] = [directories.sync(root), directories.sync(root), directories.sync(root)];
   expect(second).toBe(third);
@@ -42,7 +42,7 @@ it('lets those who come while a sync runs share the next, and nobody the one tha
   await Promise.all([first, second]);
 });
 
-it('tells everybody of a directory that is not there, and tries anew the next time', async () => {
+it('fails all requests for a missing directory, and tries anew the next time', async () => {
   const directories = new KeptDirectories();
   const missing = path.join(root, 'missing');
   const asked = [directories.sync(missing), directories.sync(missing)];

@@ -43,7 +43,7 @@ it('lets nothing through, neither requests nor tunnels', async () => {
   inner.close();
 });
 
-it('closes though somebody is still connected', async () => {
+it('closes though a client is still connected', async () => {
   door = await openRefusingProxy();
   const socket = connect(Number(new URL(door.url).port), '127.0.0.1');
   await new Promise((resolve) => socket.once('connect', resolve));

@@ -122,7 +122,7 @@ it('goes nowhere else, and says where scripts wanted to', async () => {
   }
 });
 
-it('waits for the network to come to rest when it is told to', async () => {
+it('waits for the network to come to rest when configured to', async () => {
   const script = `<script>onload = async () => {
     const data = await (await fetch('/data.json')).json(); document.body.append(data.text) }</script>`;
   const slow = {

@@ -45,21 +45,21 @@ describe('statuses', () => {
     expect((await fault(port, { limits: { headers: 500 } })).ok).toBe(false);
   });
 
-  it('tells when an answer has come, before its body is stored', async () => {
+  it('notifies of an answer before its body is stored', async () => {
     const port = await serve((_, response) => response.end('body'));
     const { blobs } = await fetching();
-    const told: string[] = [];
+    const events: string[] = [];
     const slow = {
       ...blobs,
       async put(content: Parameters<typeof blobs.put>[0]) {
-        told.push('stored');
+        events.push('stored');
         return blobs.put(content);
       },
     };
     const fetcher = createCrawlFetcher({ http: client(), blobs: slow });
     const request = { url: `http://127.0.0.1:${port}/`, headers: {}, policy: { pool: 'test' }, read: 'page' } as const;
-    await fetcher.fetch({ ...request, keep: () => true, received: () => told.push('received') });
-    expect(told).toEqual(['received', 'stored']);
+    await fetcher.fetch({ ...request, keep: () => true, received: () => events.push('received') });
+    expect(events).toEqual(['received', 'stored']);
   });
 
   it('stores what is to be kept, by status and headers', async () => {

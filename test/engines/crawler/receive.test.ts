@@ -5,7 +5,7 @@ import { gatheredBytes, receive } from '../../../src/engines/crawler/receive.ts'
 const request = { headers: {}, policy: {}, timeouts: { connect: 1, headers: 1, idle: 1, total: 1 } };
 const flow = { pause() {}, resume() {}, stop() {} };
 
-it('a body that fails before anybody reads it fails whoever reads it, and nobody else', async () => {
+it('a body that fails before it is read fails its reader, and nothing else', async () => {
   const reason = new Error('given up');
   const { body } = await receive(
     (_url, _request, sink) => {

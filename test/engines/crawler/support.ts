@@ -15,7 +15,7 @@ export interface Bench {
   blobs: BlobStore;
   /** Where the blobs lie. */
   root: string;
-  /** Fetches from the given port of 127.0.0.1 as a page that is kept, unless told otherwise. */
+  /** Fetches from the given port of 127.0.0.1 as a page that is kept, unless configured otherwise. */
   get(port: number, more?: Partial<FetchRequest> & { path?: string }): Promise<FetchResult>;
   answer(port: number, more?: Partial<FetchRequest> & { path?: string }): Promise<FetchedAnswer>;
   fault(port: number, more?: Partial<FetchRequest> & { path?: string }): Promise<FetchFault>;

@@ -109,7 +109,7 @@ describe('connections', () => {
     expect(used.size).toBeLessThan(10);
   });
 
-  it('leaves a long body nobody wants', async () => {
+  it('leaves a long body that is not wanted', async () => {
     const port = await serve((_, response) => {
       response.writeHead(404, { 'content-type': 'image/png' });
       const more = () => {

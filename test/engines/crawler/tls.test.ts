@@ -35,7 +35,7 @@ it('reaches a site whose certificate is good, and no other name of it', async ()
   expect(asked()).toBe(1);
 });
 
-it('refuses a certificate nobody vouches for', async () => {
+it('refuses a certificate without a trusted issuer', async () => {
   const { port, asked } = await serveTls();
   const { get } = await fetching({ resolve });
   expect(await get(port, { url: `https://localhost:${port}/` })).toMatchObject(refused);

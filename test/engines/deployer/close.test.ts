@@ -20,7 +20,7 @@ it('leaves no empty directory behind, and makes it again where another process n
   const [first, second] = [deployer(), deployer()];
   await second.isolation();
   await (await first.open(owner)).remove();
-  // Both have looked for it, and whoever made it takes it away.
+  // Both have looked for it, and the one that made it removes it.
   await first.close();
   await second.close();
   expect(await readdir(root)).toEqual([]);

@@ -153,7 +153,7 @@ for file in files: keep(file.fileno())`,
     fd, name = tempfile.mkstemp(dir="/dev/shm")
     os.write(fd, chunk)
     os.close(fd)`,
-        // As the server's own user they cannot be told from the files of others.
+        // As the server's own user they cannot be distinguished from the files of others.
         when: hasShm && isRoot,
       },
       {

@@ -44,7 +44,7 @@ it('refuses names that are not UTF-8, and publishes what has the name they are r
   });
 });
 
-it('tells apart why there is nothing to publish', async () => {
+it('distinguishes why there is nothing to publish', async () => {
   await put('file');
   await mkdir(path.join(root, 'empty'));
   await symlink('/etc', path.join(root, 'out'));

@@ -15,7 +15,7 @@ it('joins the strings of a record, and keeps records apart', async () => {
   expect(await ask('a.example')).toEqual({ outcome: 'records', texts: ['one text', 'other'] });
 });
 
-it('tells what is not there from what nobody could say', async () => {
+it('distinguishes an absent name from a failed lookup', async () => {
   dns.zone.set('none.example', []).set('broken.example', 'servfail');
   expect(await ask('none.example')).toEqual({ outcome: 'absent' });
   expect(await ask('nobody.example')).toEqual({ outcome: 'absent' });

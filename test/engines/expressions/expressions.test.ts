@@ -26,7 +26,7 @@ it('has the value of an expression, undefined when it finds nothing', async () =
   expect(await evaluate('input.list[n > 5]', context)).toBeUndefined();
 });
 
-it('tells what JSONata has to say', async () => {
+it('passes on the messages of JSONata', async () => {
   await expect(evaluate('$number("x")')).rejects.toThrow(/number/);
 });
 
@@ -152,7 +152,7 @@ it('an evaluation that is not wanted any more ends', async () => {
 describe('JSON Schema', () => {
   const schema = { type: 'object', required: ['title'], properties: { title: { type: 'string', maxLength: 3 } } };
 
-  it('tells each fault with its place', async () => {
+  it('reports each error with its field', async () => {
     expect(await expressions.validate(schema, { title: 'abc' })).toEqual([]);
     expect((await expressions.validate(schema, { title: 'abcd' })).map(({ field }) => field)).toContain('/title');
     expect(await expressions.validate(schema, {})).not.toEqual([]);

@@ -8,7 +8,7 @@ import { git, save, testStore } from '../../support/git-store.ts';
 
 const mebibyte = 1024 * 1024;
 
-it('a process ends although whoever asked it for many contents has gone away', async () => {
+it('a process ends although the reader of many contents has gone away', async () => {
   const { store, path } = testStore();
   const repository = await store.create('site', 'main');
   const names = Array.from({ length: 24 }, (_, n) => `${n}.txt`);

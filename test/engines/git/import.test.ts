@@ -95,7 +95,7 @@ describe('import from a path', () => {
     expect(git(path('site'), ['for-each-ref', 'refs/portico'])).toBe('');
   });
 
-  it('takes a bare repository that belongs to somebody else', async () => {
+  it('takes a bare repository that belongs to another user', async () => {
     const bare = join(temporaryDirectory(), 'bare.git');
     git('/', ['clone', '-q', '--bare', source(), bare]);
     // Only root can give files away; for everybody else the test still covers bare repositories.
@@ -298,7 +298,7 @@ describe('import over http', () => {
   it.each<[UpstreamAuth, string]>([
     [{ kind: 'token', token: 'right' }, 'x-access-token:right'],
     [{ kind: 'basic', username: 'ada', password: 'right' }, 'ada:right'],
-  ])('signs in with $kind, and is told when that is not accepted', async (auth, pair) => {
+  ])('signs in with $kind, and reports when that is not accepted', async (auth, pair) => {
     const { store: there } = testStore();
     await there.importFrom('origin', { url: source(), kind: 'path' });
     const url = (await gitOverHttp(there, { guard: signIn(pair) })).url('origin');
@@ -356,7 +356,7 @@ describe('import over http', () => {
     await expect(importing).rejects.toMatchObject({ code: 'too_large' });
   });
 
-  it('stops when it is told to, and says when nobody answers', async () => {
+  it('stops on abort, and says when no server answers', async () => {
     const stop = new AbortController();
     const silent = createServer(() => stop.abort(new Error('stopped')));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));

@@ -84,7 +84,7 @@ describe('a push', () => {
     expect(seen).toEqual([]);
   });
 
-  it.each(beyond)('with %s is refused before anybody is asked, and its client told why', async (_, files, reason) => {
+  it.each(beyond)('with %s is refused before authorization, with the reason', async (_, files, reason) => {
     const { put, push, repository, gitDir, first, seen } = await pushable();
     const pushed = put(files);
     await expect(push('main')).rejects.toThrow(`remote: ${reason}`);

@@ -146,7 +146,7 @@ describe('mergeTrees', () => {
     ]);
   });
 
-  it('tells a clash of types from a clash of contents', async () => {
+  it('distinguishes a conflict of types from a conflict of contents', async () => {
     const { merge } = await forked(
       { link: 'text' },
       { link: { mode: '120000', text: 'target' } },

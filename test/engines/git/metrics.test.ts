@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/engines/metrics/prometheus.ts';
 import { testStore, writerOne } from '../../support/git-store.ts';
 
-it('tell how many git processes there were, and how many writers wait', async () => {
+it('count git processes and waiting writers', async () => {
   const metrics = createMetrics();
   onTestFinished(() => metrics.stop());
   const value = async (name: string) =>

@@ -184,7 +184,7 @@ describe('a plan that takes too long', () => {
 });
 
 describe('deleteBranch', () => {
-  it('removes what it was told to, and never the default branch', async () => {
+  it('removes the given branch, and never the default branch', async () => {
     const { repository, gitDir, root, main, topic } = await fresh();
     await expect(repository.deleteBranch('topic', root)).rejects.toMatchObject({ code: 'branch_moved' });
     await expect(repository.deleteBranch('other', root)).rejects.toMatchObject({ code: 'not_found' });

@@ -130,7 +130,7 @@ describe('a push that is decided about', () => {
     expect(await repository.head('main')).toBe(before);
   });
 
-  it('may rewrite, delete and move tags when allowed, and is told apart by `forced`', async () => {
+  it('may rewrite, delete and move tags when allowed, and is distinguished by `forced`', async () => {
     const { repository, rules, copy, commit } = await pushable();
     const seen: string[] = [];
     rules.authorize = async (commands) => {
@@ -231,7 +231,7 @@ describe('a push that is decided about', () => {
     fsck(gitDir);
   });
 
-  it('holds nobody up when its client goes away while it is decided about', async () => {
+  it('delays no other push when its client goes away during authorization', async () => {
     const { repository, rules, copy, commit, http } = await pushable();
     const before = await repository.head('main');
     await commit('posts/b.md', 'two');

@@ -39,7 +39,7 @@ describe('writers of one branch', () => {
     fsck(gitDir);
   });
 
-  it('each see those before them, and one that refuses disturbs nobody', async () => {
+  it('each see those before them, and one that refuses disturbs no other', async () => {
     const { repository, gitDir } = await fresh();
     await save(repository, { count: '0' });
     const results = await Promise.allSettled(
@@ -100,7 +100,7 @@ describe('writers of one branch', () => {
     fsck(gitDir);
   });
 
-  it('are told when the branch never holds still', async () => {
+  it('fail when the branch never stops moving', async () => {
     const { repository, gitDir } = await fresh();
     const { snapshot } = await save(repository, { a: '1' });
     let rounds = 0;
@@ -139,7 +139,7 @@ describe('writers of one branch', () => {
     fsck(gitDir);
   });
 
-  it('wait for nobody who is gone, and leave nothing behind', async () => {
+  it('do not wait for dead processes, and leave nothing behind', async () => {
     const { store, repository, gitDir } = await fresh();
     await save(repository, { a: '1' });
     const turns = join(gitDir, 'portico/turns');

@@ -34,7 +34,7 @@ describe('a client that falls silent', () => {
     expect(output.destroyed).toBe(true);
   });
 
-  it('is told so when it never asked for anything', async () => {
+  it('is reported when it never sent a request', async () => {
     const { store, request } = await impatient();
     const output = new PassThrough();
     const served = store.serve('site', request(new PassThrough(), output));

@@ -149,7 +149,7 @@ describe('pushUpstream', () => {
     await expect(push(next, 'a..b')).rejects.toMatchObject({ code: 'invalid_name' });
   });
 
-  it('tells a refusal from a race', async () => {
+  it('distinguishes a refusal from a race', async () => {
     const { theirs, fetch, push, first, gitDir, rules } = await mirrored();
     await fetch();
     const next = commitFiles(gitDir, first, { b: '1' });
@@ -167,7 +167,7 @@ describe('credentials', () => {
   it.each<[UpstreamAuth, string]>([
     [{ kind: 'token', token: secret }, `x-access-token:${secret}`],
     [{ kind: 'basic', username: 'ada', password: secret }, `ada:${secret}`],
-  ])('reach the upstream and nobody else: $kind', async (auth, pair) => {
+  ])('reach the upstream and nothing else: $kind', async (auth, pair) => {
     const { fetch, push, first, gitDir, rules, logged, upstream, store } = await mirrored(auth);
     const wanted = `Basic ${Buffer.from(pair).toString('base64')}`;
     let seen = '';
@@ -206,7 +206,7 @@ describe('credentials', () => {
 });
 
 describe('an upstream', () => {
-  it('that is away, gone or silent is told apart from one that refuses', async () => {
+  it('that is away, gone or silent is distinguished from one that refuses', async () => {
     const { store, upstream, push, first, fetch, rules } = await mirrored();
     await fetch();
     const at = (url: string) =>

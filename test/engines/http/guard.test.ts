@@ -204,7 +204,7 @@ describe('policy', () => {
     await http.check(new URL('ssh://git@a.test/x.git'), {});
   });
 
-  it('says when a name does not exist, and does not tell a private address to the caller', async () => {
+  it('says when a name does not exist, and does not reveal a private address to the caller', async () => {
     const resolve = async () =>
       Promise.reject(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }));
     const missing = await failure(client({ resolve }).check(site('a.test/'), {}));

@@ -45,7 +45,7 @@ describe('request', () => {
   });
 });
 
-it.each([{}, { pool: 'shared' }])('an end does not wait for whoever does not answer (%j)', async (of) => {
+it.each([{}, { pool: 'shared' }])('close does not wait for servers that do not answer (%j)', async (of) => {
   const asked = vi.fn();
   const port = await serve(asked);
   const http = client({ resolve: async () => ['127.0.0.1'] });
@@ -71,7 +71,7 @@ describe('rebinding', () => {
       return answers[asked.length - 1] ?? [];
     };
     const http = client({ allowedCidrs: ['93.184.215.14'], resolve });
-    // The first answer is checked and dialled (nobody is there); a second lookup would have reached the loopback server.
+    // The first answer is checked and dialled (nothing listens there); a second lookup would have reached the loopback server.
     const url = `http://rebind.test:${port}/`;
     const first = await failure(http.request(url, { policy, timeouts: { connect: 300 } }));
     expect(['timeout', 'connect']).toContain(first.details?.reason);
@@ -114,7 +114,7 @@ describe('pools', () => {
 });
 
 describe('redirects', () => {
-  it('hands a redirect to the caller unless told to follow', async () => {
+  it('hands a redirect to the caller unless configured to follow', async () => {
     const port = await serve((_, response) => response.writeHead(302, { location: '/next' }).end());
     const answer = await client().request(`http://127.0.0.1:${port}/`, { policy });
     expect([answer.status, answer.headers.location, answer.hops]).toEqual([302, '/next', []]);
@@ -238,7 +238,7 @@ describe('limits', () => {
     await expect(read).rejects.toBe(reason);
   });
 
-  it('survives an answer nobody reads', async () => {
+  it('survives an answer that is not read', async () => {
     const port = await serve((_, response) => void response.write('x'));
     const controller = new AbortController();
     const url = `http://127.0.0.1:${port}/`;

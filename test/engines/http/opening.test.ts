@@ -102,14 +102,14 @@ it('has a request wait for a connection that is being opened, and one alone', as
   expect(seen).toEqual({ connections: 2, requests: 2 });
 });
 
-it('tells a request why the connection it has waited for cannot be had', async () => {
+it('fails a request with the reason for which its connection could not be opened', async () => {
   const { seen, url } = await counted();
   const { http, asked, begun } = held();
   const opened = http.open(named(url), { policy, connect });
-  const told = failure(exchanged(http, named(url)));
+  const outcome = failure(exchanged(http, named(url)));
   await begun(1);
   asked[0]?.reject(new Error('no such name'));
-  expect((await told).details).toMatchObject({ reason: 'dns' });
+  expect((await outcome).details).toMatchObject({ reason: 'dns' });
   await opened;
   expect([asked.length, seen.connections]).toEqual([1, 0]);
 });
@@ -119,9 +119,9 @@ it('leaves a connection that is opened for a request that was given up to the ne
   const { http, begun, connected } = held();
   const opened = http.open(named(url), { policy, connect });
   const given = new AbortController();
-  const told = exchanged(http, named(url), { signal: given.signal });
+  const outcome = exchanged(http, named(url), { signal: given.signal });
   given.abort(new Error('given up'));
-  await expect(told).rejects.toThrow('given up');
+  await expect(outcome).rejects.toThrow('given up');
   await begun(1);
   connected(0);
   await opened;

@@ -44,7 +44,7 @@ describe('AWS KMS', () => {
     expect(await kms.health()).toMatchObject({ ok: false });
   });
 
-  it('is unavailable while nobody answers, and says so', async () => {
+  it('is unavailable while the service does not answer, and says so', async () => {
     const { kms, server } = await open();
     server.stop();
     expect(await fault(kms.wrap(key, 'context'))).toBe('unavailable');

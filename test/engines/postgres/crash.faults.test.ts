@@ -63,7 +63,7 @@ test.each(['started', 'adopted'])(
   },
 );
 
-test('a server told to stop while PostgreSQL is being started again leaves none', async () => {
+test('a server that is stopped while PostgreSQL is being started again leaves none', async () => {
   const dataDir = await preparedDataDir();
   const server = await start(dataDir);
   const restarting = new Promise<void>((resolve) => server.onStateChange(() => resolve()));

@@ -13,7 +13,7 @@ describe.runIf(process.getuid?.() === 0)('as root', () => {
     expect(await query(answer.url ?? '', 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  test('without user namespaces it runs as nobody, or says what to do', async () => {
+  test('without user namespaces it runs as the user nobody, or says what to do', async () => {
     const dataDir = await temporaryDataDir();
     const env = await withoutUnshare(dirname(dataDir));
     const refused = await startProcess(dataDir, { env });
@@ -37,7 +37,7 @@ describe.runIf(process.getuid?.() === 0)('as root', () => {
     expect(await postmasterPid(dataDir)).toBe(pid);
   });
 
-  test('a cluster made in a user namespace is given to nobody where there are none', async () => {
+  test('a cluster made in a user namespace is given to the user nobody where there are none', async () => {
     const dataDir = await temporaryDataDir();
     await chmod(dirname(dataDir), 0o755);
     const first = await startProcess(dataDir);

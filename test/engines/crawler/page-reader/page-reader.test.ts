@@ -128,7 +128,7 @@ describe('threads', () => {
     expect([words(lost), lost.faults, words(next)]).toEqual([['a'], ['time'], ['b']]);
   });
 
-  it('tell of a defect', async () => {
+  it('report a defect', async () => {
     const reader = open(stuck);
     await expect(reader.read(page('fail'))).rejects.toThrow('Reading https://example.com/: a defect');
     expect(words(await reader.read(page('b')))).toEqual(['b']);

@@ -1,6 +1,6 @@
 import { BroadcastChannel, parentPort } from 'node:worker_threads';
 
-/** Stands in for the reading thread: reads addresses word by word, and gets lost where a document tells it to. */
+/** Stands in for the reading thread: reads addresses word by word, and hangs where a document contains the word for it. */
 const facts = (charset: string, words: string[]) => ({
   charset,
   links: words.map((word) => ({ url: `https://example.com/${word}`, relation: 'a' })),

@@ -173,7 +173,7 @@ describe.each(documented)('$method {organization}$path', (row) => {
 
   it.each([
     ['without a token', null],
-    ['with a token nobody made', `ptc_abcdefghijklmnopqrstuvwxyz01233PHGXn`],
+    ['with a token that was never made', `ptc_abcdefghijklmnopqrstuvwxyz01233PHGXn`],
     ['with a text that is no token', 'secret'],
   ])('401 %s', async (_what, token) => {
     const answer = await ask(row, { token });
@@ -210,7 +210,7 @@ describe.each(documented)('$method {organization}$path', (row) => {
   });
 });
 
-it('tells a stranger nothing of which projects a foreign organisation has', async () => {
+it('reveals nothing of the projects of a foreign organisation', async () => {
   const row = read(`${studio}/schema`);
   const [there, not] = [await ask(row, { token: strange }), await ask(row, { token: strange, project: 'nothing' })];
   expect({ ...there.body, request_id: '' }).toEqual({ ...not.body, request_id: '' });

@@ -280,7 +280,7 @@ async function askAll(
 }
 
 describe('every field that reads', () => {
-  it('gives nothing to callers whom the operations behind it refuse', async () => {
+  it('gives nothing to callers that the operations behind it refuse', async () => {
     const probes = await findProbes();
     const reached = new Set(probes.flatMap(({ needs }) => needs.map(({ name }) => name)));
     const queries = [...byName.values()].filter(({ kind }) => kind === 'query').map(({ name }) => name);
@@ -304,7 +304,7 @@ describe('every field that reads', () => {
 describe('every mutation', () => {
   const fields = Object.values(schema.getMutationType()?.getFields() ?? {});
 
-  it('is refused to callers whom its operation refuses', async () => {
+  it('is refused to callers that its operation refuses', async () => {
     const elsewhere = tokenOf(callers.find((by) => by?.projects === 'elsewhere') ?? null);
     const questions: (Question & { needs: [AnyOperation] })[] = [];
     for (const field of fields) {

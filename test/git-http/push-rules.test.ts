@@ -97,7 +97,7 @@ describe('edit_studio alone', () => {
     ['attributes inside a collection', { 'content/posts/.gitattributes': '* filter=x' }, /\.gitattributes is outside/],
     ['a deleted entry', { 'content/posts/b.md': null }, /content\/posts\/b\.md is deleted.*delete_studio/],
     ['deleted media', { 'public/pic.svg': null }, /public\/pic\.svg is deleted.*delete_studio/],
-  ])('is not enough for %s, and the client is told why', async (_what, files, reason) => {
+  ])('is not enough for %s, and the client gets the reason', async (_what, files, reason) => {
     const directory = await cloneFor();
     await commit(directory, files as Record<string, string | null>);
     const { code, stderr } = await push(directory);
@@ -319,7 +319,7 @@ describe('the audit row of a push', () => {
 });
 
 describe('protected branches', () => {
-  it('are neither rewritten nor deleted by anybody, and with require_pull not moved', async () => {
+  it('can be neither rewritten nor deleted, and with require_pull not moved', async () => {
     const all = ['delete_studio', 'manage_studio'] as const;
     const directory = await cloneFor(...all);
     await push(directory, 'origin', 'HEAD:release/1');
@@ -363,7 +363,7 @@ describe('a merge made by hand', () => {
     expect((await push(owner)).code).toBe(0);
   };
 
-  it('is what git makes of it, for whoever may edit', async () => {
+  it('is what git makes of it, for users who may edit', async () => {
     const directory = await merged({ 'content/posts/m1.md': post('M1') }, { 'src/there.js': '1\n' }, []);
     expect(await push(directory)).toMatchObject({ code: 0 });
   });

@@ -65,7 +65,7 @@ describe('400', () => {
     expectText(await askRaw(app, 'GET', path), 400, /percent-encoded/);
   });
 
-  it('an organisation nobody can be called', async () => {
+  it('an impossible name of an organisation', async () => {
     expectText(
       await askRaw(app, 'GET', '/git/%2e%2e/site.git/info/refs?service=git-upload-pack'),
       400,
@@ -141,14 +141,14 @@ describe('408', () => {
     onTestFinished(() => serve.mockRestore());
     serve.mockRejectedValue(new DomainError('request_timeout', 'The connection was silent for too long'));
     const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
-    const heard: Buffer[] = [];
-    socket.on('data', (bytes) => heard.push(bytes));
+    const received: Buffer[] = [];
+    socket.on('data', (bytes) => received.push(bytes));
     const ended = once(socket, 'end');
     const head = `POST ${repository}/git-upload-pack HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\n`;
     const type = 'Content-Type: application/x-git-upload-pack-request\r\nContent-Length: 1000000\r\n\r\n';
     socket.write(`${head}${type}0000`);
     await ended;
-    expect(Buffer.concat(heard).toString()).toMatch(
+    expect(Buffer.concat(received).toString()).toMatch(
       /^HTTP\/1.1 408 [\s\S]*\r\nConnection: close\r\n[\s\S]*silent for too long/,
     );
   });
@@ -163,7 +163,7 @@ describe('415', () => {
     expectText(answer, 415, /^Content-Type: /);
   });
 
-  it('an encoding nobody speaks', async () => {
+  it('an unknown encoding', async () => {
     const headers = { 'content-type': 'application/x-git-upload-pack-request', 'content-encoding': 'br' };
     const answer = await askRaw(app, 'POST', `${repository}/git-upload-pack`, { body: '0000', headers });
     expectText(answer, 415, /^Content-Encoding: /);

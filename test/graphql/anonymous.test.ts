@@ -123,7 +123,7 @@ describe('suggestions of names', () => {
       'mutation ($i: CreateTokenInput!) { createToken(organization: "acme", input: $i) { id } }',
       { i: { nme: 'x' } },
     ],
-  ] as const)('are made for nobody: %s', async (_kind, document, variables) => {
+  ] as const)('are made for no caller: %s', async (_kind, document, variables) => {
     for (const options of [{ token }, {}]) {
       const { body } = await app.query(document, { ...options, variables });
       expect(JSON.stringify(body)).not.toContain('Did you mean');

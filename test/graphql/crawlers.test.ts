@@ -57,7 +57,7 @@ describe('crawlers', () => {
     expect(gone).toMatchObject({ message: 'Crawler not found', extensions: { code: 'NOT_FOUND' } });
   });
 
-  it('refuse as REST does, and tell what has no effect', async () => {
+  it('refuse as REST does, and warn of what has no effect', async () => {
     const refused = await ask(`mutation { createCrawler(${at}, input: { domain: "example.com", workers: 3 }) { id } }`);
     expect(refused.body.errors[0]).toMatchObject({
       message: 'workers: a non-default value requires a verified domain',

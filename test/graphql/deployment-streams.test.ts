@@ -47,7 +47,7 @@ async function deploy(): Promise<{ deployment: number; job: number }> {
   return { deployment, job: job?.id ?? 0 };
 }
 
-/** Ends a deployment, and tells as the database would: no process listens to it in this test. */
+/** Ends a deployment, and notifies as the database would: no process listens to it in this test. */
 async function end({ deployment, job }: { deployment: number; job: number }): Promise<void> {
   await execute(
     `with ended as (update deployment_job set status = 'completed', conclusion = 'success', completed_at = now() where id = ?)
@@ -126,7 +126,7 @@ describe('deploymentChanged', () => {
       status: 'in_progress',
       jobs: [{ status: 'in_progress' }],
     });
-    // Who knows this state hears nothing until there is another.
+    // A subscriber with this state gets no event until there is another.
     const again = await subscribe(query, { 'Last-Event-ID': first?.id ?? '' });
     await end(of);
     for (const each of [stream, again]) {

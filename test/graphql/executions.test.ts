@@ -184,7 +184,7 @@ it('the events of an execution are streamed as they come, from where a reader wa
   expect(await read(await subscribe('', { 'Last-Event-ID': '6' }), 1)).toEqual([['7', 'execution.completed']]);
 });
 
-it('nobody watches an execution without the right to', async () => {
+it('an execution cannot be watched without the right to', async () => {
   const workflow = await app.save(waits);
   const id = await app.begin(workflow, { n: 1 });
   const query = `subscription { executionEvents(${at}, execution_id: "${id}") { type } }`;

@@ -115,7 +115,7 @@ describe('GET', () => {
   });
 });
 
-it('answers are kept by nobody', async () => {
+it('responses are never cached', async () => {
   const { headers } = await app.query('{ me { id } }', { token });
   expect(headers.get('Cache-Control')).toBe('private, no-store');
   expect(headers.get('Vary')).toContain('Authorization');

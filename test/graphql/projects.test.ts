@@ -119,7 +119,7 @@ describe('tokens', () => {
 });
 
 describe('me', () => {
-  it('tells a token what it may do', async () => {
+  it('returns the permissions of a token', async () => {
     const confined = await app.token('acme', ['browse_studio', 'edit_studio'], ['site']);
     const { body } = await app.query(
       '{ me { id name instance_admin grants { organization owner permissions projects } } }',

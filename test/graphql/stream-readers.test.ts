@@ -55,7 +55,7 @@ it('a reader who takes his time gets every event, in order', async () => {
   }
 });
 
-it('a reader who never reads is cut off, and holds up nobody', async () => {
+it('a reader who never reads is cut off, and delays no other', async () => {
   for (let count = 1; count < 20; count++) await subscribe(events);
   await ignore();
   expect((await subscribe(events)).status).toBe(429);

@@ -52,7 +52,7 @@ async function fromNow(branch = 'main'): Promise<EventStream> {
 }
 
 describe('a stream', () => {
-  it('tells where a branch moves and what changed', async () => {
+  it('reports where a branch moves and what changed', async () => {
     const stream = await fromNow();
     expect(stream.status).toBe(200);
     expect(stream.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
@@ -98,7 +98,7 @@ describe('a stream', () => {
     expect((await late.next())?.data.extensions).toEqual({ refetch: true });
   });
 
-  it('tells that a branch has gone', async () => {
+  it('reports that a branch was deleted', async () => {
     const git = await app.repository();
     const head = (await git.head('main')) ?? '';
     await git.createBranch('gone', head);
@@ -113,7 +113,7 @@ describe('a stream', () => {
     expect([await stream.comment(), await stream.comment()]).toEqual([':', ':']);
   });
 
-  it('tells how far an import is, and ends with it', async () => {
+  it('reports the progress of an import, and ends with it', async () => {
     const state = { url: 'https://x.test/r.git', phase: null, received_objects: 1, total_objects: 2, message: null };
     const row = { ...state, started_at: null, finished_at: null };
     const set = (to: string) =>

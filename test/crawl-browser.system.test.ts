@@ -100,7 +100,7 @@ it('reads links from pages as their scripts have left them', async () => {
   expect([...agents]).toEqual([expect.stringContaining('Chrome')]);
 });
 
-it('stores the document as it stands when it is told to, and the answers of APIs', async () => {
+it('stores the document as it stands when configured to, and the answers of APIs', async () => {
   site.become(rendered);
   const browser_config = { wait_for_network_idle: 3_000, use_rendered_html: true, capture_api_responses: true };
   const settings = { browser_mode: true, browser_config };

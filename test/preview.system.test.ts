@@ -147,7 +147,7 @@ test('a members’ site opens in a frame of the dashboard, with a link of its ow
   await frame.locator('h1', { hasText: 'Blog' }).waitFor();
 });
 
-test('a members’ site is framed by nobody else', async () => {
+test('a members’ site is framed by no other origin', async () => {
   app.services.settings.public_url = 'http://localhost:1';
   const page = await context.newPage();
   const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));

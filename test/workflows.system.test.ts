@@ -83,7 +83,7 @@ test('“From webhook to pull request” does what it says, and the clock starts
     // The next full minute may be a minute away.
   }, 120_000);
 
-  // The secret is told to who reveals or rotates it, and written nowhere.
+  // The secret is returned to the client that reveals or rotates it, and written nowhere.
   const [, secret = ''] = /^secret (whk_\w+)$/m.exec(stdout) ?? [];
   expect(secret).toHaveLength(50);
   const { stdout: said, stderr } = server.output();

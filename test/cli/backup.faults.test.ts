@@ -69,7 +69,7 @@ test('restore refuses a project that is there and a damaged file, in one line ea
   expect(await postmasterPid(dataDir)).toBeNull();
 });
 
-test('check tells of a damaged object, a repository without a project and one that is gone, and changes nothing', async () => {
+test('check reports a damaged object, a repository without a project and one that is gone, and changes nothing', async () => {
   const { dataDir } = await demoDataDir();
   const settings = settingsFor(dataDir);
   const sound = await portico(['check', '--json'], settings);

@@ -106,7 +106,7 @@ test('Ctrl-C ends an import: exit 130, the repository empty, the state recorded,
   const { dataDir, token } = await demoDataDir();
   const settings = settingsFor(dataDir);
   const from = await source();
-  // A git that hangs while it fetches; what it says comes in one piece, so that nobody can end it in between.
+  // A git that hangs while it fetches; what it says comes in one piece, so that it cannot be ended in between.
   const tools = temporaryDirectory();
   const real = (process.env.PATH ?? '').split(':');
   const script = `#!/bin/sh\nPATH='${real.join(':')}'\ncase "$*" in *'fetch --progress'*) echo >"${tools}/fetching"; printf 'Receiving objects:  10%% (1/10)\\nReceiving objects:  20%% (2/10)\\n' >&2; sleep 60;; *) exec git "$@";; esac\n`;

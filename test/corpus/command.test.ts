@@ -84,7 +84,7 @@ describe('a wrong engine', () => {
       rewrite((text) => text.replace("It's", 'Its').replace("It''s", 'Its')),
       'reads as something else than wanted',
     ],
-    ['writes what nobody can read', rewrite((text) => text.replace('title:', 'title: [')), /^cannot be read: /],
+    ['writes what cannot be parsed', rewrite((text) => text.replace('title:', 'title: [')), /^cannot be read: /],
     [
       'turns a key around',
       rewrite((text) => text.replace(/^(title: .*\n)(date: .*\n)/m, '$2$1')),
@@ -194,7 +194,7 @@ describe('git repositories', () => {
     expect([code, err]).toEqual([2, expect.stringMatching(/has no branch or commit --all/)]);
   });
 
-  it('without a branch are told so', async () => {
+  it('without a branch are refused with the reason', async () => {
     const directory = await temporary();
     git(directory, 'init', '-q');
     expect(await corpus([directory])).toMatchObject({ code: 2, err: expect.stringMatching(/has no branches/) });

@@ -64,7 +64,7 @@ export function git(directory: string, ...args: string[]): string {
   }).trim();
 }
 
-/** How the files of a directory look, to see that nobody wrote. */
+/** How the files of a directory look, to see that none was written. */
 export function fingerprint(directory: string): string {
   return execFileSync('sh', ['-c', 'find . -type f -exec sha256sum {} + | sort; find . | sort'], {
     cwd: directory,

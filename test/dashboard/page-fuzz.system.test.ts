@@ -56,8 +56,8 @@ test(`a hostile page makes no edit and reads nothing of the dashboard: ${seconds
   expect(seen.filter(([from]) => from === 'parent')).toEqual([]);
   const received = seen.filter(([from]) => /port|given/.test(from)).map(([, what]) => what as { type: string });
   for (const { type } of received) expect(['pieces', 'open', 'show', 'scroll', 'restore']).toContain(type);
-  const told = JSON.stringify(seen);
-  for (const hidden of [secret, 'ptc_', 'Note', app.token]) expect(told).not.toContain(hidden);
+  const messages = JSON.stringify(seen);
+  for (const hidden of [secret, 'ptc_', 'Note', app.token]) expect(messages).not.toContain(hidden);
   // The dashboard goes on as before, and nothing was edited but what the person has typed.
   expect(errors).toEqual([]);
   expect((await app.ask('GET', `${studio}/commits`)).body[0].sha).toBe(before);

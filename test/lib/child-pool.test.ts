@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ChildPool } from '../../src/lib/child-pool.ts';
 
-it('tells a process that does not start from one that dies of its task, and tries again with the next task', async () => {
+it('distinguishes a process that does not start from one that dies of its task, and tries again with the next task', async () => {
   const module = new URL('./no-such-module.js', import.meta.url);
   const pool = new ChildPool<{ n: number }, number>({ module, size: 1, heap: 64 });
   const fault = () =>
@@ -19,7 +19,7 @@ it('ends while a process cannot be started', async () => {
   const pool = new ChildPool<{ n: number }, number>({ module: new URL(import.meta.url), size: 1, heap: 64 });
   process.execPath = '/nowhere/node';
   try {
-    // Node tells of it in the next turn.
+    // Node emits the error in the next turn of the event loop.
     const asked = pool.run({ n: 1 }, { deadline: 60_000 });
     await Promise.all([expect(asked).rejects.toMatchObject({ fault: 'closed' }), pool.close()]);
   } finally {

@@ -214,7 +214,7 @@ describe('requests', () => {
 });
 
 describe('publication', () => {
-  it('is seen at once, and nobody sees a mixture while it happens again and again', async () => {
+  it('is seen at once, and never as a mixture while it happens again and again', async () => {
     const crawler = await makeCrawler(app);
     const copy = (name: string) =>
       Object.fromEntries(Array.from({ length: 5 }, (_, at) => [at === 0 ? '/' : `/${at}`, `${name} ${at}`]));
@@ -237,7 +237,7 @@ describe('publication', () => {
     for (let turn = 0; turn < 20 || reads() < 1000; turn += 1) {
       const [id, name] = turn % 2 === 0 ? [one, 'one'] : [two, 'two'];
       expect((await app.ask('POST', `${crawlers}/${crawler.id}/snapshots/${id}/publish`)).status).toBe(200);
-      // Whoever asks after the answer is shown the new copy, whole.
+      // Requests after the response get the new copy, complete.
       const seen = await Promise.all(
         ['/', '/1', '/2', '/3', '/4'].map(async (target) => (await ask(target)).text.split(' ')[0]),
       );

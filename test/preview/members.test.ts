@@ -160,7 +160,7 @@ describe('a members’ preview', () => {
     await expect(run(getEnvironmentPreview, call, input)).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  it('never sends anybody to another site after a link', async () => {
+  it('never redirects to another site after a link', async () => {
     const pass = new URL((await link()).url).searchParams.get('portico_preview');
     for (const target of ['//evil.test/', '/\\evil.test/', 'http://evil.test/', '/%2f/evil.test/']) {
       const { status, headers } = await preview.ask(environment.label, `${target}?portico_preview=${pass}`);

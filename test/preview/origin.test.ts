@@ -78,7 +78,7 @@ describe('the preview origin', () => {
     expect((await preview.ask(label, '/')).text).toBe('long');
   });
 
-  it('lets nobody write', async () => {
+  it('refuses every method that writes', async () => {
     const { label } = await site('readonly', { 'index.html': 'x' });
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
       const { status, headers } = await preview.ask(label, '/', { method });
@@ -170,17 +170,17 @@ describe('after a publish', () => {
     }
   });
 
-  it('a process that remembers labels hears of it, and asks each time while it cannot hear', async () => {
+  it('a process that caches labels is notified of it, and queries each time while it is disconnected', async () => {
     const { targets } = app.services.studio.previews;
     const { id, label } = await site('heard', { 'index.html': 'one' });
-    let heard = () => {};
+    let notify = () => {};
     const listener = listen({
       url: String(app.services.orm.config.get('clientUrl')),
       log: app.services.log,
       channels: {
         [previewChannel]: () => {
           targets.forget();
-          heard();
+          notify();
         },
       },
       onState: (isListening) => targets.setListening(isListening),
@@ -190,7 +190,7 @@ describe('after a publish', () => {
       const known = await targets.get(label);
       expect(await targets.get(label)).toBe(known);
       const notified = new Promise<void>((resolve) => {
-        heard = resolve;
+        notify = resolve;
       });
       await publish(app, { id }, { 'index.html': 'two' });
       await notified;

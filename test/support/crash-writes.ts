@@ -11,7 +11,7 @@ export const total = 200;
 
 const prefix = 'en/crash-';
 
-/** The post of a number; its body tells the number, so that a mixed-up file is noticed. */
+/** The post of a number; its body contains the number, so that a mixed-up file is noticed. */
 export const draft = (number: number) => ({
   slug: `${prefix}${number}`,
   frontmatter: {

@@ -234,11 +234,11 @@ export async function expectGoodPage(page: Page): Promise<void> {
     const options = JSON.stringify({ iframes: false, resultTypes: ['violations'], runOnly });
     const run = `axe.run(document, ${options}).then(({ violations }) => violations)`;
     const found = (await page.evaluate(run)) as Violation[];
-    const told = found.map(({ id, nodes }) => [
+    const described = found.map(({ id, nodes }) => [
       id,
       ...nodes.map(({ html, failureSummary }) => `${html}: ${failureSummary}`),
     ]);
-    expect(told, colorScheme).toEqual([]);
+    expect(described, colorScheme).toEqual([]);
   }
   for (const width of [middle, narrow, wide]) await expectToFit(page, width);
   await page.setViewportSize(size);

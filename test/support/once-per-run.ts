@@ -12,9 +12,9 @@ interface Made<T> {
 type Outcome<T> = { value: T } | { error: string };
 
 /**
- * Makes what is dear once for all test files of a run; whoever asks meanwhile waits for it.
+ * Makes what is dear once for all test files of a run; requests in the meantime wait for it.
  * @param make is given a directory of its own; what it answers must fit into JSON
- * @throws Error when it could not be made, for everybody who asks
+ * @throws Error when it could not be made, for every caller
  */
 export async function oncePerRun<T>(name: string, make: (directory: string) => Promise<T>): Promise<Made<T>> {
   const directory = path.join(tmpdir(), `made-${name}`);

@@ -8,7 +8,7 @@ import { processIdentity, signalProcess, waitUntilGone } from '../../src/db/post
 import { builtProgram } from './build.ts';
 import { oncePerRun } from './once-per-run.ts';
 
-/** An ordinary environment: none of the settings of whoever runs the tests. */
+/** An ordinary environment: none of the settings the tests run with. */
 function plainEnvironment(settings: Record<string, string>): Record<string, string> {
   const { PATH = '' } = process.env;
   return { PATH, HOME: tmpdir(), TMPDIR: tmpdir(), LC_ALL: 'C', ...settings };

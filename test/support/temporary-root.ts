@@ -9,7 +9,7 @@ const memory = '/dev/shm';
 const room = 6 * 1024 ** 3;
 const prefix = 'portico-tests-';
 
-/** Tests start hooks and programs from their directories, which a mount with `noexec` forbids (access(2) tells). */
+/** Tests start hooks and programs from their directories, which a mount with `noexec` forbids (see access(2)). */
 async function startsPrograms(directory: string): Promise<boolean> {
   const program = path.join(directory, 'program');
   await writeFile(program, '', { mode: 0o700 });
@@ -33,13 +33,13 @@ async function inMemory(): Promise<string | null> {
 /**
  * Makes the directory that holds everything a run of the tests writes, and points `os.tmpdir()` of this process and those it starts there:
  * in memory where there is room, because the tests make files and wait for syncs by the ten thousand, else where temporary files are. What
- * survives `kill -9` is the same in both. Whoever sets TMPDIR has chosen a place. It goes with the run, also with one that is killed.
+ * survives `kill -9` is the same in both. TMPDIR, where set, takes precedence. It goes with the run, also with one that is killed.
  * @returns how to remove it; says what still ran there
  */
 export async function makeTemporaryRoot(): Promise<() => Promise<void>> {
   const chosen = process.env.TMPDIR === undefined ? await inMemory() : null;
   const root = chosen ?? (await mkdtemp(path.join(tmpdir(), prefix)));
-  // Builds run as somebody else, who has to get through to their directories.
+  // Builds run as another user, which needs access to their directories.
   await chmod(root, 0o711);
   const [parent, name] = [path.dirname(root), path.basename(root)];
   const cleaner = spawn(process.execPath, [path.join(import.meta.dirname, 'clean-up.child.ts'), name], {

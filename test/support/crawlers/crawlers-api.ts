@@ -8,7 +8,7 @@ export interface CrawlersApi {
   create(body: object, token?: string): Promise<Answer>;
   change(name: string | number, body: object, token?: string): Promise<Answer>;
   read(name: string | number, token?: string): Promise<Answer>;
-  /** A new crawler; its domain is a name nobody has verified. */
+  /** A new crawler; its domain is not verified. */
   made(body: object): Promise<Answer['body']>;
 }
 

@@ -24,7 +24,7 @@ async function readsOf(em: EntityManager, of: readonly string[]): Promise<number
   return Number(row?.reads);
 }
 
-/** @returns what `work` does in the transaction of `em`, and how many rows it reads for that, of frontiers and snapshots unless told otherwise */
+/** @returns what `work` does in the transaction of `em`, and how many rows it reads for that, of frontiers and snapshots unless given */
 export async function readingIn<T>(
   em: EntityManager,
   work: (em: EntityManager) => Promise<T>,

@@ -21,7 +21,7 @@ export interface Verifying {
   serve(listener: RequestListener): void;
   /** Serves texts by path; everything else is 404. */
   pages(texts: Record<string, string>): void;
-  /** Makes a crawler of a host nobody has asked about, and starts its verification. */
+  /** Makes a crawler of a new host, and starts its verification. */
   crawler(draft?: object): Promise<VerifiedCrawler>;
   stop(): Promise<void>;
 }

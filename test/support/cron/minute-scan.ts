@@ -1,4 +1,4 @@
-/** A cron expression as the rules tell of it, without anything of the service: five fields, each a test of a number. */
+/** A cron expression by the documented rules, without code of the service: five fields, each a test of a number. */
 export interface ScannedCron {
   minutes: Set<number>;
   hours: Set<number>;

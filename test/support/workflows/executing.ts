@@ -21,7 +21,7 @@ export interface ExecutingApp extends TestApp {
   /** An execution as REST shows it. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   look(workflow: string, id: string): Promise<any>;
-  /** Types of the events of an execution, with the paths they tell of. */
+  /** Types of the events of an execution, with their paths. */
   events(workflow: string, id: string): Promise<string[]>;
 }
 

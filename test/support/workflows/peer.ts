@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A peer that counts its calls by their key, and answers when it is told. */
+/** A peer that counts its calls by their key, and answers on request. */
 export interface Peer {
   url: string;
   calls: { path: string; key: string }[];
@@ -23,11 +23,11 @@ export async function startPeer(isHeld: (path: string) => boolean = () => false)
   const calls: Peer['calls'] = [];
   let isOpen = false;
   const held: (() => void)[] = [];
-  let waiting: { count: number; tell(): void }[] = [];
+  let waiting: { count: number; resolve(): void }[] = [];
   const server: Server = createServer((request, response) => {
     const path = request.url ?? '';
     calls.push({ path, key: String(request.headers['idempotency-key']) });
-    for (const { count, tell } of waiting) if (calls.length >= count) tell();
+    for (const { count, resolve } of waiting) if (calls.length >= count) resolve();
     waiting = waiting.filter(({ count }) => calls.length < count);
     const answer = () => response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ path }));
     if (isHeld(path) && !isOpen) held.push(answer);
@@ -42,7 +42,7 @@ export async function startPeer(isHeld: (path: string) => boolean = () => false)
       return [...new Set(keys)].map((key) => keys.filter((one) => one === key).length);
     },
     async reached(count) {
-      if (calls.length < count) await new Promise<void>((tell) => void waiting.push({ count, tell }));
+      if (calls.length < count) await new Promise<void>((resolve) => void waiting.push({ count, resolve }));
     },
     answer() {
       held.shift()?.();

@@ -45,7 +45,7 @@ export interface Bench {
   defer(end: () => Promise<void> | void): void;
   /** A new directory that is removed at the end. */
   directory(): Promise<string>;
-  /** Tells a waiting person what goes on. */
+  /** Prints the progress. */
   say(text: string): void;
 }
 

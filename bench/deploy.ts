@@ -89,7 +89,7 @@ interface Samples {
   floor: number[];
 }
 
-/** One environment on a branch nobody has published: its first deployment, one after an edit, and one with nothing new. */
+/** One environment on a branch that was never published: its first deployment, one after an edit, and one with nothing new. */
 async function measureRound(publisher: Publisher, draft: { branch: string }, samples: Samples) {
   const environment = await publisher.environment(draft);
   samples.first.push(await publisher.overhead(environment, null));

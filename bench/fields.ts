@@ -11,7 +11,7 @@ import { timed } from './support/statistics.ts';
 import { runGit } from './support/stock-git.ts';
 
 const file = 'src/content/posts/post.md';
-const nobody = { from: 0, count: 0 };
+const none = { from: 0, count: 0 };
 
 /** Milliseconds of one round in the mean; the first tenth, before the code is compiled, does not count. */
 async function mean(rounds: number, work: (round: number) => unknown): Promise<number> {
@@ -28,8 +28,8 @@ async function mergeCase(rounds: number, directory: string): Promise<Case> {
   const sides: Sides = { name: 'two', ours: everything, theirs: everything };
   const texts = Array.from({ length: rounds + Math.ceil(rounds / 10) }, (_, number) => ({
     base: Buffer.from(postOf(number)),
-    current: Buffer.from(mergedPost(number, { ...sides, theirs: nobody })),
-    incoming: Buffer.from(mergedPost(number, { ...sides, ours: nobody })),
+    current: Buffer.from(mergedPost(number, { ...sides, theirs: none })),
+    incoming: Buffer.from(mergedPost(number, { ...sides, ours: none })),
   }));
   const results: (Buffer | null)[] = [];
   const value = await mean(rounds, (round) => {

@@ -116,7 +116,7 @@ async function measure(bench: Bench): Promise<Case[]> {
   return [...table('alone', alone), ...table('beside a log that floods', beside)];
 }
 
-/** How long a line of a build takes to whoever watches its log. */
+/** How long a line of a build takes to a subscriber of its log. */
 export const live: Benchmark = {
   name: 'live',
   summary: 'Milliseconds from a line that a build command writes to a subscriber of its log.',

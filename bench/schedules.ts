@@ -9,7 +9,7 @@ import { median } from './support/statistics.ts';
 
 const minute = 60_000;
 
-/** So many crawlers of a host nobody may reach, each with a schedule. */
+/** So many crawlers of an unreachable host, each with a schedule. */
 const makeSql = `
   with made as (
     insert into crawler (uuid, project_id, name, domain, host, settings, created_at, updated_at)

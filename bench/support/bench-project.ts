@@ -8,7 +8,7 @@ import type { Services } from '../../src/kernel/services.ts';
 
 /**
  * Makes a project, on services without a server.
- * @returns how to call its operations, as somebody who may do everything
+ * @returns how to call its operations, as an actor with all permissions
  */
 export async function makeProject(services: Services) {
   const actor = systemActor('bench', permissionNames, 'localhost', true);

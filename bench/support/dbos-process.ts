@@ -1,6 +1,6 @@
 /**
- * Three steps as DBOS does them: each result in its tables before the next begins. Arguments: the database's URL. Told a number, it starts so
- * many workflows, a hundred at a time, waits for their results, and tells its parent how many a second that were.
+ * Three steps as DBOS does them: each result in its tables before the next begins. Arguments: the database's URL. Sent a number, it starts so
+ * many workflows, a hundred at a time, waits for their results, and sends its parent how many a second that were.
  */
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import pg from 'pg';

@@ -9,10 +9,10 @@ export async function startDbos(bench: Bench, databaseUrl: string): Promise<(cou
   bench.defer(() => void child.kill());
   const failed = once(child, 'exit').then(([code]) => Promise.reject(new Error(`DBOS ended with ${code}`)));
   failed.catch(() => {});
-  const told = async () => ((await Promise.race([once(child, 'message'), failed])) as [unknown])[0];
-  await told();
+  const nextMessage = async () => ((await Promise.race([once(child, 'message'), failed])) as [unknown])[0];
+  await nextMessage();
   return async (count) => {
     child.send(count);
-    return Number(await told());
+    return Number(await nextMessage());
   };
 }

@@ -1,7 +1,7 @@
 import autocannon from 'autocannon';
 import type { LoadOptions, LoadResult } from './load.ts';
 
-/** Runs one load and tells the parent; a process of its own, so that the measured server shares no event loop with it. */
+/** Runs one load and sends the result to the parent; a process of its own, so that the measured server shares no event loop with it. */
 process.once('message', async (options: LoadOptions) => {
   const { requests, latency, non2xx, errors, duration } = await autocannon(options);
   const result: LoadResult = {

@@ -1,6 +1,6 @@
 /**
  * What a small service would do for the same request: a bare Express handler that looks up the token and the organisation with pg, each time.
- * Argument: the database's URL. Tells its parent the port.
+ * Argument: the database's URL. Sends its parent the port.
  */
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';

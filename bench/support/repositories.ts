@@ -34,7 +34,7 @@ async function importCommits(gitDir: string, commits: Iterable<GeneratedCommit>)
     stdio: ['pipe', 'ignore', 'inherit'],
   });
   const ended = once(child, 'close');
-  // Told by the status: git ends before its input does.
+  // Reported by the exit status: git ends before its input does.
   child.stdin.on('error', () => {});
   const write = async (chunk: string | Buffer) => {
     if (!child.stdin.write(chunk)) await Promise.race([once(child.stdin, 'drain'), ended]);
@@ -55,7 +55,7 @@ async function importCommits(gitDir: string, commits: Iterable<GeneratedCommit>)
 
 /**
  * The repository of a name, made when it is not there.
- * @param name tells all that its content depends on, but for the generator's own text
+ * @param name states all that its content depends on, but for the generator's own text
  */
 export async function repositoryOf(name: string, commits: () => Iterable<GeneratedCommit>): Promise<Repository> {
   const gitDir = path.join(repositoriesDirectory, `${name}-${generation}.git`);

@@ -90,7 +90,7 @@ async function endProcess(child: ChildProcess, dataDir: string): Promise<void> {
   if (postgres) process.kill(postgres.pid, 'SIGINT');
 }
 
-/** Starts the server as `npm start` does, in a process of its own, its log in a file so that nobody has to read along. */
+/** Starts the server as `npm start` does, in a process of its own, its log in a file so that its output need not be consumed. */
 export async function startServer({
   dataDir,
   environment = {},

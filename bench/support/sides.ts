@@ -30,13 +30,13 @@ export function mergedFiles(site: Site, sides: Sides): ContentFile[] {
   }));
 }
 
-const nobody = { from: 0, count: 0 };
+const none = { from: 0, count: 0 };
 
 function* commitsOf(site: Site, all: readonly Sides[]): Generator<GeneratedCommit> {
   yield { branch: 'main', files: siteFiles(site) };
   for (const sides of all) {
-    yield { branch: `${sides.name}-ours`, files: mergedFiles(site, { ...sides, theirs: nobody }) };
-    yield { branch: `${sides.name}-theirs`, files: mergedFiles(site, { ...sides, ours: nobody }) };
+    yield { branch: `${sides.name}-ours`, files: mergedFiles(site, { ...sides, theirs: none }) };
+    yield { branch: `${sides.name}-theirs`, files: mergedFiles(site, { ...sides, ours: none }) };
   }
 }
 

@@ -8,7 +8,7 @@ import type { RunningServer } from './server.ts';
 import { seeded, timed } from './statistics.ts';
 import { runGit } from './stock-git.ts';
 
-/** Pages of a branch that differs in one file and was made by git itself, so that nobody has told the server. */
+/** Pages of a branch that differs in one file and was made by git itself, so that the server was not notified. */
 async function newBranches(bench: Bench, client: Client, { studio, gitDir }: Project, site: Site): Promise<number[]> {
   const samples: number[] = [];
   for (let at = 0; at < bench.scaled(10, 3); at += 1) {

@@ -1,6 +1,6 @@
 /**
  * What a small service would do for a signed call: a bare Express handler that checks the signature and inserts a row with pg, each time.
- * Arguments: the database's URL and the secret. Tells its parent the port.
+ * Arguments: the database's URL and the secret. Sends its parent the port.
  */
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';

@@ -75,7 +75,7 @@ async function beginRun(services: Core['services'], entries: number): Promise<Ru
   });
 }
 
-/** Works on the frontier as a slice does, with pages that nobody has to ask for. */
+/** Works on the frontier as a slice does, with pages that need no requests. */
 export class FrontierWorker {
   #services: Core['services'];
   #run: RunHandle;

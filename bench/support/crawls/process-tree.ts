@@ -17,8 +17,8 @@ export interface TreeUse {
 
 const ticks = 100;
 
-/** A file of Linux about a process; empty when that has ended. Read at once: what is measured shares the processors with whoever measures. */
-function told(pid: number, file: string): string {
+/** A file of Linux about a process; empty when that has ended. Read at once: the measured processes share the processors with this one. */
+function readStatus(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
@@ -26,12 +26,12 @@ function told(pid: number, file: string): string {
   }
 }
 
-/** Every process of the machine, as Linux tells (proc(5)). */
+/** Every process of the machine, as Linux lists them (proc(5)). */
 function processes(): Map<number, ProcessStat> {
   const found = new Map<number, ProcessStat>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
-    const text = told(Number(name), 'stat');
+    const text = readStatus(Number(name), 'stat');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     if (fields.length < 14) continue;
     found.set(Number(name), { parent: Number(fields[1]), cpu: (Number(fields[11]) + Number(fields[12])) / ticks });
@@ -55,7 +55,7 @@ export function processorTime(root: number): number {
 }
 
 const mebibytes = (pid: number, file: string, field: string): number =>
-  Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(told(pid, file))?.[1] ?? 0) / 1024;
+  Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readStatus(pid, file))?.[1] ?? 0) / 1024;
 
 /** Watches processes and all they start, twice a second, until it is asked what they used. */
 export function watchTree(roots: readonly number[]): { end(): TreeUse } {

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type SitePage, sitePages } from './site-pages.ts';
 
-/** What the parent asks for: another edition of the site, or what was asked since. */
-export type SiteOrder = { kind: 'become'; pages: number; edition: number } | { kind: 'tell' };
+/** What the parent asks for: another edition of the site, or the requests since. */
+export type SiteOrder = { kind: 'become'; pages: number; edition: number } | { kind: 'tally' };
 
 /** Requests since the last `become`. */
 export interface SiteTally {
@@ -52,7 +52,7 @@ server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 
 process.on('message', (order: SiteOrder) => {
-  if (order.kind === 'tell') return void process.send?.(tally);
+  if (order.kind === 'tally') return void process.send?.(tally);
   if (order.pages > 0) site = sitePages(order.pages, order.edition);
   tally = none();
   asked = new Set();

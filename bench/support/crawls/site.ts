@@ -24,7 +24,7 @@ export async function startSite(): Promise<BenchSite> {
     async become(pages, edition) {
       await order({ kind: 'become', pages, edition });
     },
-    tally: () => order({ kind: 'tell' }),
+    tally: () => order({ kind: 'tally' }),
     stop: () => void child.kill(),
   };
 }

@@ -39,7 +39,7 @@ export interface Bench {
   only: string | null;
   /** Directory of sites that are only read (`--corpus`). */
   corpus: string | null;
-  /** How many of something to take: as many as asked, or with `--small` a twentieth, at least `least`. */
+  /** How many of something to take: as many as given, or with `--small` a twentieth, at least `least`. */
   scaled(count: number, least?: number): number;
   /** Runs in reverse order at the end of the benchmark, also after a failure or Ctrl-C. */
   defer(end: () => Promise<void> | void): void;

@@ -18,7 +18,7 @@ interface Running {
   server: RunningServer;
   client: Client;
   studio: string;
-  /** Resident memory before anything was asked, MiB. */
+  /** Resident memory before the first request, MiB. */
   idle: number;
 }
 

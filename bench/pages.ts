@@ -6,7 +6,7 @@ import { type Benchmark, type Case, check } from './benchmark.ts';
 import { median } from './support/statistics.ts';
 
 const kibibyte = 1024;
-/** Documents asked for at the same time. */
+/** Documents requested at the same time. */
 const atOnce = 64;
 
 /** A page of documentation: navigation, contents, paragraphs with links, code, some pictures. */

@@ -9,7 +9,7 @@ import { median, seeded } from './support/statistics.ts';
 
 const connections = 16;
 
-/** Paths of the files, and the targets they are asked for by. */
+/** Paths of the files, and the request targets that name them. */
 const page = {
   file: 'blog/hello/index.html',
   target: '/blog/hello/',

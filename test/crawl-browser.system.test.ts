@@ -90,7 +90,7 @@ it('reads links from pages as their scripts have left them', async () => {
   for (const path of ['/', '/a', '/b', '/moving', '/moved-to', '/site.css', '/app.js', '/back.png', '/unused.woff'])
     expect(urls.get(path), path).toMatchObject({ state: 'done', http_status: 200, sha256: expect.any(String) });
   expect(urls.has('/api/pages')).toBe(false);
-  // Each is asked for once, by whomever; the API by the page that needs it.
+  // Each is requested once; the API by the page that needs it.
   expect(site.paths().sort()).toEqual([...urls.keys(), '/api/pages'].sort());
   expect(found.counts.requests).toBe(site.paths().length);
   expect(await bodyOf(urls.get('/')?.sha256)).not.toContain('href="/a"');
@@ -234,7 +234,7 @@ it('reaches nothing inside, unless it is trusted', async () => {
   expect(run.status).toBe('completed');
   expect(connections).toBe(before);
   const urls = await outcomes(id);
-  // Its robots.txt could not be asked for: nothing else was.
+  // Its robots.txt could not be fetched: nothing else was.
   expect(urls.get(`http://127.0.0.1:${innerPort}/i`)).toMatchObject({ state: 'skipped', attempts: 0 });
   expect(urls.get(`${other.origin}/trusted.png`)).toMatchObject({ state: 'done', sha256: expect.any(String) });
 });

@@ -9,7 +9,7 @@ import { launchChromium } from './support/chromium.ts';
 let app: TestApp;
 let browser: Browser;
 let page: Page;
-/** What the page complained of, and where it asked outside of its origin. */
+/** What the page complained of, and where it sent requests outside of its origin. */
 let faults: string[];
 
 beforeAll(async () => {

@@ -58,7 +58,7 @@ export function slugOf(number: number, { directories }: Site): string {
 }
 export const pathOf = (number: number, site: Site) => `src/content/posts/${slugOf(number, site)}.md`;
 
-/** The post with a number: the same bytes whenever and in whatever order it is asked for. */
+/** The post with a number: the same bytes whenever and in whatever order it is generated. */
 export function postOf(number: number): string {
   const random = seeded(20_260 + number);
   const below = (limit: number) => Math.floor(random() * limit);

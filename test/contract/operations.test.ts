@@ -120,7 +120,7 @@ let confined: string;
 const single = new Map<Permission, string>();
 
 beforeAll(async () => {
-  // Every row is asked with a wrong credential.
+  // Every row is requested with a wrong credential.
   app = await startTestApp({ PORTICO_AUTH_FAILURE_LIMIT: '100000' });
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
   strange = await app.makeToken(permissionNames, { organization: 'other' });

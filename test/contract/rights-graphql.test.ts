@@ -226,11 +226,11 @@ async function findProbes(): Promise<Probe[]> {
   return [...probes.values()];
 }
 
-/** What was asked of one operation or more under an alias of its own. */
+/** What was requested of one operation or more under an alias of its own. */
 interface Question {
   written: string;
   needs: readonly AnyOperation[];
-  /** What was asked for in the answer of the alias. */
+  /** What was selected in the answer of the alias. */
   found(answer: unknown): unknown;
 }
 

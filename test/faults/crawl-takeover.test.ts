@@ -56,7 +56,7 @@ it('two servers on one database, one killed and started again: each run is captu
   await kill(first.child);
 });
 
-it('two servers share the runs, and each address is asked for once', async () => {
+it('two servers share the runs, and each address is requested once', async () => {
   const { one, other, owner } = await twoServers(settings);
   const token = owner.text;
   const runs = await Promise.all(

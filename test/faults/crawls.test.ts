@@ -29,7 +29,7 @@ const settings = { PORTICO_TRUSTED_DOMAINS: 'localhost' };
 const kills = rounds(3, 20);
 /** There has to be something left to cut off. */
 const slower = Math.ceil(kills / 3);
-/** Leased, and of the last batch that was not written: as many may be asked for again after a kill. */
+/** Leased, and of the last batch that was not written: as many may be requested again after a kill. */
 const mostRepeated = 100 + 2 * 8;
 const tree = treeSite();
 

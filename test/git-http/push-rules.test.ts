@@ -223,7 +223,7 @@ describe('the audit row of a push', () => {
   }
   const oid = '[0-9a-f]{40}';
 
-  it('says denied, with what was asked, of a push our rules refuse', async () => {
+  it('reports denied, with the commands, for a push our rules refuse', async () => {
     const directory = await cloneFor();
     await commit(directory, { 'src/denied.js': 'x' });
     const [row, ...more] = await rowsSince(() => push(directory, 'origin', 'HEAD:main', 'HEAD:denied'));

@@ -28,7 +28,7 @@ afterAll(() => app?.close());
 const execute = <T>(sql: string, values: unknown[] = []): Promise<T> =>
   app.services.orm.em.fork().execute(sql, values) as Promise<T>;
 
-/** The environment itself asked for a first run. */
+/** The environment itself requested a first run. */
 let runs = 100;
 /** A deployment that has begun, with one job. */
 async function deploy(): Promise<{ deployment: number; job: number }> {

@@ -88,7 +88,7 @@ it('starts, cancels, repeats and deletes', async () => {
   expect((await studio('environments { total_count }')).environments.total_count).toBe(0);
 });
 
-it('leads from pull requests to the deployments of their branches, asked for once for a list', async () => {
+it('leads from pull requests to the deployments of their branches, loaded once for a list', async () => {
   await command(`createBranch(${at}, input: { name: "next" }) { name }`);
   await command(`createBranch(${at}, input: { name: "bare" }) { name }`);
   await save(await app.repository(), { 'next.html': 'x' }, { branch: 'next' });

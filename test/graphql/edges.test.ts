@@ -193,7 +193,7 @@ describe('a draft', () => {
 });
 
 describe('branches', () => {
-  it('lead to their pull requests, asked for once, and to what they have that the default branch lacks', async () => {
+  it('lead to their pull requests, loaded once, and to what they have that the default branch lacks', async () => {
     const { branches } = await studio(`branches {
       nodes { name pulls { number title head_branch { name } } compare_to_default { status ahead_by files { path fields } } }
     }`);

@@ -65,7 +65,7 @@ describe('organization', () => {
     ]);
   });
 
-  it('needs no more than the permission of what is asked below it', async () => {
+  it('needs no more than the permission of what is selected below it', async () => {
     const manager = await app.token('acme', ['manage_organization']);
     const { body } = await app.query('{ organization(organization: "acme") { tokens { total_count } } }', {
       token: manager,

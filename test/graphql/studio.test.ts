@@ -95,7 +95,7 @@ describe('studio', () => {
     });
   });
 
-  it('reads bodies and last commits of a list only when they are asked for', async () => {
+  it('reads bodies and last commits of a list only when they are requested', async () => {
     const without = await studio('collection(name: "posts") { entries(first: 1) { nodes { slug } } }');
     expect(without.collection.entries.nodes).toEqual([{ slug: 'post-000' }]);
     const { body } = await app.query(

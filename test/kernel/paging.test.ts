@@ -91,7 +91,7 @@ describe('a window of a list', () => {
 });
 
 describe('a list that is answered whole', () => {
-  it('is whole, up to 1,000 items, while no page is asked for', () => {
+  it('is whole, up to 1,000 items, while no page is requested', () => {
     expect(wholeWindowOf({})).toEqual({ offset: 0, limit: 1_000, page: 1, version: null });
     for (const input of [{ page: 1 }, { per_page: 30 }, { page: 2, per_page: 500 }, { after: encodeCursor(null, 4) }])
       expect(wholeWindowOf(input)).toEqual(windowOf(input));

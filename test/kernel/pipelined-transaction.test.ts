@@ -41,7 +41,7 @@ it('gives each statement its own answer, the mapper those of its own, too', asyn
   expect(await kept()).toEqual([1, 2]);
 });
 
-it('sends what is asked for together before any of it is answered', async () => {
+it('sends what is queried together before any of it is answered', async () => {
   const order: string[] = [];
   const pool = await poolOf();
   const connection = await pool.connect();
@@ -104,7 +104,7 @@ it('is no success when the work says nothing of a statement that failed', async 
   expect(await kept()).toEqual([]);
 });
 
-it('lets nothing in that is asked for when it is over', async () => {
+it('refuses queries when it is over', async () => {
   const { inside } = await transactPipelined(orm.em, async (em) => ({ inside: em }));
   await expect(insert(inside, 1)).rejects.toThrow('the transaction is over');
   expect(await kept()).toEqual([]);

@@ -43,7 +43,7 @@ it.each(assistantTasks.map((task, at) => ({ ...task, branch: `task-${at + 1}` })
   },
 );
 
-it('a client is asked before something is taken away, and at no other time', () => {
+it('confirmation is requested before something is deleted, and at no other time', () => {
   expect(asked).toEqual([
     expect.stringMatching(/^Delete an entry: delete posts\/de\/alpha at [0-9a-f]{7} from task-9\?$/),
   ]);

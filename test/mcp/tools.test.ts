@@ -259,7 +259,7 @@ describe('writing tools', () => {
 describe('consent', () => {
   const target = { collection: 'posts', entry: 'en/beta' };
 
-  it('is asked for by a phrase that has to be repeated, and holds for the version that was read', async () => {
+  it('is requested by a phrase that has to be repeated, and holds for the version that was read', async () => {
     const name = await branch('phrases');
     const first = await callTool(client, 'delete_entry', { ...target, branch: name });
     expect(first.isError).toBe(true);
@@ -274,7 +274,7 @@ describe('consent', () => {
     expect(done.content).toMatchObject({ deleted: true, path: 'src/content/posts/en/beta.md' });
   });
 
-  it('is asked for in a form where the client has forms', async () => {
+  it('is requested in a form where the client has forms', async () => {
     const name = await branch('forms');
     const asked: string[] = [];
     let answer: boolean | 'decline' = 'decline';

@@ -152,7 +152,7 @@ describe('a members’ preview', () => {
     expect(await statusWith(cookie)).toBe(403);
   });
 
-  it('is linked to only for those who may read the project, and can be asked again', async () => {
+  it('is linked to only for those who may read the project, and can be requested again', async () => {
     const denied = await app.makeToken(['edit_studio']);
     await expect(link(undefined, denied)).rejects.toMatchObject({ code: 'forbidden' });
     const call = systemCall(app.services, systemActor('job', ['browse_studio'], 'portico.test'));

@@ -29,7 +29,7 @@ async function site(slug: string, files: Record<string, string>) {
 }
 
 describe('the preview origin', () => {
-  it('answers its bare host with a page of its own, whatever is asked and sent', async () => {
+  it('answers its bare host with a page of its own, whatever is requested and sent', async () => {
     for (const target of ['/', '/api/v2/organizations', '/graphql']) {
       const { status, text, headers } = await preview.ask('', target, {
         headers: { cookie: '__Host-portico-preview=x' },

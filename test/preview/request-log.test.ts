@@ -50,7 +50,7 @@ it('is a line with host and path, and never a query or a cookie', async () => {
   expect(app.log.join('')).not.toContain('planted');
 });
 
-it('counts as one route, whatever is asked for', async () => {
+it('counts as one route, whatever is requested', async () => {
   const { text } = await metrics.render();
   expect(text).toContain('portico_http_request_seconds_count{method="GET",route="preview",status="200"} 1');
   expect(text).toContain('portico_http_request_seconds_count{method="GET",route="preview",status="404"} 1');

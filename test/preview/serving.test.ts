@@ -79,7 +79,7 @@ describe('a published file', () => {
     expect([status, text]).toEqual([200, content]);
   });
 
-  it('keeps one address: a directory is asked for with its slash', async () => {
+  it('keeps one address: a directory is requested with its slash', async () => {
     const { status, headers } = await get('/blog?page=2');
     expect(status).toBe(308);
     expect(headers.location).toBe('/blog/?page=2');

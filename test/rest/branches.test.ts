@@ -84,7 +84,7 @@ describe('200', () => {
     expectRefusal(await app.ask('GET', `${branches}/nowhere`), 404, 'not_found', 'name: branch nowhere does not exist');
   });
 
-  it('compares when asked', async () => {
+  it('compares on request', async () => {
     const { body } = await app.ask('GET', `${branches}?compare=true&q=early`);
     expect(body).toEqual([
       expect.objectContaining({ name: 'early', ahead_by: 0, behind_by: 1 }),

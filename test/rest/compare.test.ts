@@ -82,7 +82,7 @@ describe('200', () => {
     expect(files[5]).not.toHaveProperty('collection');
   });
 
-  it('adds what has changed in each entry when asked, field by field', async () => {
+  it('adds what has changed in each entry on request, field by field', async () => {
     await makeBranch(app, 'values');
     await commitTo(app, 'values', {
       [postPath('a')]: post(
@@ -106,7 +106,7 @@ describe('200', () => {
     expect((await compare('base=main&head=values')).body.files[0]).not.toHaveProperty('entry');
   });
 
-  it('adds patches when asked, none of binary files', async () => {
+  it('adds patches on request, none of binary files', async () => {
     const { files } = (await compare('base=main&head=topic&patch=true')).body;
     expect(files[5].patch).toContain('-a {}\n+b {}\n');
     expect(files[5]).not.toHaveProperty('truncated');

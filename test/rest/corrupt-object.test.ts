@@ -54,7 +54,7 @@ async function corrupt(name: string, where: 'head' | 'end' | 'gone'): Promise<vo
 describe.each(['head', 'end', 'gone'] as const)('a blob whose object is damaged (%s)', (where) => {
   beforeEach(() => corrupt(postPath('b'), where));
 
-  it('503 for what needs it, as often as it is asked, and the rest is served', async () => {
+  it('503 for each request that needs it, and the rest is served', async () => {
     for (let times = 0; times < 2; times += 1) {
       expectRefusal(await ask(`file?path=${postPath('b')}`), 503, 'repository_unavailable', /./);
       expectRefusal(await ask('collections/posts/b'), 503, 'repository_unavailable', /./);

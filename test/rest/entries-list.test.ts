@@ -107,7 +107,7 @@ describe('200', () => {
     expect(await slugs(query)).toEqual(wanted);
   });
 
-  it('gives the fields asked for, and nothing for names a prototype has', async () => {
+  it('returns the requested fields, and nothing for names a prototype has', async () => {
     const { body } = await ask('fields=title,constructor,tags&filter[slug][eq]=en/alpha');
     expect(body[0].frontmatter).toEqual({ title: 'Alpha', tags: ['one', 'two'] });
     expect((await ask('fields=')).body[0].frontmatter).toEqual({});

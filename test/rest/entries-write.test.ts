@@ -62,7 +62,7 @@ describe('201', () => {
     },
   );
 
-  it('writes the defaults of the schema when asked', async () => {
+  it('writes the defaults of the schema on request', async () => {
     const { body } = await create({ slug: 'en/defaults', frontmatter: valid, apply_defaults: true });
     expect(body.frontmatter).toEqual({ ...valid, draft: false, tags: [] });
   });

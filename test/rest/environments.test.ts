@@ -166,7 +166,7 @@ describe('deployments of an environment', () => {
     expect(first.jobs.every(({ conclusion }: { conclusion: string }) => conclusion === 'skipped')).toBe(true);
   });
 
-  it('is asked for only for commits of its branch', async () => {
+  it('is requested only for commits of its branch', async () => {
     const [environment] = (await app.ask('GET', `${studio}/environments`)).body;
     const start = (commit_sha: string) =>
       app.ask('POST', `${studio}/deployments`, { body: { environment_id: environment.id, commit_sha } });

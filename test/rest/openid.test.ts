@@ -122,7 +122,7 @@ describe('an account at the provider', () => {
     }
   });
 
-  it('does nothing where the person refuses, or the answer is not the one that was asked for', async () => {
+  it('does nothing where the person refuses, or the answer is not the requested one', async () => {
     provider.account = null;
     expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#forbidden');
     provider.account = 'ada-there';
@@ -160,7 +160,7 @@ describe('an account at the provider', () => {
           headers: { Cookie: `__Host-${session}; ${cookie}` },
         });
         expect(answer.headers.get('location')).toMatch(/#forbidden$/);
-        // The provider was asked about the code.
+        // The code was sent to the provider.
         return app.log.slice(lines).some((line) => line.includes('sign-in with the OpenID provider failed'));
       };
       expect([await comeBack(pair), await comeBack(pair.replace('__Host-', ''))]).toEqual([true, false]);
@@ -210,7 +210,7 @@ describe('an account at the provider', () => {
 });
 
 describe('a provider that is away', () => {
-  it('is said to be, and is asked again the next time', async () => {
+  it('is reported as such, and is queried again the next time', async () => {
     const away = await startTestApp({ PORTICO_OIDC_ISSUER: 'http://127.0.0.1:1', PORTICO_OIDC_CLIENT_ID: 'x' });
     const ask = () => fetch(`${away.url}/auth/oidc`, { redirect: 'manual' });
     for (const answer of [await ask(), await ask()])

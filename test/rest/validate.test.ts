@@ -72,7 +72,7 @@ describe('200', () => {
     expect(large.body).toMatchObject({ valid: false, errors: [{ code: 'too_large' }] });
   });
 
-  it('reads the branch it is asked for', async () => {
+  it('reads the requested branch', async () => {
     await makeBranch(app, 'with-eve');
     const eve = { slug: 'eve', frontmatter: { name: 'Eve' }, branch: 'with-eve' };
     await app.ask('POST', `${studio}/collections/authors`, { body: eve });

@@ -6,7 +6,7 @@ import { expectRefusal } from '../support/refusal.ts';
 
 const project = `${acme}/projects/site`;
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => String(at + 10));
-/** Lists that answer with all they have while no page is asked for, and how many items each has here: over 30 where the limits allow. */
+/** Lists that answer with all they have while no page is requested, and how many items each has here: over 30 where the limits allow. */
 const counts = { crawlers: 31, schedules: 5, triggers: 4, secrets: 31, schema: 31, collections: 31 };
 type Name = keyof typeof counts;
 const names = Object.keys(counts) as Name[];

@@ -23,7 +23,7 @@ import { createHttpServer } from '../../src/server/http/http-server.ts';
 import { createLog } from '../../src/server/log.ts';
 import { createDatabase } from './postgres.ts';
 
-/** What a test asked and got. */
+/** What a test requested and got. */
 export interface Answer {
   status: number;
   headers: Headers;

@@ -49,7 +49,7 @@ export interface Dashboard {
   forgive(fault: RegExp): void;
   /**
    * Database statements behind each query that the tab has sent, by the operation's name, authentication aside. What runs in the background
-   * adds some now and then, so each is asked several times, and the least counts.
+   * adds some now and then, so each is requested several times, and the least counts.
    */
   statementsOf(page: Page): Promise<Record<string, number>>;
 }

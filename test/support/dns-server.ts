@@ -10,7 +10,7 @@ export interface DnsServer {
   zone: Map<string, string[][] | 'servfail' | 'silent'>;
   /** Addresses of either family by lower-case name, likewise. */
   addresses: Map<string, string[] | 'servfail' | 'silent'>;
-  /** Names it was asked for. */
+  /** Names that were queried. */
   asked: string[];
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { GitStore } from '../../src/ports/git.ts';
 import type { GitServeRequest } from '../../src/ports/git-transfer.ts';
 
-/** Answers a request itself (true), before git is asked. */
+/** Answers a request itself (true), before git is called. */
 type Guard = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 interface HttpOptions {

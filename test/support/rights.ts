@@ -22,9 +22,9 @@ export async function exportedOperations(): Promise<AnyOperation[]> {
 export interface Caller {
   title: string;
   permissions: readonly Permission[];
-  /** Of the organisation that is asked, or of another one. */
+  /** Of the requested organisation, or of another one. */
   organization: 'here' | 'elsewhere';
-  /** Projects it is confined to: none, the one that is asked, or another one. */
+  /** Projects it is confined to: none, the requested one, or another one. */
   projects: 'all' | 'here' | 'elsewhere';
 }
 
@@ -36,7 +36,7 @@ const caller = (title: string, permissions: readonly Permission[], rest: Partial
   ...rest,
 });
 
-/** No credential, every single permission for all projects and for the one that is asked, all of them, and all of them in other places. */
+/** No credential, every single permission for all projects and for the requested one, all of them, and all of them in other places. */
 export const callers: readonly (Caller | null)[] = [
   null,
   ...permissionNames.map((name) => caller(`${name} alone`, [name])),

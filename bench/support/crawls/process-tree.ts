@@ -57,7 +57,7 @@ export function processorTime(root: number): number {
 const mebibytes = (pid: number, file: string, field: string): number =>
   Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readStatus(pid, file))?.[1] ?? 0) / 1024;
 
-/** Watches processes and all they start, twice a second, until it is asked what they used. */
+/** Watches processes and all they start, twice a second, until `end` returns what they used. */
 export function watchTree(roots: readonly number[]): { end(): TreeUse } {
   const before = processes();
   const last = new Map<number, number>();

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type SitePage, sitePages } from './site-pages.ts';
 
-/** What the parent asks for: another edition of the site, or the requests since. */
+/** What the parent requests: another edition of the site, or the requests since. */
 export type SiteOrder = { kind: 'become'; pages: number; edition: number } | { kind: 'tally' };
 
 /** Requests since the last `become`. */
@@ -16,7 +16,7 @@ export interface SiteTally {
   /** Milliseconds since 1970; 0: none came. */
   first: number;
   last: number;
-  /** Addresses that were asked for more than once. */
+  /** Addresses that were requested more than once. */
   repeated: number;
 }
 

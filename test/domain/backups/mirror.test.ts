@@ -15,7 +15,7 @@ it('a mirror is one again without its credentials, and says so', async () => {
   const head = await seedPosts(app);
   const em = app.services.orm.em.fork();
   const [{ id }] = (await em.execute('select id from project')) as [{ id: number }];
-  // As it is stored: nothing on another host is asked here.
+  // As it is stored: no other host is contacted here.
   await em.execute(
     `insert into upstream (project_id, url, auth_kind, credentials, hook_secret, version, push, created_at, updated_at)
       values (?, 'https://git.example.org/a.git', 'token', 'sealed-credentials', 'sealed-hook', 3, 'manual', now(), now())`,

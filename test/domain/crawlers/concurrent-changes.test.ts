@@ -86,7 +86,7 @@ it.each([
   expect(await stateOf(id)).toBe('expired');
 });
 
-it('a notification whose last attempt fails while it is asked for again is tried again', async () => {
+it('a notification whose last attempt fails while it is requested again is tried again', async () => {
   const crawler = await makeCrawler(app, { webhook_url: 'https://receiver.test/' });
   const row = { id: crawler.id, uuid: crawler.uuid };
   const id = (await em().transactional((within) => notify(within, app.services, row as never, 'crawler.test'))) ?? 0;

@@ -123,7 +123,7 @@ describe('secrets', () => {
     }
   });
 
-  it('change the data key on request, once even when asked by several', async () => {
+  it('change the data key on request, once even when several request it', async () => {
     const { secrets, open } = await setUp();
     const old = await secrets.encrypt(1, 'deploy.hook', 1, 1, 'x');
     await secrets.rotate(1);

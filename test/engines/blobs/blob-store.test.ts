@@ -250,7 +250,7 @@ describe('a sweep', () => {
     expect(await filesIn()).toEqual([]);
   });
 
-  it('spares what was put again, or asked for, since it was made', async () => {
+  it('spares what was put again, or requested, since it was made', async () => {
     const [put, asked] = [await blobs.put(Buffer.from('put')), await blobs.put(Buffer.from('asked'))];
     for (const { sha256 } of [put, asked]) await aging(placeOf(sha256));
     await blobs.put(Buffer.from('put'));

@@ -128,7 +128,7 @@ describe('names', () => {
     throw Object.assign(new Error(code), { code });
   };
 
-  it('tries a name that does not exist once more, and one that could not be asked three times', async () => {
+  it('tries a name that does not exist once more, and one that could not be looked up three times', async () => {
     for (const [code, retries] of [
       ['ENOTFOUND', 1],
       ['ENODATA', 1],

@@ -257,7 +257,7 @@ describe('reads', () => {
     // Twice 200,000 names are read until the limit is found.
   });
 
-  it('stream blobs in the order asked, across a process that dies', async () => {
+  it('stream blobs in the requested order, across a process that dies', async () => {
     const { repository, gitDir } = await fresh();
     const files = Object.fromEntries(
       Array.from({ length: 700 }, (_, at) => [`f${at}`, `${at}:`.repeat(1 + (at % 97) * 20)]),

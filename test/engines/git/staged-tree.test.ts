@@ -32,7 +32,7 @@ describe('a staged tree', () => {
     fsck(gitDir);
   });
 
-  it('streams stored and staged contents in the order asked', async () => {
+  it('streams stored and staged contents in the requested order', async () => {
     const { repository } = await fresh();
     const { result } = await repository.write({
       branch: 'main',

@@ -51,7 +51,7 @@ function held() {
     asked.push(name);
     return name.promise;
   };
-  /** Resolves when so many names have been asked for. */
+  /** Resolves when so many names have been looked up. */
   const begun = (count: number) => vi.waitFor(() => expect(asked).toHaveLength(count), { timeout: 30_000 });
   const connected = (at: number) => asked[at]?.resolve(['127.0.0.1']);
   return { http: client({ resolve }), asked, begun, connected };

@@ -31,7 +31,7 @@ test('the first start makes a cluster, a later one finds its data, and stop leav
   expect(await query(second.url, 'SELECT body FROM note')).toEqual([{ body: 'kept' }]);
 });
 
-test('the cluster is as asked for: UTF-8, checksums, no TCP, a password', async () => {
+test('the cluster is as configured: UTF-8, checksums, no TCP, a password', async () => {
   const { url } = await start(await temporaryDataDir());
   const [row] = await query(
     url,

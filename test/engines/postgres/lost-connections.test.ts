@@ -10,7 +10,7 @@ afterEach(() => database.drop());
 const endOthers = `select pg_terminate_backend(pid, 30000) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid() and query like $1`;
 
-/** Ends the sessions of all others that have asked for something, as a restart of the database does; waits for the first. */
+/** Ends the sessions of all others that have sent a query, as a restart of the database does; waits for the first. */
 async function endSessions(asked: string): Promise<void> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
@@ -37,7 +37,7 @@ it('a query under way fails, and its connection is handed back once', async () =
   database = await createDatabase(empty);
   const orm = openOrm(database.url, 1);
   const sleeping = expect(orm.em.fork().execute('select pg_sleep(600)')).rejects.toThrow();
-  // Not before it is under way: on a connection that is lost sooner it would not be, and be asked for again.
+  // Not before it is under way: on a connection that is lost sooner it would not be, and be sent again.
   await endSessions('%pg_sleep%');
   await sleeping;
   expect(await orm.em.fork().execute('select 1 as one')).toEqual([{ one: 1 }]);

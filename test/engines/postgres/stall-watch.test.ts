@@ -104,7 +104,7 @@ describe('a database that answers', () => {
     expect(log.warn).not.toHaveBeenCalled();
   });
 
-  it('is not asked anything as long as nothing is unanswered for long', async () => {
+  it('gets no probe as long as nothing is unanswered for long', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     try {
       const { ask, one } = await watched();
@@ -115,7 +115,7 @@ describe('a database that answers', () => {
     }
   });
 
-  it('that refuses to be asked is none that hangs: what waits for it fails by itself', async () => {
+  it('that refuses the probe is none that hangs: what waits for it fails by itself', async () => {
     const { ask, log, orm } = await watched();
     ask.mockRejectedValue(new Error('connection refused'));
     await orm.em.fork().execute('select pg_sleep(0.4)');

@@ -129,7 +129,7 @@ it('keeps a log', async () => {
   expect(await get(`/runs/${id}/log?level=warn`)).toEqual([]);
 });
 
-it('crawls only the pages it is asked for', async () => {
+it('crawls only the requested pages', async () => {
   const id = await start({ urls: ['/a'] });
   expect(await workThrough(app, id)).toMatchObject({ mode: 'partial', counts: { html: 1, requests: 1 } });
   const refused = await app.ask('POST', `${at}/run`, { body: { urls: ['/a', 'http://other.test/'] } });

@@ -54,7 +54,7 @@ describe('test-url', () => {
     expect(await rules('/private/x')).toEqual([true, 'skip', 'robots', 'disallowed']);
     expect(await rules('/docs/a/a/a/a/a')).toEqual([true, 'skip', 'repeated_segment', 'allowed']);
     expect(await rules('https://else.example/')).toEqual([false, 'skip', 'scope', 'not_asked']);
-    // Robots are asked for once, with the crawler's own headers.
+    // Robots are requested once, with the crawler's own headers.
     expect(asked).toEqual(['/robots.txt k']);
   });
 

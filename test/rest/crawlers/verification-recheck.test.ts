@@ -71,7 +71,7 @@ describe('the daily look', () => {
     expect((await made.check()).state).toBe('verified');
   });
 
-  it('a server that cannot be asked changes nothing, and a proof that comes back begins anew', async () => {
+  it('an unreachable server changes nothing, and a proof that comes back begins anew', async () => {
     const made = await proved();
     const { record, token } = made;
     const look = async (hours: number, records: string[][] | 'servfail' | null) => {

@@ -134,7 +134,7 @@ describe('a mirror', () => {
     expect(await host.repository.head('topic')).toBe(commit?.sha);
   });
 
-  it('pushes only when asked, if so set', async () => {
+  it('pushes only on request, if so set', async () => {
     const { host, project } = await mirrorOf(app, { push: 'manual' });
     const before = await host.repository.head('main');
     const saved = await project.ask('PUT', '/collections/posts/one', edit({ title: 'Two' }));

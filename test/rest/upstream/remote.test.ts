@@ -184,7 +184,7 @@ describe('push notices', () => {
     expect((await send(project, `${body}x`, { 'X-Hub-Signature-256': 'sha256=0' })).status).toBe(413);
   });
 
-  it('keep their secret until another is asked for', async () => {
+  it('keep their secret until another is requested', async () => {
     const { host, project, set } = await mirrorOf(app);
     const again = await project.ask('PUT', '/repository/remote', { url: host.url });
     expect(again.body.hook_secret).toBeNull();

@@ -14,7 +14,7 @@ export interface ProcessRun {
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked at field by field
 type Json = any;
 
-/** What became of one URL, apart from how often it was asked for. */
+/** What became of one URL, apart from how often it was requested. */
 export interface RunPage {
   url: string;
   kind: string;
@@ -27,7 +27,7 @@ export interface RunPage {
   redirect_to: string | null;
 }
 
-/** Asks a server; while it, or its database, is away it is asked again. */
+/** Sends a request to a server; while it, or its database, is away, again. */
 export async function ask(
   server: ServerProcess,
   token: string,
@@ -100,7 +100,7 @@ export function steadyCounts(counts: Record<string, unknown>): Record<string, un
   return Object.fromEntries(Object.entries(counts).filter(([name]) => !moving.has(name)));
 }
 
-/** How many requests of a log were for an address that had been asked for before. */
+/** How many requests of a log were for an address that had been requested before. */
 export const repeats = (site: SiteServer): number => site.paths().length - new Set(site.paths()).size;
 
 export const sha256 = (body: string | Buffer): string => createHash('sha256').update(body).digest('hex');

@@ -12,7 +12,7 @@ export interface Imports {
   capture(pages: Record<string, Page>): Promise<number>;
   /** Asks for an import into the directory `site`. */
   start(snapshot: number, body?: object): Promise<Answer>;
-  /** Does what was asked for, as a worker would. */
+  /** Does what was requested, as a worker would. */
   work(id: number, signal?: AbortSignal): Promise<void>;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into records of every shape
   read(id: number): Promise<any>;

@@ -108,7 +108,7 @@ export async function runProgram(directory: string, program: string, ...args: st
   }
 }
 
-/** Their scripts are not run, and what npm has fetched before is not asked for again. */
+/** Their scripts are not run, and what npm has fetched before is not fetched again. */
 const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
 
 /**

@@ -12,7 +12,7 @@ export interface SiteRequest {
   /** Path and query as they came. */
   path: string;
   headers: IncomingHttpHeaders;
-  /** How often this path was asked for before. */
+  /** How often this path was requested before. */
   before: number;
   /** `http://localhost:<port>`, as links of the site begin. */
   origin: string;
@@ -36,7 +36,7 @@ export interface SiteServer {
   origin: string;
   /** Every request in the order of coming. */
   log: LoggedRequest[];
-  /** Paths asked for, besides robots.txt. */
+  /** Paths requested, besides robots.txt. */
   paths(): string[];
   /** Replaces what is served and forgets the log. */
   become(site: Site): void;
@@ -58,7 +58,7 @@ export const slowly =
     return null;
   };
 
-/** Serves a site on loopback and keeps a log of what was asked. */
+/** Serves a site on loopback and keeps a log of the requests. */
 export async function serveSite(first: Site): Promise<SiteServer> {
   let site = first;
   const log: LoggedRequest[] = [];

@@ -24,7 +24,7 @@ function askAtTheLast(id: number, request: 'stop' | 'cancel') {
   });
 }
 
-it('is canceled when that was asked for before its end was written, and discards what it captured', async () => {
+it('is canceled when that was requested before its end was written, and discards what it captured', async () => {
   const id = await queue(app, await makeCrawler(app, site.host));
   const asked = askAtTheLast(id, 'cancel');
   const run = await workThrough(app, id);

@@ -176,7 +176,7 @@ describe('what an earlier snapshot has', () => {
     ]);
   });
 
-  it('is asked for whole when it has gone meanwhile', async () => {
+  it('is requested whole when it has gone meanwhile', async () => {
     const { em, claimed, of } = await claimedAgain();
     await em.execute('delete from snapshot where id = ?', [of.base_id]);
     const ledger = new Ledger(noCounts());

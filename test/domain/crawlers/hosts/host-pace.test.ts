@@ -35,7 +35,7 @@ function paceAfter(signals: readonly HostSignal[], configured = 0, from: HostPac
 const times = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
 
 describe('a host that is throttled', () => {
-  it('is asked half as often, from a second up to a minute', () => {
+  it('gets requests half as often, from a second up to a minute', () => {
     expect(paceAfter([throttled()]).pace.delay).toBe(1);
     expect(paceAfter(times(3, throttled())).pace.delay).toBe(4);
     expect(paceAfter(times(9, throttled())).pace.delay).toBe(60);
@@ -43,7 +43,7 @@ describe('a host that is throttled', () => {
     expect(paceAfter([throttled(), throttled(null, false)]).pace.delay).toBe(1);
   });
 
-  it('is asked a tenth more often after twenty good answers, until it is as configured', () => {
+  it('gets requests a tenth more often after twenty good answers, until it is as configured', () => {
     const slow = { ...fresh, delay: 10 };
     expect(paceAfter(times(19, good), 4, slow).pace.delay).toBe(10);
     expect(paceAfter(times(20, good), 4, slow).pace.delay).toBe(9);

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-it('takes the next slot of a host, and none while it is not to be asked', async () => {
+it('takes the next slot of a host, and none while it gets no requests', async () => {
   const em = app.services.orm.em.fork();
   const [project] = await em.execute<{ id: number }[]>('select id from project limit 1');
   const again = () => takeSlotAgain(em, project?.id ?? 0, 'site.test', 2_000);

@@ -55,7 +55,7 @@ it('says of which pages only the beginning was read', async () => {
 });
 
 describe('patience', () => {
-  // A host that asked for it is asked slowly for a while, so each is a host of its own.
+  // A host that throttles gets slow requests for a while, so each is a host of its own.
   it.concurrent.each(patienceCases)('$name', async (each) => {
     const busy = await serveSite(() => page('Start'));
     try {

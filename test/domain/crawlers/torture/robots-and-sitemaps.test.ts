@@ -21,7 +21,7 @@ async function hosted(site: Site) {
 const text = (body: string | Buffer, type = 'text/plain'): SiteAnswer => ({ headers: { 'Content-Type': type }, body });
 const all = ['/', '/a', '/b.pdf', '/b.pdf?x', '/c/d'];
 
-/** Crawls a site of five pages under a robots.txt. @returns what was asked for */
+/** Crawls a site of five pages under a robots.txt. @returns what was requested */
 async function under(robots: (hop: number) => SiteAnswer | undefined, settings: object = {}) {
   const server = await hosted(({ path }) => {
     const [, hop] = /^\/robots(?:-(\d+))?\.txt$/.exec(path) ?? [null, null];
@@ -92,7 +92,7 @@ const urlset = (...locs: string[]) => `<urlset>${locs.map((loc) => `<url><loc>${
 const index = (...locs: string[]) =>
   `<sitemapindex>${locs.map((loc) => `<sitemap><loc>${loc}</loc></sitemap>`).join('')}</sitemapindex>`;
 
-/** Crawls a site by one sitemap. @returns pages asked for */
+/** Crawls a site by one sitemap. @returns the requested pages */
 async function mapped(files: (origin: string) => Record<string, SiteAnswer>, first = '/map') {
   const server = await hosted(
     ({ path, origin }) => files(origin)[path] ?? (path.startsWith('/map') ? undefined : page(path)),

@@ -97,7 +97,7 @@ describe('a restarted process', () => {
   });
 });
 
-it('a path that git cannot be asked for has the commit of the history line, and keeps no other from its own', async () => {
+it('a path that cannot be passed to git has the commit of the history line, and keeps no other from its own', async () => {
   const odd = 'line\nbreak.md';
   const base = mainAt(change(null, odd, 'a.md'));
   const content = newIndex(app);
@@ -142,7 +142,7 @@ function grow(
   return stock(gitDir, ['--git-dir', gitDir, 'commit-tree', tree, '-m', 'step', ...parents]);
 }
 
-it('any history, asked at any commits in any order: the answer is git’s own', async () => {
+it('any history, queried at any commits in any order: the answer is git’s own', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 7 }), async (steps) => {
       await newProject();

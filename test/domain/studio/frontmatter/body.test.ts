@@ -85,7 +85,7 @@ describe('the body law', () => {
     expect(set('---\r\na: 1\r\n---\r\nOld\r\n', 'x\ny\n')).toBe('---\r\na: 1\r\n---\r\nx\r\ny\r\n');
     expect(set('---\r\na: 1\r\n---\r\nOld\n', 'x\ny\n')).toBe('---\r\na: 1\r\n---\r\nx\ny\n');
   });
-  it('gives a file without a block one with its first key, in the format asked for', () => {
+  it('gives a file without a block one with its first key, in the requested format', () => {
     const add = (format: 'yaml' | 'toml' | 'json') =>
       editFile(Buffer.from('Text'), 'a.md', { frontmatter: { a: 1 } }, { format }).bytes.toString();
     expect([add('yaml'), add('toml'), add('json')]).toEqual([

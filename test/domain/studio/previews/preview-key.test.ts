@@ -48,7 +48,7 @@ it('is replaced when no process can decrypt it any more, by one that all use', a
   expect(one).not.toEqual(old);
 });
 
-it('is asked for again after the key service was away', async () => {
+it('is requested again after the key service was away', async () => {
   let isAway = true;
   const good = await newKms();
   const flaky: Kms = {

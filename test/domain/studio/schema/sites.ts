@@ -6,7 +6,7 @@ import type { SchemaField } from '../../../../src/domain/studio/schema/schema.sc
 
 type Files = Record<string, string>;
 
-/** A site in memory; `reads` remembers what was asked for. */
+/** A site in memory; `reads` records what was read. */
 export function siteOf(files: Files): SiteFiles & { reads: string[] } {
   const reads: string[] = [];
   return {

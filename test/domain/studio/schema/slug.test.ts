@@ -56,7 +56,7 @@ describe('path to slug', () => {
 });
 
 describe('slug to path', () => {
-  it('takes the preferred extension, or the one asked for', () => {
+  it('takes the preferred extension, or the requested one', () => {
     expect(pathForSlug(collection(), 'a/b')).toBe('posts/a/b.md');
     expect(pathForSlug(collection(), 'a', { format: 'mdx' })).toBe('posts/a.mdx');
     expect(pathForSlug(collection(), 'a', { format: 'toml' })).toBe('posts/a.md');

@@ -134,7 +134,7 @@ describe('threads', () => {
     expect(words(await reader.read(page('b')))).toEqual(['b']);
   });
 
-  it('that cannot begin fail what was asked of them', async () => {
+  it('that cannot begin fail their requests', async () => {
     const reader = open({ module: new URL('./missing.ts', import.meta.url), threads: 1 });
     await expect(reader.read(page('a'))).rejects.toThrow();
     await expect(reader.read(page('a'))).rejects.toThrow();

@@ -11,7 +11,7 @@ const coded = (coding: string, body: Buffer): SiteAnswer => ({
 });
 const brotli = (text: string) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
 
-/** A page of which each link is asked for, or not. */
+/** A page of which each link is requested, or not. */
 const leading = (
   name: string,
   path: string,

@@ -9,7 +9,7 @@ const utf16 = (text: string, isBig: boolean) => {
   return isBig ? bytes.swap16() : bytes;
 };
 
-/** A page whose one link is a letter beyond ASCII; how it is read shows in what is asked for. */
+/** A page whose one link is a letter beyond ASCII; how it is read shows in what is requested. */
 const reading = (name: string, path: string, body: Buffer, letter: string, type = 'text/html'): TortureCase => ({
   name,
   path,

@@ -11,7 +11,7 @@ export interface TortureCase {
   answers: Record<string, Answering>;
   /** What the frontier says of the path in the end: a subset of its row. */
   row: { state: 'done' | 'error' | 'skipped'; [field: string]: unknown };
-  /** Paths that must have been asked for, and that must not. */
+  /** Paths that must have been requested, and that must not. */
   asked?: string[];
   spared?: string[];
 }

@@ -58,7 +58,7 @@ const damages: [name: string, damage: (text: string) => string][] = [
   ['another content', () => '["https://site.test/",null,0,""]\n{"links":[],"assets":[],"canonical":null}'],
 ];
 
-it('has pages whose links were not kept asked for whole the next time', async () => {
+it('fetches pages in full the next time whose links were not stored', async () => {
   const full = { put: () => Promise.reject(new Error('no room')) } as unknown as BlobStore;
   const outcome = linking();
   await new OutlinkStore(full).keep([outcome], log);

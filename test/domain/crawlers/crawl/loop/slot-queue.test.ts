@@ -30,7 +30,7 @@ it('has them opened half-way between slots that follow one another sooner', () =
   expect(said(queue, [1_000, 1_050, 1_050, 1_100])).toEqual([50, 'connect 2', 50, 'fetch 2']);
 });
 
-it('has none opened for a host that may be asked no more at once, nor without slots', () => {
+it('has none opened for a host that allows no more requests at once, nor without slots', () => {
   const queue = new SlotQueue(() => 1);
   queue.add([waiting(1, 0, 0), waiting(2, 5_000, 4_010)]);
   expect(said(queue, [4_500, 4_500])).toEqual(['fetch 1', 500]);

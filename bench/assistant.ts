@@ -27,7 +27,7 @@ interface Question {
   messages: { role: string }[];
 }
 
-/** A provider of a model that speaks OpenAI's protocol and answers as it is made to. */
+/** A provider of a model with OpenAI's protocol and the given answers. */
 async function startProvider(answer: (question: Question, send: (delta: object) => void) => Promise<unknown>) {
   const serve = async (response: ServerResponse, question: Question) => {
     const event = (data: object) => response.write(`data: ${JSON.stringify(data)}\n\n`);
@@ -57,7 +57,7 @@ interface Watched {
   firstAt: number;
 }
 
-/** Sends JSON, and reads the events of the answer until `take` has what it wants. */
+/** Sends JSON, and reads the events of the answer until `take` is done. */
 function stream(url: string, headers: object, body: object, take: (data: string, arrived: number) => boolean) {
   return new Promise<void>((resolve, reject) => {
     const sent = request(url, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' } });

@@ -67,7 +67,7 @@ export async function bundle(output: string): Promise<void> {
     // What the mapper and others load only in some cases is found missing only then.
     external,
     plugins: [keepPlaces(bundles), takeByName],
-    // As node resolves packages without a map of exports: GraphQL knows its types by their identity.
+    // As node resolves packages without a map of exports: GraphQL compares its types by identity.
     resolve: { mainFields: ['main'] },
     logLevel: 'silent',
   });

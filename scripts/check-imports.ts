@@ -52,7 +52,7 @@ const inner: Readonly<Record<string, readonly string[]>> = {
   ports: ['lib'],
   kernel: ['ports', 'lib'],
   domain: ['kernel', 'ports', 'lib'],
-  // It is a program of its own, which knows the server by its schema.
+  // It is a program of its own, which depends on the server only by its schema.
   dashboard: ['lib'],
 };
 const outer = ['domain', 'kernel', 'ports', 'lib'];

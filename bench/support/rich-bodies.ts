@@ -1,7 +1,7 @@
 import { wordOf } from './content.ts';
 import { seeded } from './statistics.ts';
 
-/** What a site's Markdown knows beside GFM, as its generator is configured here. */
+/** What a site's Markdown supports beside GFM, as its generator is configured here. */
 export type Flavour = 'mdx' | 'admonitions' | 'containers' | 'liquid' | 'shortcodes' | 'plain';
 
 /**

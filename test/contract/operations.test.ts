@@ -249,7 +249,7 @@ describe('every operation', () => {
     for (const row of routes) expect(row.path).not.toMatch(/\*[a-z_]+\//);
   });
 
-  it('knows the parameters of its path', () => {
+  it('documents the parameters of its path', () => {
     for (const row of routes) {
       const known = new Set(['organization', 'project', ...Object.keys(row.operation.input.shape)]);
       expect(pathParameters(row.path).filter((name) => !known.has(name))).toEqual([]);

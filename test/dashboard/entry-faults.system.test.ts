@@ -80,7 +80,7 @@ test('a session that has run out while somebody types is renewed over the entry,
   await editorReady(page);
   await titleField(page).fill('Typed before the night');
   await kept(page);
-  // The browser still has its cookie, which the server knows no more.
+  // The browser still has its cookie, which the server no longer accepts.
   const em = app.services.orm.em.fork();
   await em.transactional(async (fork) => endSessions(fork, (await fork.findOneOrFail(User, { email })).id));
   await titleField(page).fill('Typed after the night');

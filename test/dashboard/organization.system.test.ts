@@ -336,7 +336,7 @@ test('each tab asks the database at most twelve things at first', async () => {
   for (const [name, count] of Object.entries(costs)) expect([name, count <= 12]).toEqual([name, true]);
 });
 
-test('speaks German on every tab', async () => {
+test('is shown in German on every tab', async () => {
   const page = await dashboard.open('/o/acme', { email: 'jana@example.org', language: 'de', size: narrow });
   await expectTexts(page, 'de', 'Neues Projekt');
   for (const [tab, text] of [

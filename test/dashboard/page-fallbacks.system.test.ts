@@ -266,7 +266,7 @@ describe('a page whose script rewrites it', () => {
   });
 });
 
-test('a page that wants no frame around it does not replace the dashboard, and is edited', async () => {
+test('a page that forbids frames around it does not replace the dashboard, and is edited', async () => {
   const text = laidOut('busting');
   const page = await openView('busting', text);
   await pageReady(page);

@@ -73,7 +73,7 @@ code
     ]);
   });
 
-  it('knows the place of a cell in its table, whatever the table lies in', () => {
+  it('finds the place of a cell in its table, whatever the table lies in', () => {
     const body = '> | a | b |\n> |---|---|\n> | c | d |\n';
     const cell = (line: number, column: number) => ({
       ...piece('table_cell', line),

@@ -81,7 +81,7 @@ describe('isSettled()', () => {
   const [text, number] = piecesOf(made({ fields: [title, rating] }));
   if (!text || !number) throw new Error('The file has two pieces');
 
-  it('wants a choice', () => {
+  it('requires a choice', () => {
     expect(isSettled(text, undefined)).toBe(false);
     expect(isSettled(text, { take: 'incoming' })).toBe(true);
   });

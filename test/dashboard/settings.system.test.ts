@@ -44,7 +44,7 @@ const site = {
 };
 
 describe('import', () => {
-  test('a repository that wants credentials is imported, and its progress followed', async () => {
+  test('a repository that requires credentials is imported, and its progress followed', async () => {
     await make('wanted');
     const host = await upstreamHost();
     await save(host.repository, site);
@@ -342,7 +342,7 @@ describe('project', () => {
   });
 });
 
-test('speaks German', async () => {
+test('is shown in German', async () => {
   const page = await dashboard.open('/p/acme/found/settings', {
     email: 'jana@example.org',
     language: 'de',

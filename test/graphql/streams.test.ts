@@ -236,7 +236,7 @@ describe('a request for a stream', () => {
     expect((await batch.next())?.data.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }]);
   });
 
-  it('needs to say that it wants one', async () => {
+  it('needs to request one', async () => {
     const { status, body } = await app.query(moves(), { token });
     expect({ status, body }).toMatchObject({
       status: 400,

@@ -262,7 +262,7 @@ describe('null in an input', () => {
     g: z.record(z.string(), z.unknown()).optional(),
   });
 
-  it('is nothing where the operation knows no null', () => {
+  it('is nothing where the operation takes no null', () => {
     expect(withoutNulls(schema, { a: null, b: null, c: { d: null }, e: [{ f: null }], g: { x: null } })).toEqual({
       b: null,
       c: {},

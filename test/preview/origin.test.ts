@@ -40,7 +40,7 @@ describe('the preview origin', () => {
     }
   });
 
-  it('knows no other host', async () => {
+  it('serves no other host', async () => {
     const { label } = await site('known', { 'index.html': 'x' });
     const { port } = preview;
     for (const host of [
@@ -56,7 +56,7 @@ describe('the preview origin', () => {
       expect([host, (await askHost(port, host, '/')).status]).toEqual([host, 200]);
   });
 
-  it('knows no label that stands for nothing', async () => {
+  it('serves no unknown label', async () => {
     const { label, deployment } = await site('one', { 'index.html': 'x' });
     const [, end] = /-([0-9a-f]{8})$/.exec(label) ?? [];
     for (const other of [
@@ -152,7 +152,7 @@ describe('after a publish', () => {
     expect((await preview.ask(label, '/')).text).toBe('one');
   });
 
-  it('a command’s own process knows before any notification has come round', async () => {
+  it('a command’s own process is up to date before any notification arrives', async () => {
     const { targets } = app.services.studio.previews;
     const { id, label } = await site('own', { 'index.html': 'x' });
     targets.setListening(true);

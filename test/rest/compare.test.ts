@@ -129,7 +129,7 @@ describe('200', () => {
     expect(body.files.map(({ path }: { path: string }) => path)).toEqual(['logo.bin', 'src/site.css']);
   });
 
-  it('knows every relation of two branches', async () => {
+  it('returns every relation of two branches', async () => {
     const status = async (query: string) => (await compare(query)).body.status;
     expect(await status('base=main&head=main')).toBe('identical');
     expect(await status('base=topic&head=main')).toBe('behind');

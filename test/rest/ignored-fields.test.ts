@@ -162,7 +162,7 @@ describe('ignoredFields', () => {
     );
   });
 
-  it('looks into lists and objects it knows, and into nothing that is free', () => {
+  it('looks into lists and objects with a schema, and into nothing that is free', () => {
     const { fields } = ignoredFields(schema, {
       inner: { a: 1, x: { deep: 1 } },
       list: [{ b: 1 }, { b: 1, y: 2 }, null],

@@ -113,7 +113,7 @@ describe('list', () => {
     expect(names).toEqual(['public/img/used.png', 'public/img/in body.png', 'public/img/free.png', 'public/big.bin']);
     expect(await list('?recursive=true&per_page=1&page=2')).toHaveLength(1);
   });
-  it('knows no directory outside media roots', async () => {
+  it('finds no directory outside media roots', async () => {
     for (const path of ['content', 'public/none', 'content/posts']) {
       expect((await app.ask('GET', `${studio}/media?path=${path}`)).status).toBe(404);
     }

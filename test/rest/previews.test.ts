@@ -56,7 +56,7 @@ describe('GET …/preview', () => {
       });
   });
 
-  it('403 wants browse_studio', async () => {
+  it('403 without browse_studio', async () => {
     const token = await app.makeToken(['edit_crawlers']);
     expect((await linkTo(`environments/${environment.id}/preview`, token)).status).toBe(403);
     expect((await linkTo(`deployments/${deployment.id}/preview`, token)).status).toBe(403);

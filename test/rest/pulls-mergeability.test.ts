@@ -83,7 +83,7 @@ describe('mergeable', () => {
     expect(compared.body.mergeable).toBe(false);
   });
 
-  it('is what the database knows of the two commits by the rules of today, and nothing it knew by others', async () => {
+  it('is what the database stores for the two commits by the current rules, and nothing stored by others', async () => {
     await propose('topic', { title: 'Theirs' });
     const claim = (main: string, rules: string) =>
       sql(

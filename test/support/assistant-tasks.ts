@@ -3,7 +3,7 @@ import { tools } from '../../src/domain/assistant/tools.ts';
 import { studio, type TestApp } from './app.ts';
 import { siteFiles } from './site-files.ts';
 
-/** A task as a model does it, step by step: it knows nothing but what tools have answered. */
+/** A task as a model does it, step by step: its only information is what tools have returned. */
 export interface AssistantTask {
   title: string;
   /**

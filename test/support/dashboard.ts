@@ -72,7 +72,7 @@ function watch(context: BrowserContext, origin: string, faults: string[]): void 
     if (new URL(url).origin !== origin && !new URL(url).hostname.endsWith('.localhost')) faults.push(`asked ${url}`);
   });
   context.on('requestfailed', (request) => {
-    // A page that is left no longer wants its answers.
+    // A page that is left no longer needs its responses.
     const why = request.failure()?.errorText;
     if (why !== 'net::ERR_ABORTED') faults.push(`failed ${request.url()}: ${why}`);
   });

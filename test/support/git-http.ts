@@ -18,7 +18,7 @@ interface HttpOptions {
   tls?: { key: Buffer; cert: Buffer };
 }
 
-/** A guard that wants a sign-in by HTTP Basic. */
+/** A guard that requires a sign-in by HTTP Basic. */
 export function signIn(pair: string): Guard {
   const wanted = `Basic ${Buffer.from(pair).toString('base64')}`;
   return (request, response) => {

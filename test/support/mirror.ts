@@ -67,7 +67,7 @@ export async function upstreamHost(): Promise<UpstreamHost> {
   return { url: `https://127.0.0.1:${port}/site.git`, repository, directory: there.path('site'), rules, requests };
 }
 
-/** Makes a new project of `acme`; `ask` speaks to its studio. */
+/** Makes a new project of `acme`; `ask` sends requests to its studio. */
 export async function projectOf(app: TestApp, name: string) {
   const { body } = await app.ask('POST', '/api/v2/organizations/acme/projects', { body: { name, machine_name: name } });
   const base = `/api/v2/organizations/acme/projects/${name}/studio`;

@@ -104,7 +104,7 @@ async function read(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** Starts a provider that speaks OpenAI's protocol, and Anthropic's below `/messages`. */
+/** Starts a provider with OpenAI's protocol, and Anthropic's below `/messages`. */
 export async function startModelServer(): Promise<ModelServer> {
   const model: ModelServer = {
     url: '',

@@ -8,7 +8,7 @@ import { freePort } from './free-port.ts';
 import { commitFiles, setRef } from './git-history.ts';
 import { git, temporaryDirectory } from './git-store.ts';
 
-/** The path of sshd, which wants to be started by it. */
+/** The path of sshd, which has to be started by it. */
 function sshd(): string {
   const found = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin']
     .map((directory) => join(directory, 'sshd'))
@@ -59,7 +59,7 @@ export async function sshHost(name = 'git.example.test', files: Record<string, s
       '',
     ].join('\n'),
   );
-  // sshd started by root wants this directory.
+  // sshd started by root needs this directory.
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
   const server = spawn(sshd(), ['-D', '-e', '-f', at('config')], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';

@@ -30,7 +30,7 @@ const rowsOf = async (request_id: string) =>
     unknown
   >[];
 
-/** Values that no field wants, some of which nothing can store. */
+/** Values that are invalid for every field, some of which cannot be stored. */
 const nasty = fc.oneof(
   fc.jsonValue(),
   fc.constantFrom<unknown>('\u0000', 'a\u0000b', '\ud800', 'undefined', 'x'.repeat(5_000), 1e300, -0, { toString: 1 }),

@@ -44,7 +44,7 @@ describe('the cache of grants', () => {
     expect(loads).toBe(1);
   });
 
-  it('keeps nothing before it listens, nor after the connection is lost', async () => {
+  it('caches nothing before it listens, nor after the connection is lost', async () => {
     await ask();
     await ask();
     expect(loads).toBe(2);

@@ -51,7 +51,7 @@ it('refuses a certificate that has ended', async () => {
   expect(asked()).toBe(0);
 });
 
-it('calls a server that speaks no TLS a fault of TLS', async () => {
+it('reports a server without TLS as a TLS failure', async () => {
   const port = await raw(() => {});
   const plain = await raw((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   const { get } = await fetching({ resolve });

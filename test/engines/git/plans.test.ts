@@ -258,7 +258,7 @@ describe('holding branches', () => {
     await queues.settled();
   });
 
-  it('gives a writer that wants it a round of its own', async () => {
+  it('gives a writer a round of its own on request', async () => {
     const rounds: string[][] = [];
     const queues = new BranchQueues<string>(async (_, writers) => void rounds.push(writers));
     await queues.hold(['a']).then((release) => {

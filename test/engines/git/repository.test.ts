@@ -18,7 +18,7 @@ function commitTree(gitDir: string, lines: string, branch = 'main'): string {
 }
 
 describe('a store', () => {
-  it('knows its git', async () => {
+  it('reports its version of git', async () => {
     expect((await testStore().store.check()).version).toMatch(/^\d+\.\d+/);
   });
 

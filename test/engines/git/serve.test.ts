@@ -126,7 +126,7 @@ describe('serve', () => {
     expect(reasons.filter(({ message }) => message === 'enough').length).toBeGreaterThan(16);
   });
 
-  it('knows no repository that is not there', async () => {
+  it('finds no missing repository', async () => {
     const { http, work } = await served();
     await expect(client(work, 'clone', '-q', http.url('other'), 'x')).rejects.toThrow(/500/);
     expect(http.refusals).toEqual(['repository_unavailable']);

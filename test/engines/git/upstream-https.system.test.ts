@@ -5,7 +5,7 @@ import { signedBy } from '../../support/test-roots.ts';
 
 const host = 'git.example.test';
 
-/** A repository served over https by a host that further roots vouch for and that wants a sign-in. */
+/** A repository served over https by a host that requires a sign-in, with a certificate of additional roots. */
 async function httpsHost() {
   const { caFile, ...tls } = signedBy(temporaryDirectory(), host);
   const there = testStore();

@@ -105,7 +105,7 @@ describe('fetchUpstream', () => {
     expect(await ours.upstreamHead('-x')).toBeNull();
   });
 
-  it('knows an empty upstream', async () => {
+  it('recognises an empty upstream', async () => {
     const { store, upstream, fetch, theirs, first, theirDir } = await mirrored();
     git(theirDir, ['update-ref', '-d', 'refs/heads/main', first]);
     expect(await store.lsRemote(upstream)).toEqual({ default_branch: null, branches: [] });

@@ -156,7 +156,7 @@ describe('while running', () => {
     expect(await server.unwrap(blob, 'c')).toHaveLength(32);
   });
 
-  it('goes on with what it knows when the file goes away, and is no longer healthy', async () => {
+  it('continues with the loaded keys when the file goes away, and is no longer healthy', async () => {
     const kms = await openLocalKeyring({ dataDirectory: await dataDirectory() });
     const { blob } = await kms.wrap(Buffer.alloc(32), 'c');
     await chmod(kms.path, 0o644);
@@ -184,7 +184,7 @@ describe('while running', () => {
     expect(await fault(kms.disable('kek-none'))).toBe('missing_key');
   });
 
-  it('knows a key that came from another keyring as missing', async () => {
+  it('reports a key of another keyring as missing', async () => {
     const [a, b] = [await localKms(), await localKms()];
     const { blob } = await a.kms.wrap(Buffer.alloc(32), 'c');
     expect(await fault(b.kms.unwrap(blob, 'c'))).toBe('missing_key');

@@ -181,7 +181,7 @@ it('lets runs wait, one after another, and no more than ten', async () => {
   expect(await runOf(app, ids[5] ?? 0)).toMatchObject({ status: 'canceled', finish_reason: 'crawler_deleted' });
 });
 
-it('knows only runs of the crawler', async () => {
+it('finds only runs of the crawler', async () => {
   const id = await start();
   await app.ask('POST', `${at}/runs/${id}/cancel`);
   const other = await makeCrawler(app, site.host);

@@ -152,7 +152,7 @@ describe('publishing', () => {
     expect(snapshot.checks.map(({ passed }: { passed: boolean }) => passed)).toEqual([true, true, true]);
   });
 
-  it('a held copy wants force, and force a permission of its own', async () => {
+  it('a held copy needs force, and force a permission of its own', async () => {
     const crawler = await makeCrawler(app);
     const held = await makeSnapshot(app, crawler.id, { '/a': 'no home' });
     const path = `${crawlers}/${crawler.id}/snapshots/${held?.id}/publish`;

@@ -58,7 +58,7 @@ describe('test-url', () => {
     expect(asked).toEqual(['/robots.txt k']);
   });
 
-  it('heeds ignore_robots of a verified domain', async () => {
+  it('applies ignore_robots of a verified domain', async () => {
     const test = await tester({ ignore_robots: true });
     expect((await test('/private')).body).toMatchObject({ decision: 'take', robots: 'ignored' });
   });

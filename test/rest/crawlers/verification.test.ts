@@ -48,7 +48,7 @@ describe('a start', () => {
     expect(started.body.token).not.toBe(token);
   });
 
-  it('knows only the hosts of the crawler', async () => {
+  it('accepts only the hosts of the crawler', async () => {
     const { ask } = await setting.crawler({ allowed_domains: ['a.else.example', '*.cdn.else.example'] });
     const text = 'host: must be the host of the crawler or one of its allowed_domains';
     for (const host of ['b.else.example', 'x', '', '*.cdn.else.example'])

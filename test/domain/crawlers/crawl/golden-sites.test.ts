@@ -77,7 +77,7 @@ it('asks no more often than it may', async () => {
   expect(await crawl(app, site.host, { max_hits: 199 })).toMatchObject({ finish_reason: 'max_hits' });
 });
 
-it('knows one address in all its spellings', async () => {
+it('recognises one address in all its spellings', async () => {
   site.become(cliqueSite);
   const run = await crawl(app, site.host);
   expect(run.counts).toMatchObject({ html: 400, requests: 400 });

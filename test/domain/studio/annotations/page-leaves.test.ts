@@ -55,7 +55,7 @@ it('gives selectors that count what a browser adds', () => {
   ]);
 });
 
-it('knows the address that a page gives itself', () => {
+it('finds the address that a page gives itself', () => {
   expect(leavesOf('<head><link rel="canonical" href="https://example.org/a/"></head>').canonical).toBe(
     'https://example.org/a/',
   );

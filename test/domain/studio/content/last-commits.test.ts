@@ -67,7 +67,7 @@ describe('a restarted process', () => {
     }
   });
 
-  it('knows branches that left the default branch, from before and after it moved on', async () => {
+  it('recognises branches that left the default branch, from before and after it moved on', async () => {
     const base = mainAt(change(change(null, ...paths), 'a.md'));
     const topic = setRef(gitDir, 'refs/heads/topic', change(change(base, 'b.md'), 'commit.md'));
     const head = mainAt(change(base, 'd/c.md'));

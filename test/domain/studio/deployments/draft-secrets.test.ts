@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => running?.stop());
 
-/** Says all it is given in a way that no mask knows. */
+/** Prints all its input in an encoding that no mask covers. */
 const spy = `${plainBuild}
 for (const [name, value] of Object.entries(process.env)) console.log(name + '=' + [...value].join('.'));`;
 

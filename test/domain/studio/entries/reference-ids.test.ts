@@ -18,7 +18,7 @@ describe('referenceIds', () => {
     expect(referenceIds(tina, { slug: 'a', path: 'a.md' })).toEqual(['a', 'a', 'a.md', 'a']);
   });
 
-  it('knows which collections cannot be queried', () => {
+  it('recognises which collections cannot be queried', () => {
     expect(namesEntries(undefined)).toBe(false);
     expect(namesEntries({ items_in_file: true, warnings: [] })).toBe(false);
     expect(namesEntries({ items_in_file: false, warnings: [{ code: 'loader_unknown', message: '' }] })).toBe(false);

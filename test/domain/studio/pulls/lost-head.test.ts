@@ -19,7 +19,7 @@ async function propose(name: string): Promise<number> {
   return body.number;
 }
 
-/** What a follower of branches knows: the row as it was some time ago. @returns what closes it, as its branch has gone */
+/** The state of a follower of branches: the row as it was some time ago. @returns what closes it, as its branch has gone */
 async function readEarly(number: number): Promise<() => Promise<void>> {
   const { services } = app;
   const em = services.orm.em.fork();

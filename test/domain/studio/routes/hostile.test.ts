@@ -62,7 +62,7 @@ describe('configurations that want to do harm', () => {
   });
 });
 
-describe('frontmatter that wants to do harm', () => {
+describe('malicious frontmatter', () => {
   const values: unknown[] = [
     { a: 1 },
     [[]],

@@ -237,7 +237,7 @@ describe('Hexo', () => {
 });
 
 describe('Docusaurus', () => {
-  it('knows the fields of docs, blog and pages', async () => {
+  it('recognises the fields of docs, blog and pages', async () => {
     const found = await discover({
       'docusaurus.config.js': `const config = { presets: [['classic', { docs: { path: 'guide', sidebarPath: require.resolve('./s.js') }, blog: { path: 'news' } }]],
         plugins: [['@docusaurus/plugin-content-docs', { id: 'api', path: 'api' }]], themeConfig: ({}) }; module.exports = config;`,

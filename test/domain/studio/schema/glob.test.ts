@@ -56,7 +56,7 @@ describe('globs', () => {
     expect(costly?.matches(`${'a'.repeat(200)}b100`)).toBe(true);
   });
 
-  it('knows the directory before the first wildcard', () => {
+  it('finds the directory before the first wildcard', () => {
     expect(
       ['src/blog/**/*.md', '*.md', 'a/{b,c}/*.md', 'a/b.md'].map((pattern) => compileGlob(pattern)?.prefix),
     ).toEqual(['src/blog', '', 'a', 'a']);

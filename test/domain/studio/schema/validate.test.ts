@@ -67,7 +67,7 @@ describe('an entry is compared with its schema', () => {
     );
   });
 
-  it('speaks of the alternative that was meant', async () => {
+  it('names the alternative that was meant', async () => {
     const union =
       'z.discriminatedUnion("t", [z.object({t: z.literal("a")}), z.object({t: z.literal("b"), n: z.number()})])';
     expect(await faults(union, { t: 'b', n: 'x' })).toEqual(['/it/n type']);

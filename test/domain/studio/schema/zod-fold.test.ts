@@ -106,7 +106,7 @@ describe('Zod becomes fields', () => {
     ]);
   });
 
-  it('knows image(), functions of constants, and schemas of Starlight', async () => {
+  it('recognises image(), functions of constants, and schemas of Starlight', async () => {
     const before = `import { docsSchema } from '@astrojs/starlight/schema';
       const seo = (image) => { const name = 'og'; return z.object({ [name]: image() }); };`;
     const { field } = await foldSchema(

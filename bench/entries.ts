@@ -91,7 +91,7 @@ export const entries: Benchmark = {
       cases,
       notes: [
         `Over HTTP with the token checked, from another process; ${lists.length} lists (sort × filter), random pages.`,
-        'An order nobody asked for: the files are known, all entries are filtered and sorted.',
+        'A new order: the files are known, all entries are filtered and sorted.',
       ],
     };
   },

@@ -43,7 +43,7 @@ export async function repeat(
     answers.push({ milliseconds, id });
   }
   const took = await tookOf(server, new Set(answers.map(({ id }) => id)));
-  check(took.length === times, `The log tells of ${took.length} of ${times} requests`);
+  check(took.length === times, `The log contains ${took.length} of ${times} requests`);
   return { waited: answers.map(({ milliseconds }) => milliseconds), took };
 }
 

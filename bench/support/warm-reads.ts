@@ -71,7 +71,7 @@ export async function warmCases(
   return [
     timedCase(`page of ${perPage}, sorted and filtered, order known`, known.waited, { atMost: large ? 8 : 5, beside }),
     timedCase('the same, time of the server alone', known.took, { atMost: 2, beside: { 'GET /healthz': floor.took } }),
-    timedCase('page in an order nobody asked for before', fresh.waited, { beside }),
+    timedCase('page in a new order', fresh.waited, { beside }),
     timedCase('page, If-None-Match, 304', unchanged.waited, { atMost: 2, beside }),
     timedCase('first page on a new branch, one file changed', await newBranches(bench, client, project, site), {
       atMost: 30,

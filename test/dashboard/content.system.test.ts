@@ -9,7 +9,7 @@ const dashboard = withDashboard();
 const content = '/p/acme/site/content';
 const posts = `${content}/posts`;
 
-/** Posts of the project `many`, whose titles tell their place. */
+/** Posts of the project `many`, whose titles contain their place. */
 const manyPosts = 10_000;
 const locales =
   'ar az be bg bn ca cs da de el en es et eu fa fi fr ga gl he hi hr hu hy id is it ja ka ko lt lv mk mt nl pl pt ro sv uk'.split(

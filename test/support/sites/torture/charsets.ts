@@ -53,6 +53,6 @@ export const charsetCases: TortureCase[] = [
   reading('EUC-KR', '/c10', within('/c10', 'c7d1'), '한', 'text/html; charset=euc-kr'),
   reading('ISO-2022-JP', '/c11', within('/c11', '1b2442467c1b2842', meta('iso-2022-jp')), '日'),
   reading('nothing said', '/c12', latin1(link('/c12', 'ä')), 'ä'),
-  reading('a charset nobody knows', '/c13', latin1(link('/c13', 'ä')), 'ä', 'text/html; charset=klingon'),
+  reading('an unknown charset', '/c13', latin1(link('/c13', 'ä')), 'ä', 'text/html; charset=klingon'),
   reading('bytes that are no UTF-8', '/c14', within('/c14', 'ff'), '\ufffd', 'text/html; charset=utf-8'),
 ];

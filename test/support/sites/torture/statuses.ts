@@ -35,7 +35,7 @@ export const statusCases: TortureCase[] = [
   error(502, 4),
   error(504, 4),
   {
-    name: '304 that nobody asked for',
+    name: '304 without a condition',
     path: '/unasked',
     answers: { '/unasked': status(304) },
     row: { state: 'error', error: 'decode', attempts: 1 },

@@ -125,6 +125,40 @@ describe('pieces of a page', () => {
   });
 });
 
+test('blocks and items of a page change places, and nothing else changes', async () => {
+  const { app } = dashboard;
+  const page = await openOnPage('order');
+  const frame = frameOf(page);
+  const texts = () =>
+    frame.locator('html').evaluate(`document.querySelector('main').innerText.split(/\\s*\\n\\s*/).join('|')`);
+  await edit(page, 'Last words');
+  // Past the picture and the table.
+  await page.keyboard.press('Alt+ArrowUp');
+  await page.keyboard.press('Alt+ArrowUp');
+  await expect.poll(texts).toMatch(/uncover them\|Last words of the post\.\|Tree/);
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(' Moved.');
+  await frame.getByText('of the post. Moved.').waitFor();
+  await edit(page, 'Every morning');
+  await page.keyboard.press('Alt+ArrowUp');
+  await page.keyboard.press('Alt+ArrowDown');
+  await page.keyboard.press('Alt+ArrowUp');
+  await expect.poll(texts).toMatch(/to do\|Every morning, uncover them\|Every evening, cover the trees\|Last/);
+  await edit(page, 'The frost came');
+  await page.keyboard.press('Alt+ArrowDown');
+  await expect.poll(texts).toMatch(/What to do\|The frost came/);
+  await page.keyboard.press('Control+z');
+  await expect.poll(texts).toMatch(/The frost came[^|]*\|What to do\|Every morning/);
+  await save(page);
+  const last = 'Last words of the post.';
+  const items = ['* Every evening, *cover* the trees\n', '* Every morning, uncover them\n'];
+  const [head = ''] = raw.split('* Every');
+  const table = raw.slice(raw.indexOf('| Tree'), raw.indexOf(last)).trimEnd();
+  expect(await stored(app, 'order')).toBe(`${head}${items[1]}${items[0]}\n${last} Moved.\n\n${table}\n`);
+  await work();
+  await expect.poll(texts, { timeout: 20_000 }).toMatch(/cover the trees\|Last words of the post. Moved.\|Tree/);
+});
+
 test('what two people change on one page is merged', async () => {
   const { app } = dashboard;
   const page = await openOnPage('both');

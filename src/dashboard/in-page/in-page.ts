@@ -130,6 +130,15 @@ function backgroundOf(element: Element): string {
   return 'rgb(255, 255, 255)';
 }
 
+/** The elements of two that stand side by side: themselves, or what they stand in; null where one is in the other. */
+function sidesOf(one: Element, other: Element): [Element | null, Element | null] {
+  const inside = (around: Element | null, within: Element) =>
+    [...(around?.children ?? [])].find((child) => child.contains(within)) ?? null;
+  let around = one.parentElement;
+  while (around && !around.contains(other)) around = around.parentElement;
+  return one.contains(other) || other.contains(one) ? [null, null] : [inside(around, one), inside(around, other)];
+}
+
 class EditedPage {
   #pieces = new Map<number, Piece>();
   #byElement = new WeakMap<Element, Piece>();
@@ -190,6 +199,7 @@ class EditedPage {
   #receive(message: ToPage): void {
     if (message.type === 'pieces') this.#whenReady(() => this.#findAll(message));
     else if (message.type === 'open') this.#openPiece(message.id);
+    else if (message.type === 'order') this.#order(message.ids);
     else if (message.type === 'check') {
       this.#findRemoved();
       this.#send({ type: 'here' });
@@ -386,6 +396,24 @@ class EditedPage {
         piece.added.push(made);
       }
     }
+  }
+
+  /** Moves elements behind the one that comes before them, with what they alone stand in. */
+  #order(ids: readonly number[]): void {
+    let last: Piece | null = null;
+    for (const id of ids) {
+      const piece = this.#pieces.get(id);
+      if (!piece || !this.#isHere(piece)) continue;
+      if (last && last.element !== piece.element) {
+        const [before, after] = sidesOf(last.element, piece.element);
+        if (before && after && after.compareDocumentPosition(before) & Node.DOCUMENT_POSITION_FOLLOWING) {
+          const end = before === last.element ? (last.added.at(-1) ?? before) : before;
+          end.after(after, ...(after === piece.element ? piece.added : []));
+        }
+      }
+      last = piece;
+    }
+    this.#place();
   }
 
   #showText(element: Element, { tag, children }: PageElement): void {

@@ -33,6 +33,8 @@ export type ToPage =
   | { type: 'open'; id: number | null }
   /** Shows these in place of what was built. */
   | { type: 'show'; id: number; nodes: readonly PageElement[] }
+  /** Puts the pieces into this order, as far as they stand side by side. */
+  | { type: 'order'; ids: readonly number[] }
   /** Looks for the pieces again, and answers: the frame has loaded something, and it is known of no other page. */
   | { type: 'check' }
   | { type: 'scroll'; by: number }

@@ -2,8 +2,18 @@
  * Parts of the text that stand for pieces of a page, and the editor narrowed to one of them: all else is out of sight and out of reach. The text is whole,
  * so undoing, local drafts, merges and locks are those of the other views.
  */
-import { EditorState, type Extension, Prec, StateEffect, StateField, Transaction } from '@codemirror/state';
+import { invertedEffects } from '@codemirror/commands';
+import {
+  type ChangeDesc,
+  EditorState,
+  type Extension,
+  Prec,
+  StateEffect,
+  StateField,
+  Transaction,
+} from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView } from '@codemirror/view';
+import { moved } from '../visual/blocks.ts';
 import type { Part } from './pieces.ts';
 
 interface Parts {
@@ -12,8 +22,17 @@ interface Parts {
   open: number | null;
 }
 
+/** @param takesIn what comes in at its ends belongs to it */
+const mapped = (part: Part, changes: ChangeDesc, takesIn = true): Part => ({
+  ...part,
+  from: changes.mapPos(part.from, takesIn ? -1 : 1),
+  to: changes.mapPos(part.to, takesIn ? 1 : -1),
+});
+
 /** Sets the parts, by offsets in the text as it is. */
-export const setParts = StateEffect.define<readonly Part[]>();
+export const setParts = StateEffect.define<readonly Part[]>({
+  map: (parts, changes) => parts.map((part) => mapped(part, changes)),
+});
 /** Narrows the editor to a part. */
 export const openPart = StateEffect.define<number | null>();
 
@@ -21,12 +40,14 @@ const parts = StateField.define<Parts>({
   create: () => ({ all: [], open: null }),
   update(value, transaction) {
     let { all, open } = value;
-    if (transaction.docChanged)
-      all = all.map((part) => ({
-        ...part,
-        from: transaction.changes.mapPos(part.from, -1),
-        to: transaction.changes.mapPos(part.to, 1),
-      }));
+    if (transaction.docChanged) {
+      const spans = transaction.effects.flatMap((effect) => (effect.is(moved) ? effect.value : []));
+      all = all.map((part) => {
+        const span = spans.find(({ from, to }) => from <= part.from && part.to <= to);
+        if (span) return { ...part, from: part.from + span.by, to: part.to + span.by };
+        return mapped(part, transaction.changes, spans.length === 0);
+      });
+    }
     for (const effect of transaction.effects) {
       if (effect.is(setParts)) all = effect.value;
       if (effect.is(openPart)) open = effect.value;
@@ -36,6 +57,13 @@ const parts = StateField.define<Parts>({
 });
 
 const openIn = ({ all, open }: Parts): Part | null => all.find(({ id }) => id === open) ?? null;
+
+/** What is moved and undone has its parts again where they were. */
+const undoMoves = invertedEffects.of(({ startState, docChanged, effects }) =>
+  docChanged && effects.some((effect) => effect.is(moved) || effect.is(setParts))
+    ? [setParts.of(partsIn(startState))]
+    : [],
+);
 
 /** The parts of an editor's text, where they are now. */
 export const partsIn = (state: EditorState): readonly Part[] => state.field(parts, false)?.all ?? [];
@@ -59,7 +87,9 @@ function hidden(state: EditorState, part: Part | null): DecorationSet {
 /** Typing and deleting do not leave the part, nor does the cursor; what comes from elsewhere may be anywhere. */
 const keepInside = EditorState.transactionFilter.of((transaction) => {
   const part = openedPart(transaction.startState);
-  if (!part || transaction.effects.some((effect) => effect.is(openPart))) return transaction;
+  // A block that is moved changes places with what is out of sight.
+  const isFree = transaction.effects.some((effect) => effect.is(openPart) || effect.is(moved));
+  if (!part || isFree) return transaction;
   let isOutside = false;
   transaction.changes.iterChanges((from, to) => {
     isOutside ||= from < part.from || to > part.to;
@@ -113,6 +143,7 @@ const look = EditorView.theme({
 /** @param onChange after each change of the text or of the part that is shown */
 export const oneBlock = (onChange: (state: EditorState) => void): Extension => [
   parts,
+  undoMoves,
   Prec.highest([EditorView.decorations.compute([parts, 'doc'], (state) => hidden(state, openedPart(state))), look]),
   keepInside,
   showUndone,

@@ -68,6 +68,13 @@ interface OpenPiece {
 /** Milliseconds that a page may need from its end to the first message of its script. */
 const silence = 5_000;
 
+/** Ids of parts in the order of the text; what is taken out has no place in it. */
+const orderOf = (parts: readonly Part[]): number[] =>
+  parts
+    .filter(({ from, to }) => from < to)
+    .sort((a, b) => a.from - b.from || a.id - b.id)
+    .map(({ id }) => id);
+
 /** An address as its page is known by: servers add and drop what ends it. */
 const pageName = (path: string) => decodedUri(path).replace(/(?:\/index)?\.html$|\/$/g, '') || '/';
 
@@ -102,6 +109,8 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
   const focus = useFrameFocus(frame, () => stop());
   const list = useRef<HTMLInputElement>(null);
   const port = useRef<PagePort | null>(null);
+  /** Pieces in the order in which the page shows them. */
+  const order = useRef('');
   /** The text of each piece that the page shows. */
   const shown = useRef(new Map<number, string>());
   /** Where a click wants the cursor, in the window; null: where it is. */
@@ -151,6 +160,11 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
   /** Shows on the page what has changed in the text since it was shown there. */
   const show = (state: EditorState) => {
     const text = state.doc.toString();
+    const inOrder = orderOf(partsIn(state));
+    if (String(inOrder) !== order.current) {
+      order.current = String(inOrder);
+      port.current?.send({ type: 'order', ids: inOrder });
+    }
     for (const part of partsIn(state)) {
       const slice = text.slice(part.from, part.to);
       if (!found.has(part.id) || shown.current.get(part.id) === slice) continue;
@@ -193,6 +207,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
     const text = view.state.doc.toString();
     const changes = changesSince(base, text, diff);
     const all = partsOf(base, blocks, entry.body_line).filter(({ id }) => found.has(id));
+    order.current = String(orderOf(all));
     shown.current = new Map(all.map(({ id, from, to }) => [id, base.slice(from, to)]));
     for (const [id, { field }] of blocks.entries())
       if (field !== null && found.has(id)) shown.current.set(id, String(valueAt(editor.base.fields, field)));

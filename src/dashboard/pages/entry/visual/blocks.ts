@@ -3,7 +3,7 @@
  * block, and the empty lines beside it, stay byte for byte.
  */
 import { syntaxTree } from '@codemirror/language';
-import type { ChangeSpec, EditorState, TransactionSpec } from '@codemirror/state';
+import { type ChangeSpec, type EditorState, StateEffect, type TransactionSpec } from '@codemirror/state';
 import { around } from './marks.ts';
 import { headingLevel, type Span, type SyntaxNode } from './shown.ts';
 
@@ -31,6 +31,16 @@ export function blockAt(state: EditorState, at: number): SyntaxNode | null {
     for (let node: SyntaxNode | null = syntaxTree(state).resolveInner(at, side); node; node = node.parent)
       if (node.parent?.name === 'Document') return node;
   return null;
+}
+
+/** What a change moves as a whole: offsets before it, and by how much they move. Offsets alone would stay behind where the text is taken out. */
+export const moved = StateEffect.define<readonly (Span & { by: number })[]>();
+
+/** The block of the document at a place. */
+export function topBlockAt(state: EditorState, at: number): SyntaxNode | null {
+  let block = blockAt(state, at);
+  while (block?.parent && block.parent.name !== 'Document') block = block.parent;
+  return block;
 }
 
 /** Lines of a block in full: from the beginning of its first. */
@@ -67,23 +77,43 @@ export function move(state: EditorState, at: number, direction: -1 | 1): Transac
   return {
     changes: { from: above.from, to: below.to, insert },
     selection: { anchor: Math.min(anchor, above.from + insert.length) },
+    effects: moved.of([
+      { ...above, by: lowerText.length + separator.length },
+      { ...below, by: above.from - below.from },
+    ]),
     userEvent: 'move.block',
     scrollIntoView: true,
   };
 }
 
-/** The block moves to before another, or to the end. @param before place of that block; null: the end */
+/** The block of the document at a place moves to before another, or to the end. @param before place of that block; null: the end */
 export function moveTo(state: EditorState, at: number, before: number | null): TransactionSpec | null {
-  const block = blockAt(state, at);
-  if (!block || block.name === 'ListItem') return null;
-  const target = before === null ? null : blockAt(state, before);
-  if (target && (target.from === block.from || target.from === block.nextSibling?.from)) return null;
-  const text = state.sliceDoc(linesOf(state, block).from, block.to);
-  const { changes } = remove(state, at);
-  const insert: ChangeSpec = target
-    ? { from: linesOf(state, target).from, insert: `${text}\n\n` }
-    : { from: state.sliceDoc().trimEnd().length, insert: `\n\n${text}` };
-  return { changes: [changes ?? [], insert], userEvent: 'move.block', scrollIntoView: true };
+  const block = topBlockAt(state, at);
+  const target = before === null ? null : topBlockAt(state, before);
+  const next = block?.nextSibling;
+  if (!block || (target ? target.from === block.from || target.from === next?.from : !next)) return null;
+  const own = linesOf(state, block);
+  const text = state.sliceDoc(own.from, own.to);
+  const [place, insert] = target
+    ? [linesOf(state, target).from, `${text}\n\n`]
+    : [state.sliceDoc().trimEnd().length, `\n\n${text}`];
+  const changes = state.changes([cut(state, block), { from: place, insert }]);
+  const by = changes.mapPos(place, -1) + insert.indexOf(text) - own.from;
+  return {
+    changes,
+    selection: { anchor: Math.min(Math.max(at, own.from), own.to) + by },
+    effects: moved.of([{ ...own, by }]),
+    userEvent: 'move.block',
+    scrollIntoView: true,
+  };
+}
+
+/** Takes out a block with the empty lines after it. */
+function cut(state: EditorState, block: SyntaxNode): ChangeSpec {
+  const { from, to } = linesOf(state, block);
+  const { nextSibling: next, prevSibling: before } = block;
+  if (next) return { from, to: linesOf(state, next).from };
+  return { from: before && before.name !== 'ListMark' ? before.to : from, to };
 }
 
 /** Takes a block out, with the empty lines after it; the last of a list takes the list along. */
@@ -91,11 +121,7 @@ export function remove(state: EditorState, at: number): TransactionSpec {
   let block = blockAt(state, at);
   if (!block) return {};
   if (block.name === 'ListItem' && block.parent?.getChildren('ListItem').length === 1) block = block.parent;
-  const { from, to } = linesOf(state, block);
-  const next = block.nextSibling;
-  const before = block.prevSibling;
-  if (next) return { changes: { from, to: linesOf(state, next).from }, userEvent: 'delete.block' };
-  return { changes: { from: before && before.name !== 'ListMark' ? before.to : from, to }, userEvent: 'delete.block' };
+  return { changes: cut(state, block), userEvent: 'delete.block' };
 }
 
 export function duplicate(state: EditorState, at: number): TransactionSpec | null {

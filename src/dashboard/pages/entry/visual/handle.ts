@@ -1,6 +1,6 @@
 /** A handle beside the block under the pointer, by which it is dragged. The menu *Block* and Alt+arrows do the same without a pointer. */
 import { type EditorView, ViewPlugin } from '@codemirror/view';
-import { blockAt, moveTo } from './blocks.ts';
+import { moveTo, topBlockAt } from './blocks.ts';
 import type { SyntaxNode } from './shown.ts';
 
 interface Target {
@@ -51,9 +51,7 @@ class Handle {
   #blockAt(clientY: number): SyntaxNode | null {
     const { left } = this.#view.contentDOM.getBoundingClientRect();
     const at = this.#view.posAtCoords({ x: left + 48, y: clientY });
-    let block = at === null ? null : blockAt(this.#view.state, at);
-    while (block?.parent && block.parent.name !== 'Document') block = block.parent;
-    return block;
+    return at === null ? null : topBlockAt(this.#view.state, at);
   }
 
   #targetAt({ clientY }: MouseEvent): Target | null {

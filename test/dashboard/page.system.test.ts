@@ -1,4 +1,5 @@
 /** An entry edited on its own page, as Hugo has built it: what is saved is what was edited there, and the next build shows it. */
+import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { expectGoodPage } from '../support/dashboard.ts';
 import { save, saveElsewhere, saveState, stored, textBox, titleField } from '../support/entry-editor.ts';
@@ -157,6 +158,50 @@ test('blocks and items of a page change places, and nothing else changes', async
   expect(await stored(app, 'order')).toBe(`${head}${items[1]}${items[0]}\n${last} Moved.\n\n${table}\n`);
   await work();
   await expect.poll(texts, { timeout: 20_000 }).toMatch(/cover the trees\|Last words of the post. Moved.\|Tree/);
+});
+
+describe('pictures of a page', () => {
+  /** Whether a picture is shown that was not built, and how wide. */
+  const loaded = async (page: Page, name: string) => {
+    const image = frameOf(page).getByRole('img', { name });
+    return [(await image.getAttribute('src'))?.startsWith('blob:'), (await image.boundingBox())?.width];
+  };
+
+  test('are changed for others, and for those before', async () => {
+    const { app } = dashboard;
+    const page = await openOnPage('pictures');
+    await frameOf(page).getByRole('img', { name: 'A pear' }).click();
+    await page.getByRole('button', { name: 'Choose another picture' }).click();
+    await page.getByRole('dialog').getByTitle('static/apple.svg').click();
+    await expect.poll(() => loaded(page, 'A pear')).toEqual([true, 60]);
+    await page.keyboard.press('Control+z');
+    await expect.poll(() => loaded(page, 'A pear')).toEqual([false, 40]);
+    await page.keyboard.press('Control+y');
+    await expect.poll(() => loaded(page, 'A pear')).toEqual([true, 60]);
+    await save(page);
+    expect(await stored(app, 'pictures')).toBe(raw.replace('/pear.svg', '/apple.svg'));
+    dashboard.forgive(/404/);
+  });
+
+  test('are pasted into a piece, stored, and shown at once', async () => {
+    const { app } = dashboard;
+    const page = await openOnPage('pasted');
+    await edit(page, 'Last words');
+    await page.keyboard.press('Control+End');
+    await page.keyboard.press('Enter');
+    await page.evaluate(`(() => {
+      const data = new DataTransfer();
+      const source = '<svg xmlns="http://www.w3.org/2000/svg" width="70" height="70"/>';
+      data.items.add(new File([source], 'quince.svg', { type: 'image/svg+xml' }));
+      document.activeElement.dispatchEvent(new ClipboardEvent('paste', { bubbles: true, cancelable: true, clipboardData: data }));
+    })()`);
+    await expect.poll(() => loaded(page, 'quince'), { timeout: 10_000 }).toEqual([true, 70]);
+    await save(page);
+    expect(await stored(app, 'pasted')).toMatch(
+      new RegExp(`^${raw.trimEnd().replace(/[|*()[\]\\.!:]/g, '\\$&')}\n\n!\\[quince\\]\\(\\S*quince\\.svg\\)\n+$`),
+    );
+    dashboard.forgive(/404/);
+  });
 });
 
 test('what two people change on one page is merged', async () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
   type FoundPiece,
+  imagesIn,
+  matchImages,
   offered,
   partsOf,
   partText,
@@ -190,5 +192,18 @@ describe('shownNodes', () => {
   it('shows what a piece was split into, block by block', () => {
     expect(shown('One.\n\n## Two\n\n- three\n').map(({ tag }) => tag)).toEqual(['p', 'h2', 'ul']);
     expect(shown('One.', '')).toEqual([]);
+  });
+});
+
+describe('matchImages', () => {
+  it('gives each image the one that it was built as, and none to a picture that is new', () => {
+    const text = 'A ![a](/a.png) ![b](/b.png) ![c](/a.png)';
+    const nodes = shownNodes(text, { from: 0, to: text.length });
+    matchImages(nodes, ['/b.png', '/a.png']);
+    expect(imagesIn(nodes).map(({ alt, built }) => [alt, built])).toEqual([
+      ['a', 1],
+      ['b', 0],
+      ['c', undefined],
+    ]);
   });
 });

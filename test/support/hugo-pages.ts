@@ -48,6 +48,8 @@ const files: Record<string, string> = {
   'layouts/_default/list.html': '<!doctype html><title>List</title><h1>List</h1>',
   'static/pear.svg':
     '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><rect width="40" height="40"/></svg>\n',
+  'static/apple.svg':
+    '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="60"><circle cx="30" cy="30" r="30"/></svg>\n',
   'content/posts/bees.md': '---\ntitle: Bees\n---\n\nThe bees have swarmed on the first warm day.\n',
   'content/posts/frost.md': raw,
 };

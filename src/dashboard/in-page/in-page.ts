@@ -12,6 +12,8 @@ interface Piece extends PagePiece {
   element: Element;
   /** Its child nodes as they were built; null: nothing was shown in their place yet. */
   built: readonly ChildNode[] | null;
+  /** Images that it was built with; null: as above. */
+  images: readonly Element[] | null;
   /** Elements that were added behind it. */
   added: Element[];
   /** What is shown in place of what was built, and its letters on the page. */
@@ -81,13 +83,31 @@ function ownNodes(element: Element): ChildNode[] {
 /** An address of an image that this page can show: another one is known to the build alone. */
 const isShowable = (url: string) => /^(?:https?:\/\/|\/)/i.test(url);
 
-/** @param images of the page itself, which stand in the order of those of the text */
-function make(node: PageNode, images: Element[]): Node {
+/** Pictures that were not built yet, by their addresses in the text, with the elements that show them. */
+const pictures = new Map<string, { address: string | null; elements: HTMLImageElement[] }>();
+
+function showPicture(image: HTMLImageElement, url: string): void {
+  const picture = pictures.get(url) ?? { address: null, elements: [] };
+  pictures.set(url, picture);
+  picture.elements.push(image);
+  if (picture.address !== null) image.src = picture.address;
+  else if (isShowable(url)) image.src = url;
+}
+
+function takePicture(url: string, data: Blob): void {
+  const picture = pictures.get(url) ?? { address: null, elements: [] };
+  picture.address ??= URL.createObjectURL(data);
+  pictures.set(url, picture);
+  for (const image of picture.elements) image.src = picture.address;
+}
+
+/** @param images of the piece as it was built */
+function make(node: PageNode, images: readonly Element[]): Node {
   if (typeof node === 'string') return document.createTextNode(node);
   if (node.tag === 'img') {
-    const own = images.shift()?.cloneNode(true);
+    const own = node.built === undefined ? null : images[node.built]?.cloneNode(true);
     const image = own instanceof HTMLImageElement ? own : document.createElement('img');
-    if (!own && node.url !== undefined && isShowable(node.url)) image.src = node.url;
+    if (!own && node.url !== undefined) showPicture(image, node.url);
     image.alt = node.alt ?? '';
     return image;
   }
@@ -98,7 +118,7 @@ function make(node: PageNode, images: Element[]): Node {
 }
 
 /** Fills the cells that are there, and adds and removes rows and cells as the text has them. */
-function showTable(table: Element, { children }: PageElement): void {
+function showTable(table: Element, { children }: PageElement, images: readonly Element[]): void {
   const rows = [...table.querySelectorAll('tr')];
   const wanted = children.filter((row) => typeof row !== 'string');
   for (const [at, { children: cells }] of wanted.entries()) {
@@ -114,7 +134,7 @@ function showTable(table: Element, { children }: PageElement): void {
       const place = row.cells[column] ?? (row.cells[row.cells.length - 1]?.cloneNode(true) as Element | undefined);
       if (!place) continue;
       if (!row.cells[column]) row.append(place);
-      place.replaceChildren(...cell.children.map((child) => make(child, [...place.querySelectorAll('img')])));
+      place.replaceChildren(...cell.children.map((child) => make(child, images)));
     }
     for (const cell of [...row.cells].slice(cells.length)) cell.remove();
   }
@@ -197,7 +217,8 @@ class EditedPage {
   }
 
   #receive(message: ToPage): void {
-    if (message.type === 'pieces') this.#whenReady(() => this.#findAll(message));
+    if (message.type === 'picture') takePicture(message.url, message.data);
+    else if (message.type === 'pieces') this.#whenReady(() => this.#findAll(message));
     else if (message.type === 'open') this.#openPiece(message.id);
     else if (message.type === 'order') this.#order(message.ids);
     else if (message.type === 'check') {
@@ -240,7 +261,7 @@ class EditedPage {
     for (const piece of pieces) {
       const element = find(piece);
       if (!element || this.#byElement.has(element)) continue;
-      const found: Piece = { ...piece, element, built: null, added: [], shown: null };
+      const found: Piece = { ...piece, element, built: null, images: null, added: [], shown: null };
       this.#pieces.set(piece.id, found);
       this.#byElement.set(element, found);
     }
@@ -266,7 +287,7 @@ class EditedPage {
     }
     this.#byElement.set(found, piece);
     const { shown } = piece;
-    Object.assign(piece, { element: found, built: null, added: [] });
+    Object.assign(piece, { element: found, built: null, images: null, added: [] });
     if (shown && letters(found.textContent) !== shown.letters) this.#show(piece, shown.nodes);
     if (this.#open === piece) this.#observe(piece);
     return true;
@@ -327,7 +348,8 @@ class EditedPage {
     const piece = this.#hovered === this.#open ? null : this.#hovered;
     this.#frame.style.display = piece ? 'block' : 'none';
     if (!piece) return;
-    const { left, top, width, height } = piece.element.getBoundingClientRect();
+    const shown = (piece.element instanceof HTMLImageElement && piece.added[0]) || piece.element;
+    const { left, top, width, height } = shown.getBoundingClientRect();
     Object.assign(this.#frame.style, {
       left: `${left}px`,
       top: `${top}px`,
@@ -339,7 +361,9 @@ class EditedPage {
   #sendPlace(): void {
     if (!this.#open || !this.#isHere(this.#open)) return;
     const { id, element } = this.#open;
-    const shown = element instanceof HTMLTableCellElement ? (element.closest('table') ?? element) : element;
+    const instead = element instanceof HTMLImageElement ? this.#open.added[0] : undefined;
+    const shown =
+      instead ?? (element instanceof HTMLTableCellElement ? (element.closest('table') ?? element) : element);
     const { left, top, width, height } = shown.getBoundingClientRect();
     const { fontFamily, fontSize, lineHeight, fontWeight, fontStyle, textAlign, color } = getComputedStyle(element);
     this.#send({
@@ -369,20 +393,33 @@ class EditedPage {
     const [first, ...rest] = nodes;
     if (element instanceof HTMLTableCellElement) {
       const table = element.closest('table');
-      if (table && first?.tag === 'table') showTable(table, first);
+      piece.images ??= [...(table?.querySelectorAll('img') ?? [])];
+      if (table && first?.tag === 'table') showTable(table, first, piece.images);
       return;
     }
     for (const one of piece.added.splice(0)) one.remove();
     if (element instanceof HTMLElement) element.style.display = first ? '' : 'none';
     if (element instanceof HTMLImageElement) {
       const image = first?.children.find((node) => typeof node !== 'string' && node.tag === 'img');
-      element.alt = (typeof image === 'object' && image.alt) || '';
+      if (typeof image !== 'object') return;
+      element.alt = image.alt ?? '';
+      if (image.built !== undefined) return;
+      // It takes the place of what was built, with all its sizes.
+      const made = document.createElement('img');
+      made.className = element.className;
+      made.alt = element.alt;
+      showPicture(made, image.url ?? '');
+      element.style.display = 'none';
+      (element.closest('picture') ?? element).after(made);
+      piece.added.push(made);
+      this.#byElement.set(made, piece);
       return;
     }
     piece.built ??= [...element.childNodes];
+    piece.images ??= [...element.querySelectorAll('img')];
     element.replaceChildren(...piece.built);
     if (!first) return;
-    this.#showText(element, first);
+    this.#showText(element, first, piece.images);
     let behind: Element = element;
     for (const node of rest) {
       // Items of a list stay among themselves.
@@ -416,12 +453,9 @@ class EditedPage {
     this.#place();
   }
 
-  #showText(element: Element, { tag, children }: PageElement): void {
+  #showText(element: Element, { tag, children }: PageElement, images: readonly Element[]): void {
     const target = tag === 'pre' ? (element.querySelector('code') ?? element) : element;
     const own = tag === 'pre' ? [...target.childNodes] : ownNodes(target);
-    const images = own.flatMap((node) =>
-      node instanceof HTMLImageElement ? [node] : node instanceof Element ? [...node.querySelectorAll('img')] : [],
-    );
     const made = children.map((child) => make(child, images));
     const [before] = own;
     if (before) before.before(...made);

@@ -10,6 +10,8 @@ export interface PageElement {
   tag: PageTag;
   /** Address of a link or an image. */
   url?: string;
+  /** Of an image that was built: its place among those of the piece. */
+  built?: number;
   /** Alternative text of an image. */
   alt?: string;
   children: PageNode[];
@@ -37,6 +39,8 @@ export type ToPage =
   | { type: 'order'; ids: readonly number[] }
   /** Looks for the pieces again, and answers: the frame has loaded something, and it is known of no other page. */
   | { type: 'check' }
+  /** The bytes of a picture that was not built yet; its address is that in the text. */
+  | { type: 'picture'; url: string; data: Blob }
   | { type: 'scroll'; by: number }
   | { type: 'restore'; top: number };
 

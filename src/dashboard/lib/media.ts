@@ -88,3 +88,19 @@ export function imageIn(entry: EntryFile, file: StoredFile, alt: string): string
     return `{% asset_img ${file.path.slice(folder.length + 1)} '"" "${alt.replace(/["'%{}]/g, '')}"' %}`;
   return `![${linkLabel(alt)}](${linkTarget(linkTo(entry, file))})`;
 }
+
+/** Bytes of a picture that a page takes, at most. */
+const largestPicture = 16 * 1024 * 1024;
+
+/** A picture as an entry names it; null when the repository has none there. */
+export async function readPicture(
+  { path, ...place }: Pick<Place, 'organization' | 'project'> & { branch: string | null; path: string | null },
+  url: string,
+): Promise<Blob | null> {
+  for (const candidate of candidatePaths(path, url)) {
+    const answer = await fetch(fileAddress(place, candidate)).catch(() => null);
+    const data = answer?.ok ? await answer.blob() : null;
+    if (data?.type.startsWith('image/') && data.size <= largestPicture) return data;
+  }
+  return null;
+}

@@ -22,7 +22,8 @@ import { useTranslation } from 'react-i18next';
 import { valueAt } from '../../../../lib/json-pointer.ts';
 import { decodedUri } from '../../../../lib/text.ts';
 import type { FormPlace } from '../../../fields/form.tsx';
-import type { FromPage, Placed } from '../../../in-page/messages.ts';
+import type { FromPage, PageElement, Placed } from '../../../in-page/messages.ts';
+import { readPicture } from '../../../lib/media.ts';
 import type { Editor } from '../editor.ts';
 import { loadDiffer } from '../save.ts';
 import { focusPart } from './focus-part.ts';
@@ -31,7 +32,17 @@ import { FieldOver, overStyle } from './over.tsx';
 import classes from './page.module.css';
 import { PageBar } from './page-bar.tsx';
 import { listenToFrame, type PagePort, useFrameFocus } from './page-port.ts';
-import { isFieldText, landmarks, offered, type Part, partsOf, partText, shownNodes } from './pieces.ts';
+import {
+  imagesIn,
+  isFieldText,
+  landmarks,
+  matchImages,
+  offered,
+  type Part,
+  partsOf,
+  partText,
+  shownNodes,
+} from './pieces.ts';
 import { readPage, useShownPage } from './site-page.ts';
 
 /** What the editor around the frame calls. */
@@ -75,6 +86,10 @@ const orderOf = (parts: readonly Part[]): number[] =>
     .sort((a, b) => a.from - b.from || a.id - b.id)
     .map(({ id }) => id);
 
+/** Which of the images of its block a piece is. */
+const imagePlace = ({ id, from }: Part, parts: readonly Part[]): number =>
+  parts.filter((one) => one.kind === 'image' && one.from === from && one.id < id).length;
+
 /** An address as its page is known by: servers add and drop what ends it. */
 const pageName = (path: string) => decodedUri(path).replace(/(?:\/index)?\.html$|\/$/g, '') || '/';
 
@@ -109,6 +124,10 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
   const focus = useFrameFocus(frame, () => stop());
   const list = useRef<HTMLInputElement>(null);
   const port = useRef<PagePort | null>(null);
+  /** Addresses of the images that pieces were built with. */
+  const builtImages = useRef(new Map<number, (string | undefined)[]>());
+  /** Of the pictures that the page got. */
+  const sentPictures = useRef(new Set<string>());
   /** Pieces in the order in which the page shows them. */
   const order = useRef('');
   /** The text of each piece that the page shows. */
@@ -169,8 +188,32 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
       const slice = text.slice(part.from, part.to);
       if (!found.has(part.id) || shown.current.get(part.id) === slice) continue;
       shown.current.set(part.id, slice);
-      port.current?.send({ type: 'show', id: part.id, nodes: shownNodes(text, part) });
+      const nodes = shownNodes(text, part);
+      const built = builtImages.current.get(part.id) ?? [];
+      matchImages(nodes, built);
+      for (const { url, built: at } of imagesIn(nodes))
+        if (at === undefined && url !== undefined) void sendPicture(url, port.current);
+      port.current?.send({
+        type: 'show',
+        id: part.id,
+        nodes: part.kind === 'image' ? ownImage(part, nodes, built.length) : nodes,
+      });
     }
+  };
+  /** Of the images of a block the one that a piece is. */
+  const ownImage = (part: Part, nodes: PageElement[], count: number): PageElement[] => {
+    const images = imagesIn(nodes);
+    const place = imagePlace(part, view ? partsIn(view.state) : []);
+    const image = images.find(({ built }) => built === place) ?? (images.length === count ? images[place] : undefined);
+    return image ? [{ tag: 'p', children: [image] }] : [];
+  };
+  /** Sends a picture that the page was built without. */
+  const sendPicture = async (url: string, to: PagePort | null) => {
+    if (!to || sentPictures.current.has(url)) return;
+    sentPictures.current.add(url);
+    const data = await readPicture(place, url);
+    if (!data) sentPictures.current.delete(url);
+    else if (port.current === to) to.send({ type: 'picture', url, data });
   };
   const showFields = () => {
     for (const [id, { field }] of blocks.entries()) {
@@ -208,6 +251,12 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
     const changes = changesSince(base, text, diff);
     const all = partsOf(base, blocks, entry.body_line).filter(({ id }) => found.has(id));
     order.current = String(orderOf(all));
+    sentPictures.current.clear();
+    builtImages.current = new Map(
+      all
+        .filter(({ from, to }) => base.slice(from, to).includes('!['))
+        .map((part) => [part.id, imagesIn(shownNodes(base, part)).map(({ url: address }) => address)]),
+    );
     shown.current = new Map(all.map(({ id, from, to }) => [id, base.slice(from, to)]));
     for (const [id, { field }] of blocks.entries())
       if (field !== null && found.has(id)) shown.current.set(id, String(valueAt(editor.base.fields, field)));

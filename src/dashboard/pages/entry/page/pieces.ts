@@ -190,6 +190,21 @@ function nodesOf(node: Nodes, definitions: Definitions): PageNode[] {
   }
 }
 
+/** Images among nodes, in their order. */
+export const imagesIn = (nodes: readonly PageNode[]): PageElement[] =>
+  nodes.flatMap((node) => (typeof node === 'string' ? [] : node.tag === 'img' ? [node] : imagesIn(node.children)));
+
+/** Says of each image of a part which one it was built as: the next with its address. @param built addresses of the images that it was built with */
+export function matchImages(nodes: readonly PageNode[], built: readonly (string | undefined)[]): void {
+  const used = new Set<number>();
+  for (const image of imagesIn(nodes)) {
+    const at = built.findIndex((url, place) => url === image.url && !used.has(place));
+    if (at < 0) continue;
+    used.add(at);
+    image.built = at;
+  }
+}
+
 /** Lines that define the addresses of links by reference. */
 const definition = /^ {0,3}\[[^\]\n]{1,200}\]:[^\n]*$/gm;
 

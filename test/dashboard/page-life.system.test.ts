@@ -1,8 +1,8 @@
 /** A page that is edited while its entry and its site go on: saved by others, built anew, not built. */
 import { expect, test } from 'vitest';
-import { save, saveButton, saveElsewhere, saveState, stored, titleField } from '../support/entry-editor.ts';
+import { save, saveButton, saveElsewhere, saveState, stored, textBox, titleField } from '../support/entry-editor.ts';
 import { raw, withHugoPages } from '../support/hugo-pages.ts';
-import { edit, expectFocus, frameOf, pageReady } from '../support/page-editor.ts';
+import { choose, edit, expectFocus, frameOf, pageReady, pieces } from '../support/page-editor.ts';
 
 const { dashboard, work, freshPage, openOnPage } = withHugoPages();
 const body = raw.split('---\n\n')[1] ?? '';
@@ -47,6 +47,68 @@ test('an entry that somebody saved after its page was built, and while it was be
   await save(page);
   expect(await stored(app, 'late')).toBe(
     raw.replace('## What to do', 'Added.\n\n## What to do').replace('uncover them', 'uncover them again'),
+  );
+});
+
+test('of a page that is older than its entry, what was changed since opens only after the next build, and the rest where it is now', async () => {
+  const { app } = dashboard;
+  const address = await freshPage('older');
+  const theirs = body.replace('The frost', 'Added.\n\nThe frost').replace('Last words', 'Their words');
+  await saveElsewhere(app, 'older', { body: theirs });
+  const page = await dashboard.open(address);
+  await titleField(page).waitFor();
+  await page.getByText('Page', { exact: true }).click();
+  await pageReady(page);
+  const frame = frameOf(page);
+  await frame.getByText('Last words').click();
+  await edit(page, 'Every morning');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(' again');
+  await page.keyboard.press('Escape');
+  await frame.getByText('Last words').click();
+  await textBox(page).waitFor({ state: 'hidden' });
+  await pieces(page).fill('words of');
+  await page.getByRole('option').first().waitFor({ state: 'hidden' });
+  await pieces(page).press('Escape');
+  await save(page);
+  const whole = raw.replace(body, theirs).replace('uncover them', 'uncover them again');
+  expect(await stored(app, 'older')).toBe(whole);
+  await work();
+  await frame.getByText('Their words').waitFor();
+  await pageReady(page);
+  await choose(page, 'Their words');
+  await page.keyboard.type(' Mine.');
+  await save(page);
+  expect(await stored(app, 'older')).toBe(whole.replace('of the post.', 'of the post. Mine.'));
+});
+
+test('an entry whose changes clash with what is stored is edited on its page again once that is settled', async () => {
+  const { app } = dashboard;
+  const page = await openOnPage('behind');
+  await edit(page, 'Last words');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(' Mine.');
+  await saveState(page, 'All changes saved in this browser');
+  const { href } = new URL(page.url());
+  await page.goto('about:blank');
+  await saveElsewhere(app, 'behind', { body: body.replace('Last words', 'Their words') });
+  await page.goto(href);
+  await titleField(page).waitFor();
+  await page.getByRole('status').getByText('Somebody else has changed what you changed here').waitFor();
+  await frameOf(page).getByText('Every morning').click();
+  await textBox(page).waitFor({ state: 'hidden' });
+  await saveButton(page).click();
+  const dialog = page.getByRole('dialog', { name: 'Somebody changed the same parts' });
+  await dialog.getByRole('radio', { name: 'Mine' }).click();
+  await dialog.getByRole('button', { name: 'Save these' }).click();
+  await saveState(page, 'Nothing to save');
+  await pageReady(page);
+  await edit(page, 'Every morning');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(' again');
+  await save(page);
+  expect(await stored(app, 'behind')).toBe(
+    raw.replace('of the post.', 'of the post. Mine.').replace('uncover them', 'uncover them again'),
   );
 });
 

@@ -1,5 +1,5 @@
 /** An entry edited on its own page, as Hugo has built it: what is saved is what was edited there, and the next build shows it. */
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { expectGoodPage } from '../support/dashboard.ts';
 import { save, saveElsewhere, saveState, stored, textBox, titleField } from '../support/entry-editor.ts';
@@ -158,6 +158,29 @@ test('blocks and items of a page change places, and nothing else changes', async
   expect(await stored(app, 'order')).toBe(`${head}${items[1]}${items[0]}\n${last} Moved.\n\n${table}\n`);
   await work();
   await expect.poll(texts, { timeout: 20_000 }).toMatch(/cover the trees\|Last words of the post. Moved.\|Tree/);
+});
+
+test('terms and definitions of a page are edited, each on its own', async () => {
+  const { app } = dashboard;
+  const list =
+    'Pear\n: A fruit that the frost has taken this year\n: A colour of green and of yellow as well\n\nPlum\n: Another fruit\n';
+  const text = raw.replace('## What to do', `${list}\n## What to do`);
+  const page = await openOnPage('terms', text);
+  const frame = frameOf(page);
+  const type = async (piece: Locator, words: string) => {
+    await edit(page, piece);
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type(words);
+    await page.keyboard.press('Escape');
+  };
+  await type(frame.getByText('A colour of green'), ', too');
+  await frame.getByText('yellow as well, too').waitFor();
+  await type(frame.locator('dt', { hasText: 'Plum' }), 's');
+  await frame.getByText('Plums', { exact: true }).waitFor();
+  await save(page);
+  expect(await stored(app, 'terms')).toBe(text.replace('as well', 'as well, too').replace('\nPlum\n', '\nPlums\n'));
+  await work();
+  await frame.locator('dt', { hasText: 'Plums' }).waitFor();
 });
 
 describe('pictures of a page', () => {

@@ -75,6 +75,20 @@ code
     ]);
   });
 
+  it('gives of a list of definitions each term and each definition, without its mark', () => {
+    const body = 'Pear\nQuince\n: A fruit,\n  of a tree\n:   A colour\n';
+    const of = (tag: string, ...lines: [number, number?]) => ({
+      ...piece('paragraph', ...lines),
+      selector: `body > dl > ${tag}:nth-child(1)`,
+    });
+    expect(textsOf(body, of('dt', 4), of('dt', 5), of('dd', 6, 7), of('dd', 8))).toEqual([
+      'Pear',
+      'Quince',
+      'A fruit,\n  of a tree',
+      'A colour',
+    ]);
+  });
+
   it('finds the place of a cell in its table, whatever the table lies in', () => {
     const body = '> | a | b |\n> |---|---|\n> | c | d |\n';
     const cell = (line: number, column: number) => ({

@@ -34,7 +34,8 @@ export function readPage(html: string, source: PageSource | null): PageReading {
 }
 
 function annotate(page: Page, { path, entry, framework, built, current }: PageSource): AnnotatedPage {
-  const blocks = blocksOfFile(built, path, dialectOf(framework, path));
+  const definitions = page.elements.some(({ tag }) => tag === 'dd');
+  const blocks = blocksOfFile(built, path, { ...dialectOf(framework, path), definitions });
   const ofEntry = page.marks.filter((mark) => mark.entry === null || mark.entry === path || mark.entry === entry);
   const marked = matchesMarked(blocks, page, ofEntry, path);
   const matches = withMarked(marked, alignPage(blocks, page));

@@ -38,6 +38,8 @@ export interface Dialect {
   mdx: boolean;
   /** `liquid`: `{{ }}` and `{% %}` (Liquid, Nunjucks); `shortcodes`: `{{< >}}` and `{{% %}}` (Hugo); `interpolation`: `{{ }}` (Vue). */
   templates: 'liquid' | 'shortcodes' | 'interpolation' | null;
+  /** Lines that begin with a colon are definitions of the terms above them. */
+  definitions?: boolean;
 }
 
 const templatesOf: Readonly<Record<string, Dialect['templates']>> = {
@@ -116,6 +118,43 @@ function linesOf(text: string, first: number, offset: number): Line[] {
   return lines;
 }
 
+const isBlank = ({ text }: Line) => text.trim() === '';
+
+/** Lines of which terms and definitions are blocks of their own: between two of them stands an empty one that the file does not have. */
+function withDefinitions(lines: readonly Line[]): Line[] {
+  const found: Line[] = [];
+  let fence: string | null = null;
+  /** Columns of the mark of the definition that is read; 0: none is. */
+  let width = 0;
+  const gapBefore = ({ number, offset }: Line): Line => ({ text: '\n', number, offset });
+  for (const line of lines) {
+    const fenced = /^ {0,3}(```|~~~)/.exec(line.text)?.[1] ?? null;
+    if (fence !== null || fenced !== null) {
+      fence = fence === null ? fenced : fence === fenced ? null : fence;
+      width = 0;
+      found.push(line);
+      continue;
+    }
+    const above = found.findLastIndex((one) => !isBlank(one));
+    const distance = found.length - 1 - above;
+    const mark = /^ {0,3}:[ \t]+(?=\S)/.exec(line.text)?.[0] ?? '';
+    const isDefinition = mark !== '' && above >= 0 && distance <= 1;
+    if (isDefinition && (width > 0 || !/^[ \t]*[#|>]/.test(found[above]?.text ?? ''))) {
+      if (width === 0)
+        for (let at = above; at > 0 && !isBlank(found[at - 1] as Line); at -= 1)
+          found.splice(at, 0, gapBefore(found[at] as Line));
+      found.push(gapBefore(line), { ...line, text: line.text.slice(mark.length), offset: line.offset + mark.length });
+      width = mark.length;
+      continue;
+    }
+    const indent = /^ */.exec(line.text)?.[0].length ?? 0;
+    if (!isBlank(line) && indent === 0 && distance > 0) width = 0;
+    const cut = isBlank(line) ? 0 : Math.min(indent, width);
+    found.push({ ...line, text: line.text.slice(cut), offset: line.offset + cut });
+  }
+  return found;
+}
+
 const markdown: Options = { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] };
 const mdx: Options = {
   extensions: [
@@ -163,7 +202,8 @@ class BlockReader {
 
   /** @param place line of the file with which the body begins, from 1, and its offset in the file */
   constructor(body: string, dialect: Dialect, { line, offset }: { line: number; offset: number }) {
-    this.#lines = linesOf(mask(body, dialect), line, offset);
+    const lines = linesOf(mask(body, dialect), line, offset);
+    this.#lines = dialect.definitions ? withDefinitions(lines) : lines;
     this.#tree = parse(this.#lines.map(({ text }) => text).join(''), dialect.mdx);
   }
 

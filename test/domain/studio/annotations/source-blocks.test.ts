@@ -53,6 +53,27 @@ go(1);
     expect(cut).toEqual(['## One', 'Two ü three']);
   });
 
+  it('are the terms and definitions of lists, where the site makes such', () => {
+    const text =
+      'Words: before\n\nPear\nQuince\n: A fruit,\n  of a *tree*\n: A colour\n\nApple\n\n:   Another\n\n    More of it\n\nLast: words\n\n```\na\n: b\n```\n';
+    const dialect = { ...plain, definitions: true };
+    expect(shown(text, dialect)).toEqual([
+      ['paragraph', 'words before', 1, 1],
+      ['paragraph', 'pear', 3, 3],
+      ['paragraph', 'quince', 4, 4],
+      ['paragraph', 'a fruit of a tree', 5, 6],
+      ['paragraph', 'a colour', 7, 7],
+      ['paragraph', 'apple', 9, 9],
+      ['paragraph', 'another', 11, 11],
+      ['paragraph', 'more of it', 13, 13],
+      ['paragraph', 'last words', 15, 15],
+      ['code', 'a b', 17, 20],
+    ]);
+    const cut = blocksOfFile(text, 'page.md', dialect).map(({ start, end }) => text.slice(start, end));
+    expect(cut.slice(1, 6)).toEqual(['Pear', 'Quince', 'A fruit,\n  of a *tree*', 'A colour', 'Apple']);
+    expect(shown('Pear\n: A fruit\n')).toEqual([['paragraph', 'pear a fruit', 1, 2]]);
+  });
+
   it('keep footnotes for the end, in the order in which the text refers to them', () => {
     const text = 'A[^b] and B[^a].\n\n[^a]: First written\n\n[^b]: First read\n\nLast\n';
     expect(shown(text).map(([, seen]) => seen)).toEqual(['a and b', 'last', 'first read', 'first written']);

@@ -90,6 +90,11 @@ export function partsOf(body: string, pieces: readonly FoundPiece[], body_line: 
     const to = end === undefined ? body.length : end - 1;
     const first = from + (/^[ \t>]*/.exec(body.slice(from, to))?.[0].length ?? 0);
     const names = kind === 'table_cell' ? tables : kind === 'code' ? code : kind === 'html' ? [] : text;
+    if (/ > d[td]:nth-child\(\d+\)(?: > p:nth-child\(\d+\))?$/.test(selector)) {
+      // Markdown itself knows no definitions: to its parser, a list of them is a paragraph.
+      const mark = /^:[ \t]+/.exec(body.slice(first, to))?.[0].length ?? 0;
+      return [{ id, kind, from: first + mark, to }];
+    }
     const node = within(root, first, to, names);
     const part: Part = { id, kind, from: node?.from ?? from, to: node?.to ?? to };
     const column = [...selector.matchAll(/\bt[dh]:nth-child\((\d+)\)/g)].at(-1)?.[1];

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { studio } from '../support/app.ts';
-import { saveState, stored, textBox, titleField } from '../support/entry-editor.ts';
+import { saveState, stored, titleField } from '../support/entry-editor.ts';
 import { hostileScript } from '../support/hostile-page.ts';
 import { layout, raw, withHugoPages } from '../support/hugo-pages.ts';
 import { frameOf } from '../support/page-editor.ts';
@@ -23,7 +23,8 @@ test(`a hostile page makes no edit and reads nothing of the dashboard: ${seconds
   timeout: (seconds + 300) * 1000,
 }, async () => {
   const { app } = dashboard;
-  const text = raw.replace('summary:', 'layout: hostile\nnote: Old\nsummary:');
+  // The view of the text beside the page would try where a picture lies.
+  const text = raw.replace('summary:', 'layout: hostile\nnote: Old\nsummary:').replace('![A pear](/pear.svg)\n\n', '');
   const page = await dashboard.open(await freshPage('fuzzed', text));
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(String(error)));
@@ -42,7 +43,8 @@ test(`a hostile page makes no edit and reads nothing of the dashboard: ${seconds
     // As fast as people type.
     await page.keyboard.type(`${secret} ${typed}`, { delay: 20 });
     expect(await note.inputValue()).toBe(`${secret} ${typed}`);
-    expect(await textBox(page).isVisible()).toBe(false);
+    // A page that says it has no pieces has the text beside it, and nothing over it.
+    expect(await page.locator('[data-mode="page"]').getByRole('textbox', { name: 'Text' }).isVisible()).toBe(false);
     typed += 1;
   } while (Date.now() < end);
   await frame.locator('html[data-done]').waitFor();

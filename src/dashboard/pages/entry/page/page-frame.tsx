@@ -141,6 +141,8 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
   const begunWith = useRef(sha);
   /** A page has begun in the frame since the one before was loaded. */
   const hasBegun = useRef(false);
+  /** The page has none of its pieces: whatever it says later, the text stays beside it. */
+  const isWithout = useRef(false);
   /** Of the wait for a page to begin after it was loaded. */
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const blocks = page?.annotations.blocks ?? [];
@@ -164,6 +166,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
   const replace = useEffectEvent(() => {
     port.current = null;
     hasBegun.current = false;
+    isWithout.current = false;
     clearTimeout(timer.current);
     disconnect();
     setState('here');
@@ -326,6 +329,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
   const receive = useEffectEvent((message: FromPage) => {
     if (message.type === 'found') {
       if (message.ids.length === 0 && page?.annotations.is_editable) {
+        isWithout.current = true;
         setState('silent');
         close();
       }
@@ -385,7 +389,8 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
     hasBegun.current = true;
     if (!page) return;
     if (!isOwn(path)) return void follow(path);
-    setState('here');
+    setState(isWithout.current ? 'silent' : 'here');
+    if (isWithout.current) return;
     const beside = !page.annotations.is_editable;
     const pieces = beside ? landmarks(blocks) : offered(blocks, (field) => editor.value(field));
     next.send({ type: 'pieces', pieces, beside });

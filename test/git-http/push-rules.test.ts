@@ -419,9 +419,11 @@ describe('a merge made by hand', () => {
 
   it('carries no code that was content on another branch, whether it is merged or written there on top of main', async () => {
     const owner = await cloneFor('delete_studio', 'manage_studio');
-    await commit(owner, { 'tools/notes.md': post('Notes'), 'tools/deploy.json': '{"command": "safe"}\n' });
+    const declared =
+      'content: [{ name: tools, type: collection, path: tools, format: json, fields: [{ name: command, type: string }] }]\n';
+    await commit(owner, { '.pages.yml': declared, 'tools/deploy.json': '{"command": "safe"}\n' });
     const { stdout: early } = await git(owner, 'rev-parse', 'HEAD');
-    await commit(owner, { 'tools/notes.md': null });
+    await commit(owner, { '.pages.yml': null });
     const branches = ['early', 'early-too'].map((name) => `${early.trim()}:refs/heads/${name}`);
     expect((await push(owner, 'origin', 'main', ...branches)).code).toBe(0);
     const directory = await cloneFor();

@@ -133,3 +133,24 @@ describe('a file that says which files are content', () => {
     expect(await made.push({ 'src/content/authors/config.json': '{"name":"C"}' })).toBeNull();
   });
 });
+
+describe('data that is in a collection because pages lie beside it', () => {
+  const files = { ...withAstro, 'docker/README.md': post, 'docker/compose.yml': 'a: 1\n', 'content/posts/a.md': post };
+
+  it('is not changed with edit_studio: programs may read it', async () => {
+    const made = await site(files);
+    expect(await made.push({ 'docker/compose.yml': 'a: 2\n' })).toContain(
+      'docker/compose.yml is data that no configuration declares as content, which needs the permission manage_studio',
+    );
+    const url = '/collections/docker-data/compose';
+    expect((await made.as(editor, 'GET', url)).status).toBe(200);
+    expect((await made.as(editor, 'PUT', url, { frontmatter: { a: 2 } })).status).toBe(403);
+    expect((await made.as(app.token, 'PUT', url, { frontmatter: { a: 2 } })).status).toBe(200);
+  });
+
+  it('is content in directories of content, and where the site declares it', async () => {
+    const made = await site({ 'content/posts/a.md': post, 'content/posts/a.json': '{}', 'content/posts/b.md': post });
+    expect(await made.push({ 'content/posts/a.json': '{"a":1}' })).toBeNull();
+    expect(await (await site(withAstro)).push({ 'src/content/authors/a.yaml': 'name: B\n' })).toBeNull();
+  });
+});

@@ -89,19 +89,19 @@ describe('a resolution of an entry', () => {
 describe('a file that is content on a branch and code on main', () => {
   const deploy = (command: string) => `{"command": "${command}"}\n`;
   const changed = (branch: string, directory: string) =>
-    app.ask('PUT', `${studio}/collections/${directory}-data/deploy?branch=${branch}`, {
+    app.ask('PUT', `${studio}/collections/${directory}/deploy?branch=${branch}`, {
       token: editor,
       body: { frontmatter: { command: 'evil' } },
     });
-  /** A branch of a commit at which a directory held a page beside its data. */
+  /** A branch of a commit at which the site declared a directory as content. */
   async function earlier(directory: string): Promise<string> {
     await commitTo(app, 'main', {
-      [`${directory}/notes.md`]: post({ title: 'Notes' }),
+      '.pages.yml': `content: [{ name: ${directory}, type: collection, path: ${directory}, format: json, fields: [{ name: command, type: string }] }]\n`,
       [`${directory}/deploy.json`]: deploy('safe'),
     });
     const branch = `before-${directory}`;
     await makeBranch(app, branch);
-    await commitTo(app, 'main', { [`${directory}/notes.md`]: null });
+    await commitTo(app, 'main', { '.pages.yml': null });
     return branch;
   }
   const mergeAs = (body: object, token = editor) => app.ask('POST', `${studio}/merge`, { token, body });

@@ -21,7 +21,7 @@ import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 import {
   advance,
-  checkSettings,
+  checkCode,
   contentAt,
   lastOfEachPath,
   type PlanContext,
@@ -234,7 +234,7 @@ async function planChanges(
     await yieldLoop();
     await naming(at, ready.action, async () => {
       const step = await planAction(context, staged, ready);
-      checkSettings(context, staged, step);
+      checkCode(context, staged, step);
       staged = await advance(context, staged, step.changes);
       const { entry } = await staged.tree.lookup(step.result.path);
       steps.push(step);

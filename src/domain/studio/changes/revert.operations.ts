@@ -18,7 +18,7 @@ import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 import { planRevert, type Revert, type Reverted } from './plan-revert.ts';
-import { advance, checkSettings, commitStep, contentAt, lastOfEachPath, type Step } from './staged-content.ts';
+import { advance, checkCode, commitStep, contentAt, lastOfEachPath, type Step } from './staged-content.ts';
 import { authorOf, messageOf } from './write-rules.ts';
 
 const revertInput = {
@@ -111,7 +111,8 @@ async function revert(context: Context, target: Revert['target'], input: Input) 
 
 const also = {
   delete_studio: 'when the result is that the file is gone',
-  manage_studio: 'when it names another author, or a file that could not be uploaded or says which files are content',
+  manage_studio:
+    'when it names another author, or a file that could not be uploaded or is code although a collection has it',
 };
 
 export const revertEntry = studioOperation({
@@ -208,7 +209,7 @@ export const revertCommit = studioOperation({
             throw new DomainError('conflict', `${path} has been moved or deleted since; take that back first`);
           const target = { target: { path }, commit: reverted.sha, mode: 'undo' } as const;
           const step = await planRevert(context, staged, target);
-          checkSettings(context, staged, step);
+          checkCode(context, staged, step);
           staged = await advance(context, staged, step.changes);
           steps.push(step);
         }

@@ -1,11 +1,11 @@
 import DataLoader from 'dataloader';
 import type { FileSide, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change, CommitPlan, Committed, StagedTree } from '../../../ports/git-writes.ts';
+import { codeProblem } from '../content/admission.ts';
 import { changeSite, type SiteIndex } from '../content/site-index.ts';
 import { type MediaReference, mediaReferences } from '../media/media-references.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
 import type { Warning } from '../schema/schema.schema.ts';
-import { isSettings } from '../schema/site-layout.ts';
 import type { StudioContext } from '../studio.ts';
 import { messageOf } from './write-rules.ts';
 
@@ -44,15 +44,15 @@ export interface Step<T> {
 }
 
 /**
- * Holds a step against the content it was planned on: what says which files are content is code, also where a collection names it.
+ * Holds a step against the content it was planned on: some files are code although a collection has them.
  * @throws DomainError `forbidden` without manage_studio
  */
-export function checkSettings(
+export function checkCode(
   context: Pick<PlanContext, 'require'>,
   { site }: Pick<StagedContent, 'site'>,
   { changes }: Pick<Step<unknown>, 'changes'>,
 ): void {
-  if (changes.some(({ path }) => isSettings(site.discovery, path))) context.require('manage_studio');
+  if (changes.some(({ path }) => codeProblem(site, path) !== null)) context.require('manage_studio');
 }
 
 /** What steps of one commit leave at each path. */
@@ -130,7 +130,7 @@ export function commitStep<T>(
     async plan(head): Promise<CommitPlan<T & { warnings: Warning[] }>> {
       const staged = await contentAt(context, head);
       const step = await planStep(staged);
-      checkSettings(context, staged, step);
+      checkCode(context, staged, step);
       const { changes, summary, result, check } = step;
       const warnings = await check(staged);
       return { changes, message: messageOf(message, summary), result: { ...result, warnings } };

@@ -3,6 +3,7 @@ import { maxEntryBytes } from '../entries/saved-entry.ts';
 import { mediaRootOf } from '../media/media-facts.ts';
 import { mediaNameProblem, mediaTypeProblem } from '../media/media-types.ts';
 import { nameProblem, pathProblem } from '../path-rules.ts';
+import { isBelowContent } from '../schema/inferred-groups.ts';
 import { isSettings, markdownExtensions } from '../schema/site-layout.ts';
 import { schemaAt } from './collection-index.ts';
 import type { SiteIndex } from './site-index.ts';
@@ -35,11 +36,27 @@ const steersGit = /(?:^|\/)\.(?:git[a-z]*|lfsconfig)$/i;
 export const isRegular = (mode: string) => mode === '100644' || mode === '100755';
 
 /**
+ * Whether a file is code although a collection has it: what says which files are content, and data that is in a collection because pages lie in
+ * its directory. Programs may read that, and who adds pages could have it become content.
+ * @returns why, as a sentence part; null: it is as its collection says
+ */
+export function codeProblem(site: SiteIndex, path: string): string | null {
+  const { discovery } = site;
+  if (isSettings(discovery, path)) return 'says which files are content';
+  const schema = schemaAt(site, path);
+  const isLoose =
+    schema?.source.kind === 'inference' &&
+    schema.kind === 'data' &&
+    !isBelowContent(schema.path, discovery.contentRoot);
+  return isLoose ? 'is data that no configuration declares as content' : null;
+}
+
+/**
  * Whether a file of this name and mode is content or media of a site, which may be changed and deleted without manage_studio. What it holds is
  * `refusalOf`'s matter.
  */
 export function isContent(site: SiteIndex, path: string, mode: string): boolean {
-  if (!isRegular(mode) || steersGit.test(path) || isSettings(site.discovery, path)) return false;
+  if (!isRegular(mode) || steersGit.test(path) || codeProblem(site, path) !== null) return false;
   if (schemaAt(site, path)) return true;
   return mediaRootOf(site, path) !== null && mediaNameProblem(path) === null && mediaTypeProblem(path, null) === null;
 }
@@ -82,8 +99,8 @@ export function refusalOfMedia({ path, size, head }: OfferedFile, limit: number)
 export function refusalOf(site: SiteIndex, file: OfferedFile, mediaLimit: number): Refusal | null {
   const { path, size } = file;
   const isEntry = schemaAt(site, path) !== undefined;
-  if (isSettings(site.discovery, path))
-    return { code: 'forbidden', of: 'path', problem: 'says which files are content' };
+  const problem = codeProblem(site, path);
+  if (problem !== null) return { code: 'forbidden', of: 'path', problem };
   if (steersGit.test(path) || (!isEntry && mediaRootOf(site, path) === null))
     return { code: 'forbidden', of: 'path', problem: 'is outside collections and media' };
   const refused = refusalOfName(path);

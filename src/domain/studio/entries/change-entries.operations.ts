@@ -26,7 +26,7 @@ export const createEntry = studioOperation({
   kind: 'command',
   effect: 'external',
   permission: 'edit_studio',
-  also: { manage_studio: 'when it names another author, or the file says which files are content' },
+  also: { manage_studio: 'when it names another author, or the file is code although a collection has it' },
   summary: 'Create entry',
   input: entryDraft.extend({ collection: z.string() }),
   output: savedEntry,
@@ -54,7 +54,7 @@ export const updateEntry = studioOperation({
   permission: 'edit_studio',
   also: {
     manage_studio:
-      'when it names another author, the file says which files are content, or a rename moves files that are neither entries nor media',
+      'when it names another author, the file is code although a collection has it, or a rename moves files that are neither entries nor media',
   },
   comparesTag: true,
   mayRequireTag: true,
@@ -80,7 +80,7 @@ export const deleteEntry = studioOperation({
   kind: 'command',
   effect: 'external',
   permission: 'delete_studio',
-  also: { manage_studio: 'when it names another author, or the file says which files are content' },
+  also: { manage_studio: 'when it names another author, or the file is code although a collection has it' },
   irreversible: true,
   comparesTag: true,
   mayRequireTag: true,

@@ -2,6 +2,7 @@ import { forEachYielding, Pace, sortYielding } from '../../../lib/concurrency.ts
 import { membership, type PathSet } from './path-set.ts';
 import { collectionNamePattern } from './schema.schema.ts';
 import {
+  below,
   dataExtensions,
   extensionOf,
   isExcluded,
@@ -40,6 +41,12 @@ function place(path: string, layout: SiteLayout): { directory: string; shallow: 
   const shallow = depth === parts.length - 1;
   const directory = joinPath(root, taken, shallow ? '' : (parts[depth] ?? ''));
   return { directory, shallow, content: !shallow && contentDirectories.includes(taken) };
+}
+
+/** Whether a directory is one of those below a content directory, which hold nothing but content. */
+export function isBelowContent(directory: string, root: string): boolean {
+  const rest = below(root, directory) ?? directory;
+  return contentDirectories.some((one) => rest.startsWith(`${one}/`));
 }
 
 /** Files that tools read, not pages. */

@@ -34,6 +34,12 @@ export function PublishingForm({ place, repository, branches, roots, onChanged }
   const [draft, setDraft] = useState(before);
   const { run, isRunning, fault } = useCommand(UpdateRepository);
   const change = (part: Partial<typeof before>) => setDraft({ ...draft, ...part });
+  // It means nothing where no branch is protected.
+  const setRequirePull = (require_pull: boolean) =>
+    change({
+      require_pull,
+      ...(require_pull && draft.protected_branches.length === 0 && { protected_branches: [draft.default_branch] }),
+    });
   const changed = Object.entries(draft).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof typeof before]),
   );
@@ -74,7 +80,7 @@ export function PublishingForm({ place, repository, branches, roots, onChanged }
           label={t('require_pull')}
           description={t('require_pull_hint')}
           checked={draft.require_pull}
-          onChange={(event) => change({ require_pull: event.currentTarget.checked })}
+          onChange={(event) => setRequirePull(event.currentTarget.checked)}
         />
         <Select
           label={t('publish_checks')}

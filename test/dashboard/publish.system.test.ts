@@ -64,6 +64,25 @@ test('a review is only opened by asking for it, and published where pull request
   await dashboard.app.ask('PATCH', `${studio}/repository`, { body: { require_pull: false, protected_branches: [] } });
 });
 
+test('an entry whose save opened a draft is edited on after it was published', async () => {
+  await dashboard.app.ask('PATCH', `${studio}/repository`, {
+    body: { require_pull: true, protected_branches: ['main'] },
+  });
+  const page = await dashboard.open('/p/acme/site/content/posts/d');
+  const title = page.getByRole('main').getByRole('textbox', { name: 'Title' });
+  await title.fill('Autumn');
+  await page.getByRole('main').getByRole('button', { name: 'Save' }).click();
+  await page.waitForURL(/[?&]draft=/);
+  await page.getByRole('button', { name: 'Publish' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
+  await page.waitForURL((url) => !url.searchParams.has('draft'));
+  await page.getByText('What you save opens a draft').waitFor();
+  await expect.poll(() => title.inputValue()).toBe('Autumn');
+  await title.fill('Late autumn', { timeout: 10_000 });
+  expect(await page.getByText('This entry is open for editing in another tab').count()).toBe(0);
+  await dashboard.app.ask('PATCH', `${studio}/repository`, { body: { require_pull: false, protected_branches: [] } });
+});
+
 test('faults that a draft brings in are listed, and block where the project says so', async () => {
   await makeBranch(dashboard.app, 'faulty');
   await commitTo(dashboard.app, 'faulty', { [postPath('c')]: '---\ntitle: [\n---\n' });
@@ -86,7 +105,7 @@ test('a draft that somebody changes while it is looked at is not published unsee
   await commitTo(dashboard.app, 'moving', { [postPath('d')]: post({ ...fields, title: 'Two' }) });
   await publish.click();
   await page.getByRole('alert').getByText('Somebody changed this meanwhile. Nothing was overwritten.').waitFor();
-  expect(await titleOf('d')).toBe('D');
+  expect(await titleOf('d')).toBe('Autumn');
 });
 
 test('rights that are taken away meanwhile leave everything as it was, and say so', async () => {

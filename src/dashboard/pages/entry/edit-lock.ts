@@ -3,6 +3,9 @@
  * first writes down what it has, and lets go. Where the browser has no locks, as on plain http, each tab edits.
  */
 
+/** Locks that this tab lets go of, by name: they are released a little later than that, and would refuse its own next request. */
+const ending = new Map<string, Promise<void>>();
+
 interface EditLock {
   /** Takes the entry over from the tab that has it. */
   take: () => void;
@@ -23,6 +26,8 @@ export function openEditLock(
   const channel = new BroadcastChannel(name);
   let end: (() => void) | null = null;
   let isClosed = false;
+  /** Settles when the lock that was requested last is released. */
+  let released = Promise.resolve();
   const hold = (): Promise<void> => {
     if (isClosed) return Promise.resolve();
     onChange(true);
@@ -34,8 +39,10 @@ export function openEditLock(
     end = null;
     if (!isClosed) onChange(false);
   };
-  const request = (options: LockOptions) =>
-    locks.request(name, options, (lock) => (lock === null ? lose() : hold())).then(lose, lose);
+  const request = (options: LockOptions) => {
+    released = locks.request(name, options, (lock) => (lock === null ? lose() : hold())).then(lose, lose);
+    return released;
+  };
   channel.onmessage = async () => {
     if (end === null) return;
     const written = beforeHandover();
@@ -43,14 +50,14 @@ export function openEditLock(
     await written;
     end?.();
   };
-  void request({ ifAvailable: true });
+  void Promise.resolve(ending.get(name)).then(() => (isClosed ? undefined : request({ ifAvailable: true })));
   return {
     take: () => {
       channel.postMessage('take');
       // A tab that was killed or hangs lets go of nothing by itself.
       const controller = new AbortController();
       const late = setTimeout(() => controller.abort(), 1500);
-      locks
+      released = locks
         .request(name, { signal: controller.signal }, () => {
           clearTimeout(late);
           return hold();
@@ -60,6 +67,7 @@ export function openEditLock(
     release: () => {
       isClosed = true;
       end?.();
+      ending.set(name, released);
       channel.close();
     },
   };

@@ -86,18 +86,22 @@ const isShowable = (url: string) => /^(?:https?:\/\/|\/)/i.test(url);
 /** Pictures that were not built yet, by their addresses in the text, with the elements that show them. */
 const pictures = new Map<string, { address: string | null; elements: HTMLImageElement[] }>();
 
-function showPicture(image: HTMLImageElement, url: string): void {
+function pictureOf(url: string) {
   const picture = pictures.get(url) ?? { address: null, elements: [] };
   pictures.set(url, picture);
-  picture.elements.push(image);
-  if (picture.address !== null) image.src = picture.address;
+  return picture;
+}
+
+function showPicture(image: HTMLImageElement, url: string): void {
+  const { address, elements } = pictureOf(url);
+  elements.push(image);
+  if (address !== null) image.src = address;
   else if (isShowable(url)) image.src = url;
 }
 
 function takePicture(url: string, data: Blob): void {
-  const picture = pictures.get(url) ?? { address: null, elements: [] };
+  const picture = pictureOf(url);
   picture.address ??= URL.createObjectURL(data);
-  pictures.set(url, picture);
   for (const image of picture.elements) image.src = picture.address;
 }
 

@@ -60,6 +60,27 @@ test('a draft that is made after the list was read, and before its changes are f
   await page.getByRole('row', { name: /between/ }).waitFor();
 });
 
+test('a draft is not said to be gone before its version of the frame is there', async () => {
+  await makeBranch(dashboard.app, 'awaited');
+  const page = await dashboard.open('/p/acme/site/content');
+  const held = Promise.withResolvers<void>();
+  const isFrame = (body: string | null) => /query ProjectFrame\b/.test(body ?? '') && body?.includes('awaited');
+  await page.route('**/graphql', async (route) => {
+    if (isFrame(route.request().postData())) await held.promise;
+    await route.fallback();
+  });
+  const requested = page.waitForRequest((request) => isFrame(request.postData()) === true);
+  await page.getByRole('button', { name: 'Published version' }).click();
+  await page.getByRole('menuitem', { name: 'awaited' }).click();
+  await page.waitForURL('**/content?draft=awaited');
+  await requested;
+  await page.getByRole('button', { name: 'awaited' }).waitFor();
+  expect(await page.getByText('This draft does not exist any more').count()).toBe(0);
+  held.resolve();
+  await page.getByRole('region', { name: 'The version you work in' }).getByRole('link', { name: /change/ }).waitFor();
+  expect(await page.getByText('This draft does not exist any more').count()).toBe(0);
+});
+
 test('a draft is begun from the published version by the menu of the bar', async () => {
   await makeBranch(dashboard.app, 'known');
   const page = await dashboard.open('/p/acme/site/content');

@@ -195,7 +195,8 @@ export function ProjectFrame(): ReactNode {
       <IconSparkles size={18} />
     </ActionIcon>
   );
-  const isGone = studio !== undefined && place.draft !== undefined && !studio.branch;
+  // It is undefined in the frame of the published version, which stays until that of the draft is there.
+  const isGone = place.draft !== undefined && studio?.branch === null;
   return (
     <Frame
       bar={bar}

@@ -128,6 +128,47 @@ describe('a file that says which files are content', () => {
     expect((await made.as(app.token, 'PUT', url, { frontmatter: { title: 'B' } })).status).toBe(200);
   });
 
+  it('is data that a configuration imports or inherits', async () => {
+    const imported = {
+      ...withAstro,
+      'package.json': '{}',
+      'src/content.config.ts': astro
+        .replace('import', "import places from './content/authors/places.json';\nimport")
+        .replace(' } ) }', '')
+        .replace('};', ", other: defineCollection({ loader: glob({ base: places.base, pattern: '*.json' }) }) };"),
+      'src/content/authors/places.json': '{"base":"src/content/other"}',
+    };
+    const inherited = {
+      'mkdocs.yml': 'INHERIT: content/shared/base.yml\ndocs_dir: content\n',
+      'content/index.md': post,
+      'content/shared/base.yml': 'site_name: A\n',
+    };
+    for (const [files, file, text] of [
+      [imported, 'src/content/authors/places.json', '{"base":"."}'],
+      [inherited, 'content/shared/base.yml', 'hooks: [content/evil.py]\n'],
+    ] as const)
+      expect(await (await site(files)).push({ [file]: text })).toContain(
+        `${file} says which files are content, which needs the permission manage_studio`,
+      );
+  });
+
+  it("is content where it has only a site's own values, as Hugo's parameters and menus have", async () => {
+    const made = await site({
+      'hugo.toml': 'title = "A"\n',
+      'content/posts/a.md': post,
+      'config/_default/params.yml': 'a: 1\n',
+      'config/_default/languages.yml': 'en: {}\n',
+      'static/admin/config.yml':
+        'collections:\n  - { name: config, folder: config/_default, extension: yml, fields: [{ name: a }] }\n',
+    });
+    expect(await made.push({ 'config/_default/params.yml': 'a: 2\n' })).toBeNull();
+    expect(await made.push({ 'config/_default/menus.en.yml': 'a: 2\n' })).toBeNull();
+    expect(await made.push({ 'config/_default/languages.yml': 'en: { contentDir: . }\n' })).toContain(
+      'languages.yml says which files are content',
+    );
+    expect(await made.push({ 'config/production/languages.en.yml': 'contentDir: .\n' })).not.toBeNull();
+  });
+
   it('is content where it says nothing: data called config below the root of a site', async () => {
     const made = await site(withAstro);
     expect(await made.push({ 'src/content/authors/config.json': '{"name":"C"}' })).toBeNull();
@@ -152,5 +193,66 @@ describe('data that is in a collection because pages lie beside it', () => {
     const made = await site({ 'content/posts/a.md': post, 'content/posts/a.json': '{}', 'content/posts/b.md': post });
     expect(await made.push({ 'content/posts/a.json': '{"a":1}' })).toBeNull();
     expect(await (await site(withAstro)).push({ 'src/content/authors/a.yaml': 'name: B\n' })).toBeNull();
+  });
+
+  it('is not changed either where a page gets its values from data of its name', async () => {
+    const made = await site({
+      'eleventy.config.js': '',
+      'index.md': post,
+      'package.json': '{}',
+      'app.json': '{}',
+      'posts/a.md': post,
+      'posts/posts.json': '{}',
+      'posts/a.11tydata.json': '{}',
+    });
+    for (const slug of ['package', 'app'])
+      expect((await made.as(editor, 'POST', '/collections/pages', { slug, body: 'x' })).status).toBe(201);
+    for (const slug of ['package', 'app', 'posts/posts']) {
+      const change = { frontmatter: { scripts: { prebuild: 'evil' } } };
+      expect([403, 404]).toContain(
+        (await made.as(editor, 'PUT', `/collections/directory-data/${slug}`, change)).status,
+      );
+    }
+    const url = '/collections/directory-data/posts/a.11tydata';
+    expect((await made.as(editor, 'PUT', url, { frontmatter: { a: 2 } })).status).toBe(200);
+  });
+});
+
+describe('text that is a file of media by its type', () => {
+  it.each([
+    'requirements.txt',
+    'build/docs-requirements.txt',
+    'constraints.txt',
+    'requirements/docs.txt',
+    'CMakeLists.txt',
+  ])('is not brought in with edit_studio where programs are installed or built by it: %s', async (name) => {
+    const made = await site({ 'mkdocs.yml': 'site_name: A\n', 'docs/index.md': post });
+    expect(await made.push({ [`docs/${name}`]: 'evil\n' })).toContain(
+      `docs/${name} is what programs are installed or built by, which needs the permission manage_studio`,
+    );
+    const content = Buffer.from('evil\n').toString('base64');
+    const upload = { path: `docs/${name}`, content };
+    expect((await made.as(editor, 'POST', '/media', upload)).status).toBe(403);
+    const actions = [
+      { op: 'upload_media', path: 'docs/notes.txt', content },
+      { op: 'move_media', from: 'docs/notes.txt', path: `docs/${name}` },
+    ];
+    expect((await made.as(editor, 'POST', '/changes', { actions })).status).toBe(403);
+    expect((await made.as(editor, 'POST', '/media', { path: 'docs/notes.txt', content })).status).toBe(201);
+    expect((await made.as(app.token, 'POST', '/media', upload)).status).toBe(201);
+    expect((await made.as(editor, 'DELETE', `/media/docs/${name}`)).status).toBe(403);
+  });
+});
+
+describe('Markdown of templates', () => {
+  it("is code: Hugo's layouts for other formats than HTML", async () => {
+    const made = await site({
+      'hugo.toml': '',
+      'content/posts/a.md': post,
+      'layouts/_default/single.md': '{{ .RawContent }}\n',
+    });
+    expect(await made.push({ 'layouts/_default/single.md': '{{ readFile "hugo.toml" }}\n' })).toContain(
+      'layouts/_default/single.md is outside collections and media',
+    );
   });
 });

@@ -1,8 +1,10 @@
 import type { ErrorCode } from '../../../kernel/errors.ts';
 import { maxEntryBytes } from '../entries/saved-entry.ts';
+import { directoryOf } from '../frameworks/routing/paths.ts';
 import { mediaRootOf } from '../media/media-facts.ts';
 import { mediaNameProblem, mediaTypeProblem } from '../media/media-types.ts';
 import { nameProblem, pathProblem } from '../path-rules.ts';
+import type { CollectionSchema } from '../schema/collection-schema.ts';
 import { isBelowContent } from '../schema/inferred-groups.ts';
 import { isSettings, markdownExtensions } from '../schema/site-layout.ts';
 import { schemaAt } from './collection-index.ts';
@@ -35,20 +37,33 @@ const steersGit = /(?:^|\/)\.(?:git[a-z]*|lfsconfig)$/i;
 
 export const isRegular = (mode: string) => mode === '100644' || mode === '100755';
 
+/** Names of text by which package managers install, and CMake builds. */
+const textOfPrograms =
+  /(?:^|\/)(?:(?:[\w.-]+[._-])?(?:requirements|constraints)(?:[._-][\w.-]+)?|requirements\/[^/]+|CMakeLists)\.txt$/i;
+
 /**
- * Whether a file is code although a collection has it: what says which files are content, and data that is in a collection because pages lie in
- * its directory. Programs may read that, and who adds pages could have it become content.
- * @returns why, as a sentence part; null: it is as its collection says
+ * Whether data is in a collection only because pages lie beside it. Programs may read it, and who adds pages could have it become content: with
+ * Eleventy `app.json` gives values to `app.md`; what is called `.11tydata.json` is for nothing else.
+ */
+function isLoose({ kind, source, path: directory, paths }: CollectionSchema, path: string, root: string): boolean {
+  if (kind !== 'data') return false;
+  if (source.kind === 'inference') return !isBelowContent(directory, root);
+  if (source.kind !== 'eleventy' || paths.kind !== 'listed' || path.endsWith('.11tydata.json')) return false;
+  return !isBelowContent(directoryOf(path), root);
+}
+
+/**
+ * Whether a file is code although a collection or a directory of media has it: what says which files are content, data that only lies beside pages,
+ * and text that programs are installed by.
+ * @returns why, as a sentence part; null: it is as its place says
  */
 export function codeProblem(site: SiteIndex, path: string): string | null {
   const { discovery } = site;
   if (isSettings(discovery, path)) return 'says which files are content';
+  if (textOfPrograms.test(path)) return 'is what programs are installed or built by';
   const schema = schemaAt(site, path);
-  const isLoose =
-    schema?.source.kind === 'inference' &&
-    schema.kind === 'data' &&
-    !isBelowContent(schema.path, discovery.contentRoot);
-  return isLoose ? 'is data that no configuration declares as content' : null;
+  const isCode = schema !== undefined && isLoose(schema, path, discovery.contentRoot);
+  return isCode ? 'is data that no configuration declares as content' : null;
 }
 
 /**

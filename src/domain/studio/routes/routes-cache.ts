@@ -59,6 +59,7 @@ export async function readRoutes(files: SiteFiles, options: { root?: string } = 
     layout: { root: detected.root, given: false, framework: null, locales: null },
     warnings: [...detected.warnings],
     dependencies: new Set<string>(),
+    settings: new Set<string>(),
     detected,
   };
   const rule = detected.framework && (await routeReaders[detected.framework.id](reading));

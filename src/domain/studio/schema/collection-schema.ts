@@ -65,6 +65,8 @@ export interface Discovery {
   warnings: Warning[];
   /** Paths of the configuration files that were read, for the cache key (with `configurationFiles`, whose appearance matters too). */
   dependencies: string[];
+  /** Data among them that says which files are content, or is read by a configuration that does. */
+  settings: string[];
   contentRoot: string;
   rootOrigin: RootOrigin;
   mediaRoots: MediaRoot[];

@@ -48,6 +48,7 @@ import {
 import type { SchemaField, SchemaSourceKind, Warning } from './schema.schema.ts';
 import {
   below,
+  dataExtensions,
   findSite,
   hasFilesBeside,
   joinPath,
@@ -214,7 +215,7 @@ export async function discoverSchemas(files: SiteFiles, options: DiscoveryOption
     warnings.push({ code: 'several_sites', message });
   }
   const present = await setYielding(site.paths, ({ path }) => path);
-  const reading: SiteReading = { site, paths, present, layout, warnings, dependencies: new Set() };
+  const reading: SiteReading = { site, paths, present, layout, warnings, dependencies: new Set(), settings: new Set() };
   const described = new Map<string, Draft>();
   for (const reader of readers) {
     await yieldLoop();
@@ -254,6 +255,7 @@ export async function discoverSchemas(files: SiteFiles, options: DiscoveryOption
     scope: byTree ? 'tree' : 'configuration',
     warnings: [...warnings, ...schemas.flatMap((schema) => schema.warnings)],
     dependencies: [...reading.dependencies].sort(),
+    settings: [...reading.settings].filter((path) => dataExtensions.some((one) => path.endsWith(`.${one}`))).sort(),
     contentRoot: layout.root,
     rootOrigin: origin,
     mediaRoots: withFilesBeside(reading.layout.mediaRoots ?? (await mediaRootsOf(paths, layout)), schemas, layout),

@@ -62,7 +62,7 @@ export const toolFiles: PathSet = {
       ['mkdocs', '_config', 'config', 'pnpm-lock', 'pnpm-workspace'].flatMap((name) => [`${name}.yml`, `${name}.yaml`]),
     ),
 };
-const isToolFile = membership(toolFiles);
+export const isToolFile = membership(toolFiles);
 
 /** A collection name out of a directory name: accents and forbidden characters go. */
 export function collectionName(text: string): string {

@@ -85,6 +85,8 @@ export interface SiteReading {
   layout: SiteLayout;
   warnings: Warning[];
   dependencies: Set<string>;
+  /** Of those, files that say which files are content, or are read by one that does. */
+  settings: Set<string>;
   /** Set by a reader whose result follows from more of the tree than configuration files and which files its collections have. */
   readsListing?: true;
 }

@@ -1,6 +1,6 @@
 import { filterYielding, forEachYielding } from '../../../lib/concurrency.ts';
 import type { LocaleRules } from '../slug.ts';
-import type { CollectionSchema, MediaRoot } from './collection-schema.ts';
+import type { CollectionSchema, Discovery, MediaRoot } from './collection-schema.ts';
 import type { SchemaField, SchemaSourceKind } from './schema.schema.ts';
 
 /** Extensions of Markdown entries, the preferred one first (studio slug rules). */
@@ -193,6 +193,8 @@ const packages = new Set(['packages', 'libs', 'crates']);
 function isTooling([top = '', ...more]: readonly string[], framework: string | null): boolean {
   if (framework === null) return false;
   if (withThemes.has(framework) && top === 'themes') return true;
+  // Templates of other formats than HTML may be called `single.md`.
+  if (framework === 'hugo' && top === 'layouts') return true;
   if (!withContentDirectory.has(framework)) return false;
   return besideContent.has(top) || (packages.has(top) && more.some((name) => besideContent.has(name)));
 }
@@ -283,17 +285,18 @@ export const hasFilesBeside = (
     (withFilesBeside.has(framework ?? '') && (kind !== 'inference' || /(^|\/)(content|docs)(\/|$)/.test(path))));
 
 /** Files that a reader looks for by name in the site's directory, beside those of frameworks. */
-const besideFrameworks = /^(frontmatter\.json|config\/[\w-]+\/(hugo|config|module)\.(toml|ya?ml|json))$/;
+const besideFrameworks =
+  /^(frontmatter\.json|config\/[\w-]+\/(hugo|config|module|languages(\.[\w-]+)?)\.(toml|ya?ml|json))$/;
 
 /**
  * Whether a site is read by what a file of this name holds, or would be if it were there: it says where the site is or which files are content.
  * Such a file is code, whatever collection it lies in: who may change content alone could make any file content by it.
  */
 export function isSettings(
-  { contentRoot, rootOrigin }: { contentRoot: string; rootOrigin: RootOrigin },
+  { contentRoot, rootOrigin, settings }: Pick<Discovery, 'contentRoot' | 'rootOrigin' | 'settings'>,
   path: string,
 ): boolean {
-  if (path === '.pages.yml' || decapConfig.test(path)) return true;
+  if (path === '.pages.yml' || decapConfig.test(path) || settings.includes(path)) return true;
   const rest = below(contentRoot, path);
   if (rest !== null && (besideFrameworks.test(rest) || frameworkFiles.some(([one]) => one.test(rest)))) return true;
   const site = rootOrigin === 'given' || !isConfiguration(path) ? null : siteOf(path);

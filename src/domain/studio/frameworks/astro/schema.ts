@@ -246,12 +246,15 @@ const configNames = ['src/content.config', 'src/content/config'].flatMap((name) 
 export const astroReader: SchemaReader = {
   name: 'astro',
   async read(reading) {
-    const { site, present, layout, warnings, dependencies } = reading;
+    const { site, present, layout, warnings, dependencies, settings } = reading;
     const path = configNames.map((name) => joinPath(layout.root, name)).find((name) => present.has(name));
     if (layout.framework === 'astro' && layout.locales === null) layout.locales = await readLocales(reading);
     if (path === undefined) return [];
     const graph = await loadModules(path, site, warnings, dependencies);
-    for (const file of graph.keys()) dependencies.add(file);
+    for (const file of graph.keys()) {
+      dependencies.add(file);
+      settings.add(file);
+    }
     const evaluator = new Evaluator(graph, site.budget);
     const collections = evaluator.export(path, 'collections');
     if (collections?.kind !== 'record') {

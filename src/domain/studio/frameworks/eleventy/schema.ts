@@ -6,6 +6,7 @@ import { filterYielding, forEachYielding } from '../../../../lib/concurrency.ts'
 import { eleventyPage } from '../../schema/built-in-fields.ts';
 import type { MediaRoot } from '../../schema/collection-schema.ts';
 import { besidePages } from '../../schema/declare.ts';
+import { isToolFile } from '../../schema/inferred-groups.ts';
 import { type PathSet, union, without } from '../../schema/path-set.ts';
 import { filesOf, folderFiles, type Located, type SchemaReader, type SiteReading } from '../../schema/reader.ts';
 import {
@@ -154,7 +155,8 @@ async function directoryData(input: string, values: Located, reading: SiteReadin
     for (const directory of directoriesUp(directoryOf(stem))) directories.add(directory);
   });
   const found = await filterYielding(paths, (path) => {
-    if (!path.endsWith('.json') || below(input, path) === null || isExcluded(path, layout)) return false;
+    if (!path.endsWith('.json') || below(input, path) === null || isExcluded(path, layout) || isToolFile(path))
+      return false;
     if (!('unknown' in values) && values.matches(path)) return false;
     const stem = path.replace(/\.json$/, '');
     if (stem.endsWith('.11tydata') || pages.has(stem)) return true;

@@ -31,6 +31,9 @@ function keysOf(name: string): string[] {
   return ['languages', language, ...(/^(menus?|params)$/.test(key) ? [key] : [])];
 }
 
+/** Parameters and menus say nothing about where content is, so that a site can have them edited as content. */
+const isOfValues = (keys: readonly string[]) => /^(menus?|params)$/.test(keys.at(-1) ?? '');
+
 const nested = (keys: readonly string[], value: Value, place: Place): Value =>
   keys.reduceRight<Value>((inner, key) => ({ kind: 'record', parts: [[key, inner]], place }), value);
 
@@ -59,7 +62,8 @@ export async function readHugoConfig(reading: SiteReading): Promise<{ path: stri
   }
   let value: Value | null = null;
   for (const [file, keys] of layers) {
-    const read = await readDataConfig(file, reading);
+    const own = isOfValues(keys) ? { ...reading, settings: new Set<string>() } : reading;
+    const read = await readDataConfig(file, own);
     if (read !== null) value = merge(value ?? undefined, nested(keys, read, { path: file, line: 1 }));
   }
   return { path, value };

@@ -86,7 +86,8 @@ function yamlValue(path: string, text: string): Value {
   return new YamlValues(path, lines).value(document.contents, 0);
 }
 
-export type ConfigReading = Pick<SiteReading, 'site' | 'warnings' | 'dependencies'>;
+export type ConfigReading = Pick<SiteReading, 'site' | 'warnings' | 'dependencies'> &
+  Partial<Pick<SiteReading, 'settings'>>;
 
 /** `name` with each of the extensions, in the site's directory: the first that exists. */
 export function findConfig(
@@ -136,9 +137,10 @@ async function parse(path: string, text: string, budget: ReadingBudget | undefin
  */
 export async function readDataConfig(
   path: string,
-  { site, warnings, dependencies }: ConfigReading,
+  { site, warnings, dependencies, settings }: ConfigReading,
 ): Promise<Value | null> {
   dependencies.add(path);
+  settings?.add(path);
   const text = await site.read(path);
   const warn = (message: string, line?: number) =>
     warnings.push({ code: 'config_unreadable', message, path, ...(line === undefined ? {} : { line }) });
@@ -172,10 +174,13 @@ interface CodeConfig {
 /** Reads a configuration that is code, with what it imports, without running it. */
 export async function readCodeConfig(
   path: string,
-  { site, warnings, dependencies }: ConfigReading,
+  { site, warnings, dependencies, settings }: ConfigReading,
 ): Promise<CodeConfig> {
   const graph = await loadModules(path, site, warnings, dependencies);
-  for (const file of graph.keys()) dependencies.add(file);
+  for (const file of graph.keys()) {
+    dependencies.add(file);
+    settings?.add(file);
+  }
   const evaluator = new Evaluator(graph, site.budget);
   const exported = argumentOf(evaluator.export(path, 'default'));
   return { evaluator, path, exported, value: exported?.kind === 'closure' ? evaluator.resultOf(exported) : exported };

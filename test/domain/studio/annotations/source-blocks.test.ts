@@ -53,6 +53,16 @@ go(1);
     expect(cut).toEqual(['## One', 'Two ü three']);
   });
 
+  it('have the letters of bare addresses, whether or not those are links', () => {
+    const text =
+      'See https://example.org/a_b_c/*d* and www.example.org.\n\n- ~~old~~ a.b@example.org [^1]\n\n[^1]: Note\n';
+    expect(shown(text)).toEqual([
+      ['paragraph', 'see https example org a b c d and www example org', 1, 1],
+      ['list_item', 'old a b example org', 3, 3],
+      ['paragraph', 'note', 5, 5],
+    ]);
+  });
+
   it('are the terms and definitions of lists, where the site makes such', () => {
     const text =
       'Words: before\n\nPear\nQuince\n: A fruit,\n  of a *tree*\n: A colour\n\nApple\n\n:   Another\n\n    More of it\n\nLast: words\n\n```\na\n: b\n```\n';

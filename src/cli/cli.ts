@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util';
 import { type Command, type Surroundings, UsageError, type Values } from './command.ts';
-import { backupCommand } from './commands/backup.ts';
+import { backupCommand, restoreCommand } from './commands/backup.ts';
 import { checkCommand } from './commands/check.ts';
 import { importCommand } from './commands/import.ts';
 import { configCommand, organizationCreate } from './commands/instance.ts';
 import { keysRotate, keysStatus } from './commands/keys.ts';
-import { restoreCommand } from './commands/restore.ts';
 import { tokenCreate, tokenList, tokenRevoke } from './commands/tokens.ts';
 import { usersAdd, usersDisable, usersEnable, usersList, usersReset } from './commands/users.ts';
 import { table } from './screen.ts';

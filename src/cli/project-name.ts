@@ -3,8 +3,7 @@ import { listProjects } from '../domain/projects/projects.operations.ts';
 import type { AllServices } from '../domain/services.ts';
 import { maxPerPage, type Page } from '../kernel/paging.ts';
 import { machineName } from '../kernel/shapes.ts';
-import { call } from './call.ts';
-import { UsageError } from './command.ts';
+import { call, UsageError } from './command.ts';
 
 /** Where a project is, by machine names. */
 export interface ProjectName {

@@ -101,7 +101,7 @@ export function createQueue({ url, log, onPoolCreated }: Options): RunningQueue 
     schema: 'pgboss',
     max: 4,
     useListenNotify: true,
-    // What is due at a time is fired by `jobs/schedules.ts`.
+    // What is due at a time is fired by `jobs/clock.ts`.
     schedule: false,
     superviseIntervalSeconds: 2,
     monitorIntervalSeconds: 2,

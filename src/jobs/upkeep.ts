@@ -3,7 +3,7 @@ import { AuditRow } from '../domain/audit/audit.entity.ts';
 import { watchRuns } from '../domain/crawlers/runs/acquire-run.ts';
 import { tickImports } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { removeExpiredSnapshots, retainCrawls } from '../domain/crawlers/snapshots/retention.ts';
-import { recheckDomains } from '../domain/crawlers/verification/recheck.ts';
+import { recheckDomains } from '../domain/crawlers/verification/record-check.ts';
 import { Token } from '../domain/identity/token.entity.ts';
 import { wakeDueDeliveries } from '../domain/notifications/deliver.ts';
 import { Project } from '../domain/projects/project.entity.ts';
@@ -20,7 +20,7 @@ import { pruneThrottle } from '../domain/users/throttle.ts';
 import { pruneExecutions } from '../domain/workflows/executions/prune-executions.ts';
 import { IdempotencyKey } from '../kernel/idempotency.ts';
 import { executeBound } from '../kernel/sql.ts';
-import { everyMinute, isNightDue } from './beat.ts';
+import { everyMinute, isNightDue } from './clock.ts';
 
 /** Name of the setting that says when this was done last. */
 const mark = 'upkeep clock';

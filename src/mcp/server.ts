@@ -17,6 +17,7 @@ import {
 import { z } from 'zod';
 import {
   argumentsOf,
+  callerReads,
   callTool,
   faultOf,
   hintsOf,
@@ -26,14 +27,14 @@ import {
   type ToolCaller,
 } from '../domain/assistant/call-tool.ts';
 import { type ReachedProject, reachedProjects } from '../domain/assistant/places.ts';
+import { tasks, taskText } from '../domain/assistant/tasks.ts';
 import { type Tool, type ToolInput, tools, toolsByName } from '../domain/assistant/tools.ts';
 import type { AllServices } from '../domain/services.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { DomainError } from '../kernel/errors.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import { otherTools } from './other-tools.ts';
-import { addPrompts } from './prompts.ts';
-import { addResources } from './resources.ts';
+import { addResources, refusing } from './resources.ts';
 
 /** A request to the endpoint, once it is known who sends it. */
 export interface McpRequest {
@@ -248,4 +249,32 @@ export function createServer(request: McpRequest, version: string): Server {
   addResources(server, caller);
   addPrompts(server, caller);
   return server;
+}
+
+const project = {
+  name: 'project',
+  description: 'Machine name of the project, where the token reaches several',
+  required: false,
+};
+
+/** Offers the ready-made tasks of the assistant as prompts, worded as the project words them. */
+function addPrompts(server: Server, caller: McpCaller): void {
+  server.setRequestHandler('prompts/list', () => ({
+    prompts: tasks.map(({ name, title, description, arguments: given }) => ({
+      ...{ name, title, description },
+      arguments: [...given, project],
+    })),
+  }));
+  server.setRequestHandler(
+    'prompts/get',
+    async ({ params: { name, arguments: given = {} } }, { mcpReq: { signal } }) => {
+      const task = tasks.find((one) => one.name === name);
+      if (!task) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 100)}`);
+      const { project: wanted, ...blanks } = given;
+      return refusing(async () => {
+        const { text } = await taskText(task, callerReads(await caller.in({ project: wanted }, signal)), blanks);
+        return { description: task.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
+      });
+    },
+  );
 }

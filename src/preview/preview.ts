@@ -14,11 +14,9 @@ import { parseRequestPath } from '../domain/studio/previews/request-path.ts';
 import { DomainError } from '../kernel/errors.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import { Contents } from './contents.ts';
-import { PageScript, sendEditable } from './editable.ts';
 import * as pages from './pages.ts';
-import { type Headers, sendFile } from './send-file.ts';
-import { RewrittenContents } from './site/rewritten.ts';
-import { sendEntry } from './site/send-entry.ts';
+import { type Headers, PageScript, sendEditable, sendFile } from './send-file.ts';
+import { RewrittenContents, sendEntry } from './site/send-entry.ts';
 
 /** The parsed form of the preview origin's addresses, computed once per form. */
 interface Origin {

@@ -7,7 +7,7 @@ import { DomainError, type FieldError } from '../kernel/errors.ts';
 import { pointer } from '../lib/json-pointer.ts';
 import { isRecord } from '../lib/objects.ts';
 
-import { unwrap } from './query.ts';
+import { unwrap } from './input.ts';
 
 /** As many names are shown, and as many bytes of them in the header. */
 const maxNames = 20;

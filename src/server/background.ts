@@ -9,6 +9,7 @@ import { importJob } from '../domain/studio/repository/import-repository.ts';
 import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
 import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
 import { abandonAll } from '../domain/workflows/engine/workers.ts';
+import { beginSchedules, beginWorkflowClock } from '../jobs/clock.ts';
 import {
   crawlJobFor,
   deployJobFor,
@@ -20,9 +21,7 @@ import {
   syncJobFor,
   workflowAdvanceJobFor,
 } from '../jobs/job-handlers.ts';
-import { beginSchedules } from '../jobs/schedules.ts';
 import { scheduleUpkeep } from '../jobs/upkeep.ts';
-import { beginWorkflowClock } from '../jobs/workflow-clock.ts';
 import type { Config } from './config.ts';
 import type { Core } from './core.ts';
 

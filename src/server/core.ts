@@ -3,7 +3,7 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import { migrate } from '../db/migrate.ts';
 import { openKeyOrm, openOrm } from '../db/orm.ts';
 import { askAnything, StallWatch } from '../db/stall-watch.ts';
-import { checkKeys, countByKek } from '../domain/keys/check-keys.ts';
+import { checkKeys, countByKek } from '../domain/keys/data-keys.ts';
 import type { AllServices } from '../domain/services.ts';
 import { type ExecutionCounts, executionCounts } from '../domain/workflows/executions/execution-counts.ts';
 import { WebhookEndpoint } from '../domain/workflows/webhook/webhook.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { everyMinute, isNightDue } from '../../src/jobs/beat.ts';
+import { everyMinute, isNightDue } from '../../src/jobs/clock.ts';
 import { onceOfAll } from '../../src/jobs/upkeep.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodeCursor, pageFrom, wholeWindowOf, windowOf } from '../../src/kernel/paging.ts';
-import { linkHeader } from '../../src/rest/answer.ts';
+import { linkHeader } from '../../src/rest/router.ts';
 import fc from '../support/properties.ts';
 
 const list = (length: number) => Array.from({ length }, (_, at) => at);

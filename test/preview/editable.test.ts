@@ -7,7 +7,7 @@ import { getDeploymentEditor, getDeploymentPreview } from '../../src/domain/stud
 import { systemActor } from '../../src/kernel/actor.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { run } from '../../src/kernel/run.ts';
-import { scriptPlace } from '../../src/preview/editable.ts';
+import { scriptPlace } from '../../src/preview/send-file.ts';
 import { systemCall } from '../../src/server/first-run.ts';
 import { startTestApp, studio, type TestApp } from '../support/app.ts';
 import { makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';

@@ -6,8 +6,8 @@ import { Deployment } from '../../src/domain/studio/deployments/deployment.entit
 import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studio/deployments/manifest.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
 import { deploymentLabel, environmentLabel } from '../../src/domain/studio/previews/previews.ts';
-import { PageScript } from '../../src/preview/editable.ts';
 import { createPreview } from '../../src/preview/preview.ts';
+import { PageScript } from '../../src/preview/send-file.ts';
 import { createHttpServer } from '../../src/server/http/http-server.ts';
 
 /** Whatever has services. */

@@ -5,10 +5,15 @@ import type { BatchInput, RunHandle, Slot } from '../../../src/domain/crawlers/f
 import { commitBatch } from '../../../src/domain/crawlers/frontier/commit-batch.ts';
 import { insertUrls } from '../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { Ledger } from '../../../src/domain/crawlers/frontier/ledger.ts';
-import { linkKey, packKeys } from '../../../src/domain/crawlers/frontier/link-keys.ts';
 import { outcomeOf } from '../../../src/domain/crawlers/frontier/outcome.ts';
 import { FrontierStatistics } from '../../../src/domain/crawlers/frontier/statistics.ts';
-import { priorities, type UrlDraft, urlHash } from '../../../src/domain/crawlers/frontier/url-draft.ts';
+import {
+  linkKey,
+  packKeys,
+  priorities,
+  type UrlDraft,
+  urlHash,
+} from '../../../src/domain/crawlers/frontier/url-draft.ts';
 import { acquireRun } from '../../../src/domain/crawlers/runs/acquire-run.ts';
 import { queueRun } from '../../../src/domain/crawlers/runs/queue-run.ts';
 import { readConfig } from '../../../src/server/config.ts';

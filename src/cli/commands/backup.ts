@@ -1,9 +1,11 @@
 import path from 'node:path';
 import { backupProject } from '../../domain/backups/backup-project.operations.ts';
-import { call } from '../call.ts';
-import { type Command, Problem, type Surroundings, UsageError } from '../command.ts';
-import { everyProject, type ProjectName, projectName, shownName } from '../project-name.ts';
-import { bytesText, countsText } from '../screen.ts';
+import { readBackup, restoreBackup } from '../../domain/backups/restore-backup.operations.ts';
+import { createOrganization, getOrganization } from '../../domain/organizations/organizations.operations.ts';
+import type { AllServices } from '../../domain/services.ts';
+import { type Command, call, callOrNull, optional, Problem, type Surroundings, UsageError } from '../command.ts';
+import { everyProject, machineNameOf, type ProjectName, projectName, shownName } from '../project-name.ts';
+import { bytesText, countsText, type Screen } from '../screen.ts';
 
 type Tools = Pick<Surroundings, 'screen' | 'signal'>;
 
@@ -64,4 +66,44 @@ async function writeEach(
   }
   if (projects.length === 0) screen.print('There are no projects');
   return failed;
+}
+
+/** `portico restore` */
+export const restoreCommand: Command = {
+  name: 'restore',
+  summary: 'Make a new project out of a backup',
+  synopsis: '<directory> [--organization <name>] [--project <name>]',
+  notes: [
+    [
+      '--organization <name>',
+      'machine name; default: that of the backup; the organisation is created when it is missing',
+    ],
+    ['--project <name>', 'machine name of the new project; default: that of the backup'],
+  ],
+  options: { organization: { type: 'string' }, project: { type: 'string' } },
+  words: [1, 1],
+  async run([word = ''], values, { open, screen, signal }) {
+    const directory = path.resolve(word);
+    const nameOf = (option: string) => {
+      const given = optional(values, option);
+      return given === undefined ? undefined : machineNameOf(option, given);
+    };
+    const [chosenOrganization, chosenProject] = [nameOf('organization'), nameOf('project')];
+    const { services } = await open();
+    const tools = { signal, onPhase: (phase: string) => screen.progress(phase) };
+    const label = await call(services, readBackup, { directory }, tools);
+    const organization = chosenOrganization ?? label.organization;
+    const name = organization === label.organization ? label.organization_name : organization;
+    await ensureOrganization(services, organization, name, screen);
+    const restored_project = chosenProject ?? label.project;
+    const made = await call(services, restoreBackup, { organization, directory, restored_project }, tools);
+    const of = `the backup of ${label.organization}/${label.project} from ${label.made_at}`;
+    screen.print(`Restored ${made.organization}/${made.project} from ${of}: ${countsText(made.counts)}`);
+  },
+};
+
+async function ensureOrganization(services: AllServices, machine_name: string, name: string, screen: Screen) {
+  if (await callOrNull(services, getOrganization, { organization: machine_name })) return;
+  await call(services, createOrganization, { name, machine_name });
+  screen.print(`Created organisation ${machine_name}`);
 }

@@ -1,7 +1,6 @@
 import { checkProject, type Problem as Finding, findRemains } from '../../domain/backups/check-project.operations.ts';
-import { checkKeys } from '../../domain/keys/check-keys.ts';
-import { call } from '../call.ts';
-import { type Command, type CommandCore, Problem } from '../command.ts';
+import { checkKeys } from '../../domain/keys/data-keys.ts';
+import { type Command, type CommandCore, call, Problem } from '../command.ts';
 import { everyProject, projectName, shownName } from '../project-name.ts';
 import { plural, type Screen } from '../screen.ts';
 

@@ -8,8 +8,7 @@ import { importRepository } from '../../domain/studio/repository/import-reposito
 import { getRepository } from '../../domain/studio/repository/repository.operations.ts';
 import { DomainError } from '../../kernel/errors.ts';
 import type { ImportProgress, ImportSource } from '../../ports/git-transfer.ts';
-import { call, callOrNull } from '../call.ts';
-import { type Command, optional, Problem, required } from '../command.ts';
+import { type Command, call, callOrNull, optional, Problem, required } from '../command.ts';
 import { machineNameOf, type ProjectName, shownName } from '../project-name.ts';
 import { plural, type Screen } from '../screen.ts';
 

@@ -1,6 +1,5 @@
 import { createOrganization } from '../../domain/organizations/organizations.operations.ts';
-import { call } from '../call.ts';
-import { type Command, optional } from '../command.ts';
+import { type Command, call, optional } from '../command.ts';
 
 const shown = (value: unknown) =>
   value === null ? '(not set)' : Array.isArray(value) ? value.join(',') || '(none)' : String(value);

@@ -1,5 +1,4 @@
-import { checkKeys, countByKek } from '../../domain/keys/check-keys.ts';
-import { rewrapDataKeys } from '../../domain/keys/data-keys.ts';
+import { checkKeys, countByKek, rewrapDataKeys } from '../../domain/keys/data-keys.ts';
 import type { Command } from '../command.ts';
 import { table } from '../screen.ts';
 

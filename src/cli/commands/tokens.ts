@@ -1,8 +1,7 @@
 import { createToken, listTokens, revokeToken } from '../../domain/identity/tokens.operations.ts';
 import { permissionNames } from '../../kernel/actor.ts';
 import { maxPerPage } from '../../kernel/paging.ts';
-import { call } from '../call.ts';
-import { type Command, optional, repeated, required, UsageError } from '../command.ts';
+import { type Command, call, optional, repeated, required, UsageError } from '../command.ts';
 import { table } from '../screen.ts';
 
 /** `portico token create`: how to come by a token without the demo, or after losing it. The token alone is the result. */

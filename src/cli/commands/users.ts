@@ -1,8 +1,7 @@
 import type { AllServices } from '../../domain/services.ts';
 import { createResetLink, createUser, disableUser, listUsers } from '../../domain/users/users.operations.ts';
 import { maxPerPage } from '../../kernel/paging.ts';
-import { call } from '../call.ts';
-import { type Command, optional, UsageError } from '../command.ts';
+import { type Command, call, optional, UsageError } from '../command.ts';
 import { table } from '../screen.ts';
 
 /** All accounts, in their order by name. */

@@ -5,7 +5,7 @@ import { Crawler, type StoredSettings, usualSettings } from '../crawlers/config/
 import { crawlerSettings } from '../crawlers/config/crawler.schema.ts';
 import { CrawlerSchedule } from '../crawlers/schedules/crawler-schedule.entity.ts';
 import { ensureWebhookSecret } from '../notifications/webhook-secret.ts';
-import { nextFireOf } from '../schedules/next-fire.ts';
+import { nextFireOf } from '../schedules/next-fires.ts';
 import { cronString, timeZone } from '../schedules/schedules.schema.ts';
 import { importState, repositoryChange } from '../studio/repository/repository.schema.ts';
 import { newTriggerSecret, sealSecret } from '../workflows/triggers/sealed-secret.ts';

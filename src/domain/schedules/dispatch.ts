@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../kernel/services.ts';
-import { type DueFire, dueFire } from './next-fire.ts';
+import { type DueFire, dueFire } from './next-fires.ts';
 import type { FireOutcome } from './schedule-fire.entity.ts';
 import type { DueSchedule, ScheduleSource } from './schedule-source.ts';
 

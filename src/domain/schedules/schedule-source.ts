@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../kernel/services.ts';
-import type { Timing } from './next-fire.ts';
+import type { Timing } from './next-fires.ts';
 import type { ScheduleSourceName } from './schedule-fire.entity.ts';
 
 /** A schedule whose time has come. */

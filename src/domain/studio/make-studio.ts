@@ -5,7 +5,7 @@ import type { ContentCache } from '../../ports/content-cache.ts';
 import type { Kms } from '../../ports/kms.ts';
 import type { IdentityServices } from '../identity/authenticate.ts';
 import { ContentIndex } from './content/content-index.ts';
-import { SnippetCache } from './content/snippets.ts';
+import { SnippetCache } from './content/search.ts';
 import { DeploymentFeed } from './deployments/deployment-feed.ts';
 import { Building } from './deployments/run/building.ts';
 import { deployMoved } from './deployments/tick.ts';

@@ -7,7 +7,7 @@ import type { Services } from '../../kernel/services.ts';
 import type { ProjectContext } from '../projects/operation.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';
 import type { ContentIndex } from './content/content-index.ts';
-import type { SnippetCache } from './content/snippets.ts';
+import type { SnippetCache } from './content/search.ts';
 import type { DeploymentFeed } from './deployments/deployment-feed.ts';
 import type { Building } from './deployments/run/building.ts';
 import type { Resolution, ResolutionPermission } from './merge/merge.schema.ts';

@@ -17,8 +17,7 @@ import { isImage, looksLikeHtml } from '../../domain/crawlers/pages/charset.ts';
 import type { BlobStore } from '../../ports/blobs.ts';
 import type { Exchange, Opening } from '../../ports/exchange.ts';
 import type { CrawlFetcher, FetchedAnswer, FetchedHeaders, FetchLimits, FetchRequest } from '../../ports/fetcher.ts';
-import { asFault, crawlFault } from './faults.ts';
-import { decodedAllowance, defaultLimits, receive, type Tally } from './receive.ts';
+import { asFault, crawlFault, decodedAllowance, defaultLimits, receive, type Tally } from './receive.ts';
 
 /** Content codings that are accepted and decoded (RFC 9110 section 8.4.1, RFC 7932, RFC 8878). */
 type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';

@@ -4,7 +4,7 @@ import type { Permission, Requirement } from '../../kernel/actor.ts';
 import type { JsonSchema } from '../../kernel/json-schema.ts';
 import { jsonValue, machineName } from '../../kernel/shapes.ts';
 import { withIgnored } from '../ignored-fields.ts';
-import { unwrap } from '../query.ts';
+import { unwrap } from '../input.ts';
 import { pathParameters, type Row } from '../table.ts';
 import { maxFiles } from '../upload.ts';
 import { headersOfRead, refusalsOf } from './openapi-errors.ts';

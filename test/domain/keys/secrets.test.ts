@@ -1,8 +1,7 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { checkKeys, countByKek } from '../../../src/domain/keys/check-keys.ts';
 import { DataKey } from '../../../src/domain/keys/data-key.entity.ts';
-import { rewrapDataKeys } from '../../../src/domain/keys/data-keys.ts';
+import { checkKeys, countByKek, rewrapDataKeys } from '../../../src/domain/keys/data-keys.ts';
 import { createSecrets, type SecretsOptions } from '../../../src/domain/keys/secrets.ts';
 import { DomainError } from '../../../src/kernel/errors.ts';
 import { KeyError } from '../../../src/ports/kms.ts';

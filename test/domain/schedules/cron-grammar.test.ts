@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { parseCron } from '../../../src/domain/schedules/cron-expression.ts';
-import { describeCron } from '../../../src/domain/schedules/describe-cron.ts';
+import { describeCron, parseCron } from '../../../src/domain/schedules/cron-expression.ts';
 import { isTimeZone } from '../../../src/domain/schedules/local-time.ts';
 
 const faultOf = (text: string) => {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createHostResolver } from '../../../src/engines/http/host-addresses.ts';
+import { createHostResolver } from '../../../src/engines/http/guard.ts';
 import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 

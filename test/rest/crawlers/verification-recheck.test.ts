@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { recheckBeforeRun, recheckDomains } from '../../../src/domain/crawlers/verification/recheck.ts';
+import { recheckBeforeRun, recheckDomains } from '../../../src/domain/crawlers/verification/record-check.ts';
 import { acme, type TestApp } from '../../support/app.ts';
 import { useVerifying, type Verifying } from '../../support/crawlers/verifying.ts';
 

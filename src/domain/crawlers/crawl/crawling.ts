@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { SlotClock } from '../hosts/slot-clock.ts';
+import { SlotClock } from '../hosts/host-pace.ts';
 import { CookieJar } from './fetch/cookies.ts';
 
 /** Why a crawl loop ends early: the run was canceled, the server stops, or another worker has taken the run over. */

@@ -2,9 +2,20 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { forEachYielding } from '../../../lib/concurrency.ts';
 import type { UrlKind } from '../frontier/crawl-url.entity.ts';
 import type { LeasedUrl } from '../frontier/lease.ts';
-import { keyBytes, type LinkKey, type LinkKeys, linkKey, noKeys, packKeys, viewOf } from '../frontier/link-keys.ts';
 import type { Outlinks } from '../frontier/outcome.ts';
-import { hostOfUrl, priorities, type UrlDraft, urlHash } from '../frontier/url-draft.ts';
+import {
+  hostOfUrl,
+  keyBytes,
+  type LinkKey,
+  type LinkKeys,
+  linkKey,
+  noKeys,
+  packKeys,
+  priorities,
+  type UrlDraft,
+  urlHash,
+  viewOf,
+} from '../frontier/url-draft.ts';
 import type { LogLine } from '../runs/run-feed.ts';
 import { QueryFanout, SameContent } from '../urls/trap-counters.ts';
 import type { KeptOutlinks } from './fetch/outlinks.ts';

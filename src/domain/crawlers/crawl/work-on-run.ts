@@ -7,10 +7,9 @@ import { acquireRun, heartbeatTimeout, keepAlive, releaseRun } from '../runs/acq
 import type { CrawlerRun, FinishReason, StopRequest } from '../runs/crawler-run.entity.ts';
 import { endRun, limitIdleTransaction, lockCrawlerOf, type RunEnding } from '../runs/end-run.ts';
 import { wakeRun } from '../runs/queue-run.ts';
-import { keepCookies } from '../runs/run-cookies.ts';
 import type { StopReason } from './crawling.ts';
-import type { CrawlLoop } from './loop/crawl-loop.ts';
-import { createLoop } from './loop/create-loop.ts';
+import { keepCookies } from './fetch/cookies.ts';
+import { type CrawlLoop, createLoop } from './loop/crawl-loop.ts';
 import { type CrawlTiming, usualTiming } from './loop/loop-options.ts';
 import type { LoopEnd } from './loop/shutdown.ts';
 import { openRun } from './open/open-run.ts';

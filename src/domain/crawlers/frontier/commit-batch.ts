@@ -2,9 +2,16 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { transactPipelined } from '../../../kernel/sql.ts';
 import { settleAll } from '../../../lib/concurrency.ts';
 import type { CrawlerServices } from '../crawlers.ts';
-import { afterSignal, allowance, gapOf, type HostPace, horizon, takeSlots } from '../hosts/host-pace.ts';
+import {
+  afterSignal,
+  allowance,
+  gapOf,
+  type HostPace,
+  horizon,
+  type SlotClock,
+  takeSlots,
+} from '../hosts/host-pace.ts';
 import { addHosts, readHosts, saveHosts } from '../hosts/host-rows.ts';
-import type { SlotClock } from '../hosts/slot-clock.ts';
 import { announceRun, type LogLine, writeLog } from '../runs/run-feed.ts';
 import { type BatchInput, type BatchResult, htmlLeft, type Slot, spent } from './batch.ts';
 import { type CompletedRun, completeUrls } from './complete.ts';

@@ -3,8 +3,8 @@ import { executeBound } from '../../../kernel/sql.ts';
 import { settleAll } from '../../../lib/concurrency.ts';
 import { entryRow, insertEntriesSql, storableJson } from '../snapshots/snapshot-entries.ts';
 import type { Ledger } from './ledger.ts';
-import { keyBytes } from './link-keys.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
+import { keyBytes } from './url-draft.ts';
 
 /**
  * Joins the rows of leased URLs, as `leased`, to a `given` that has their `place`: found there, none but them is read, whatever the statistics

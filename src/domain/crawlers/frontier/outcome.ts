@@ -4,8 +4,7 @@ import type { LogLine } from '../runs/run-feed.ts';
 import type { EntryDraft } from '../snapshots/snapshot-entries.ts';
 import type { UrlChange, UrlError, UrlState } from './crawl-url.entity.ts';
 import type { LeasedUrl } from './lease.ts';
-import { type LinkKeys, noKeys } from './link-keys.ts';
-import type { UrlDraft } from './url-draft.ts';
+import { type LinkKeys, noKeys, type UrlDraft } from './url-draft.ts';
 
 /** What a URL links to, as it is kept with the snapshot: a later 304 brings no body to read it from. */
 export interface Outlinks {

@@ -1,7 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../../kernel/sql.ts';
-import type { HostPace } from './host-pace.ts';
-import type { SlotClock } from './slot-clock.ts';
+import type { HostPace, SlotClock } from './host-pace.ts';
 
 const milliseconds = (column: string) => `coalesce(extract(epoch from ${column}) * 1000, 0)::double precision`;
 

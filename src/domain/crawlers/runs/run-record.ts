@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { ProjectContext } from '../../projects/operation.ts';
 import { namedCrawler } from '../config/find-crawler.ts';
-import { findableSnapshots } from '../snapshots/find-snapshot.ts';
+import { findableSnapshots } from '../snapshots/snapshot-record.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
 import type { crawlerRun } from './runs.schema.ts';
 

@@ -5,8 +5,8 @@ import type { Crawler } from '../config/crawler.entity.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawlers.ts';
 import type { UrlKind } from '../frontier/crawl-url.entity.ts';
-import { findSnapshot, namedSnapshot, requireFiles } from './find-snapshot.ts';
 import { CrawlSnapshot } from './snapshot.entity.ts';
+import { findSnapshot, namedSnapshot, requireFiles } from './snapshot-record.ts';
 import { snapshotDifference, snapshotNumber } from './snapshots.schema.ts';
 
 type Side = z.output<typeof snapshotDifference>['head'];

@@ -7,8 +7,8 @@ import { z } from 'zod';
 import type { BlobStore } from '../../../ports/blobs.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawlers.ts';
-import { findSnapshot, namedSnapshot, requireCaptured, requireFiles } from './find-snapshot.ts';
 import type { CrawlSnapshot } from './snapshot.entity.ts';
+import { findSnapshot, namedSnapshot, requireCaptured, requireFiles } from './snapshot-record.ts';
 import { snapshotNumber } from './snapshots.schema.ts';
 
 /** What a WARC record says of itself, its length aside. */

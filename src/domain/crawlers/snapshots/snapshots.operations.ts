@@ -8,10 +8,17 @@ import { crawlerName, plainText } from '../config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawlers.ts';
 import { pageKind } from '../runs/runs.schema.ts';
-import { findSnapshot, namedSnapshot, notDiscarded, requireCaptured, requireFiles } from './find-snapshot.ts';
 import { makeLive } from './seal-snapshot.ts';
 import { CrawlSnapshot } from './snapshot.entity.ts';
-import { openSnapshot, snapshotRecords } from './snapshot-record.ts';
+import {
+  findSnapshot,
+  namedSnapshot,
+  notDiscarded,
+  openSnapshot,
+  requireCaptured,
+  requireFiles,
+  snapshotRecords,
+} from './snapshot-record.ts';
 import { snapshot, snapshotEntry, snapshotNumber } from './snapshots.schema.ts';
 
 export const listSnapshots = crawlerOperation({

@@ -11,9 +11,9 @@ import { contentRootsOf } from '../schema/site-layout.ts';
 import { localStudioOperation, studioOperation } from '../studio-operation.ts';
 import { passingTag, viewOf } from '../view.ts';
 import type { CollectionIndex } from './collection-index.ts';
+import { snippet } from './search.ts';
 import { siteFilesOf } from './site-files.ts';
 import type { SiteIndex } from './site-index.ts';
-import { snippet } from './snippets.ts';
 
 /** Schemas name no file content: they are the same while their key is. */
 const schemasTag = (site: SiteIndex, commit: string | null, what: unknown) =>

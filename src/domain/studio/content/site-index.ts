@@ -1,9 +1,17 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { findYielding, forEachYielding } from '../../../lib/concurrency.ts';
-import type { FileChange, FileSide, Oid, TreeFile } from '../../../ports/git-records.ts';
-import type { Discovery } from '../schema/collection-schema.ts';
+import type { VersionCache } from '../../../lib/version-cache.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { FileChange, FileSide, Oid, Snapshot, TreeFile } from '../../../ports/git-records.ts';
+import type { Discovery, SiteFiles } from '../schema/collection-schema.ts';
+import { discoverSchemas } from '../schema/discover.ts';
+import { collectionNamePattern } from '../schema/schema.schema.ts';
 import { configurationFiles } from '../schema/site-layout.ts';
+import { viewOf } from '../view.ts';
 import { CollectionIndex } from './collection-index.ts';
+import { type EntryFacts, type Place, unreadable } from './entry-facts.ts';
+import { siteFilesOf } from './site-files.ts';
+import type { SchemaStore, SiteTree } from './stored/schema-store.ts';
 
 /** A site as one tree holds it: its schemas and the places of its entries. */
 export interface SiteIndex {
@@ -99,4 +107,118 @@ export async function changesSchemas(
     return owner?.inferred === true && left <= removed.length;
   });
   return last !== undefined;
+}
+
+/** Trees that differ in more files than this are read anew. */
+const mostChanges = 10_000;
+
+type ReadFacts = (git: Repository, snapshot: Snapshot, files: readonly Place[]) => Promise<readonly EntryFacts[]>;
+
+/** The sites that trees hold, read below one content root. */
+export class Sites {
+  readonly #cache: VersionCache<SiteAtTree>;
+  readonly #facts: ReadFacts;
+  readonly #stored: SchemaStore;
+  readonly #contentRoot: string | null;
+
+  /** @param contentRoot directory of the site that a project has chosen; null: found by its configuration */
+  constructor(
+    cache: VersionCache<SiteAtTree>,
+    { facts, stored }: { facts: ReadFacts; stored: SchemaStore },
+    contentRoot: string | null,
+  ) {
+    this.#cache = cache;
+    this.#facts = facts;
+    this.#stored = stored;
+    this.#contentRoot = contentRoot;
+  }
+
+  #subject({ id }: Repository): string {
+    return JSON.stringify([id, this.#contentRoot]);
+  }
+
+  get #options(): { contentRoot?: string } {
+    return this.#contentRoot === null ? {} : { contentRoot: this.#contentRoot };
+  }
+
+  /**
+   * The site at a tree: from the cache, from the last one of the repository and what changed since, or by discovery.
+   * @param onMade called when it was not in the cache, with all changes it was derived by; null: it was read anew
+   */
+  at(
+    git: Repository,
+    snapshot: Snapshot,
+    onMade: (site: SiteIndex, changes: readonly FileChange[] | null) => void,
+  ): Promise<SiteIndex> {
+    return this.#cache.of(this.#subject(git), snapshot.tree ?? '', async (latest) => {
+      // The last tree may be gone since its branch was moved by force.
+      const changes = latest ? await snapshot.changesSince(latest.tree, mostChanges).catch(() => null) : null;
+      const isDerived = latest && changes && !(await changesSchemas(latest, changes));
+      const site = isDerived ? await changeSite(latest, placedBy(changes)) : await this.#read(git, snapshot);
+      onMade(site, isDerived ? changes : null);
+      return { ...site, tree: snapshot.tree };
+    });
+  }
+
+  /** Discovers the schemas of a tree again, whatever is cached. */
+  async refresh(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
+    const site = await this.#discover(git, snapshot);
+    this.#cache.set(this.#subject(git), snapshot.tree ?? '', { ...site, tree: snapshot.tree });
+    return site;
+  }
+
+  /** The site an empty repository would be with its first entry: how an undeclared collection begins. */
+  async first(collection: string, slug: string): Promise<SiteIndex> {
+    const root = this.#contentRoot ? `${this.#contentRoot}/` : '';
+    const file = { path: `${root}content/${collection}/${slug}.md`, oid: '', mode: '100644' };
+    const nothing = { read: async () => null, sampleEntries: async () => [] };
+    const discovery = await discoverSchemas(
+      { paths: [file], read: nothing.read },
+      { sampleEntries: nothing.sampleEntries, ...this.#options },
+    );
+    return buildSite(discovery, keyOf(discovery), []);
+  }
+
+  /** The site an empty repository would be with its first entry at a path; null when no collection would begin there. */
+  async firstAt(path: string): Promise<SiteIndex | null> {
+    const root = this.#contentRoot ? `${this.#contentRoot}/content/` : 'content/';
+    const [, collection, slug] =
+      /^([^/]+)\/(.+)\.[^./]+$/.exec(path.startsWith(root) ? path.slice(root.length) : '') ?? [];
+    if (collection === undefined || slug === undefined || !collectionNamePattern.test(collection)) return null;
+    const site = await this.first(collection, slug);
+    return site.collections.has(collection) ? site : null;
+  }
+
+  /** The site as it has been stored, else as it is discovered. */
+  async #read(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
+    const { paths } = await siteFilesOf(git, snapshot);
+    const discovery = await this.#stored.find(this.#treeOf(git, snapshot, paths));
+    if (!discovery) return this.#discover(git, snapshot);
+    return buildSite(discovery, keyOf(discovery), await snapshot.files());
+  }
+
+  #treeOf({ id }: Repository, { tree }: Snapshot, paths: SiteFiles['paths']): SiteTree {
+    return { repository: id, tree: tree ?? '', contentRoot: this.#contentRoot, paths };
+  }
+
+  async #discover(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
+    const files = await snapshot.files();
+    const site = await siteFilesOf(git, snapshot);
+    let isWhole = true;
+    const sampleEntries = async (paths: readonly string[]) => {
+      const oids = await site.oids();
+      const entries = paths.map((path) => ({ path, oid: oids.get(path) ?? '' }));
+      const facts = await this.#facts(git, snapshot, entries);
+      isWhole &&= !facts.includes(unreadable);
+      return entries.map(({ path }, at) => ({ path, frontmatter: facts[at]?.frontmatter ?? null }));
+    };
+    const discovery = await discoverSchemas(site, { sampleEntries, ...this.#options });
+    // What objects that cannot be read today would say is not known for good.
+    if (isWhole) this.#stored.keep(this.#treeOf(git, snapshot, site.paths), discovery);
+    return buildSite(discovery, keyOf(discovery), files);
+  }
+}
+
+function keyOf({ schemas, contentRoot, locales }: Discovery): string {
+  return viewOf([schemas.map(({ matches: _m, ...schema }) => schema), contentRoot, locales]);
 }

@@ -15,8 +15,7 @@ import { studioOperation } from '../studio-operation.ts';
 import { viewOf } from '../view.ts';
 import { isMedia } from './media.operations.ts';
 import { media } from './media.schema.ts';
-import { mediaFacts, mediaRootOf } from './media-facts.ts';
-import { mediaRecord } from './media-record.ts';
+import { mediaFacts, mediaRecord, mediaRootOf } from './media-facts.ts';
 import { mediaTypeOf } from './media-types.ts';
 
 /** Commits that are looked through, and files that are found, at most. */

@@ -1,11 +1,16 @@
 import { imageSize } from 'image-size';
 import { LRUCache } from 'lru-cache';
+import type { z } from 'zod';
 import { upTo } from '../../../lib/version-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
+import { encodePath } from '../frameworks/routing/paths.ts';
+import { mimeOf } from '../mime.ts';
 import { largestPointer, readLfsPointer } from '../repository/lfs-pointer.ts';
+import type { EntryRoutes } from '../routes/entry-routes.ts';
 import type { MediaRoot } from '../schema/collection-schema.ts';
+import type { media } from './media.schema.ts';
 import { mediaTypeOf } from './media-types.ts';
 
 const within = (root: string, path: string) => root === '' || path === root || path.startsWith(`${root}/`);
@@ -24,7 +29,7 @@ export function publicPath(root: MediaRoot | null, path: string): string | undef
 }
 
 /** What a listing tells of a media file beside its name. */
-export interface MediaFacts {
+interface MediaFacts {
   size: number;
   width?: number;
   height?: number;
@@ -85,4 +90,26 @@ export async function mediaFacts(
       return facts ? [[oid, facts]] : [];
     }),
   );
+}
+
+/** The record of a media file. */
+export function mediaRecord(
+  site: SiteIndex,
+  { path, oid }: { path: string; oid: string },
+  facts: ReadonlyMap<string, MediaFacts>,
+  { base, linkTo }: Pick<EntryRoutes, 'base' | 'linkTo'>,
+): z.output<typeof media> {
+  const below = publicPath(mediaRootOf(site, path), path);
+  const url = below && encodePath(base) + below;
+  const link = url && linkTo('files', url);
+  return {
+    path,
+    name: path.slice(path.lastIndexOf('/') + 1),
+    type: 'file',
+    sha: oid,
+    mime: mediaTypeOf(path)?.mime ?? mimeOf(path, false),
+    ...(url !== undefined && { public_path: url }),
+    ...(link !== undefined && { link }),
+    ...facts.get(oid),
+  };
 }

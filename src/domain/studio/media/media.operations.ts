@@ -23,10 +23,9 @@ import { below } from '../schema/site-layout.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { viewOf } from '../view.ts';
 import { media, mediaKind } from './media.schema.ts';
-import { mediaFacts, mediaRootOf } from './media-facts.ts';
-import { mediaRecord } from './media-record.ts';
+import { mediaFacts, mediaRecord, mediaRootOf } from './media-facts.ts';
 import { type MediaKind, mediaExtensions, mediaTypeOf } from './media-types.ts';
-import { planDeleteMedia } from './plan-delete-media.ts';
+import { planDeleteMedia } from './plan-media.ts';
 
 /** What could be the path or URL of a file in a text: in Markdown, HTML or a value of the frontmatter. */
 const token = /[^\s"'`()<>[\]{}|,;]+/g;

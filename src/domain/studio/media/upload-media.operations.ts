@@ -8,10 +8,9 @@ import { entryRoutes } from '../routes/entry-routes.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { mediaUpload, savedMedia } from './media.schema.ts';
-import { mediaFacts } from './media-facts.ts';
-import { mediaRecord } from './media-record.ts';
+import { mediaFacts, mediaRecord } from './media-facts.ts';
 import { cleanName } from './media-types.ts';
-import { planUpload, storeUpload, type Upload, uploadPath } from './plan-upload.ts';
+import { planUpload, storeUpload, type Upload, uploadPath } from './plan-media.ts';
 
 type Input = z.output<typeof mediaUpload>;
 

@@ -5,10 +5,16 @@ import { parseFile } from '../frontmatter/parse-file.ts';
 import { withoutFollowing } from './followed-renames.ts';
 import type { Conflict, ConflictType, Resolution, ResolvedFile } from './merge.schema.ts';
 import { mergeEntry } from './merge-entry.ts';
-import { conflictOf, type FileMerge } from './merge-outcome.ts';
-import { type FileStages, type FoundStages, type MergeContext, openSides, type Sides } from './merge-sides.ts';
-import { type ResolutionOptions, Resolutions } from './resolutions.ts';
-import { refuseResolution } from './resolve.ts';
+import {
+  conflictOf,
+  type FileMerge,
+  type FileStages,
+  type FoundStages,
+  type MergeContext,
+  openSides,
+  type Sides,
+} from './merge-sides.ts';
+import { type ResolutionOptions, Resolutions, refuseResolution } from './resolutions.ts';
 
 const shown: Partial<Record<ConflictKind, { type: ConflictType; reason: string }>> = {
   rename_rename: { type: 'rename_rename', reason: 'renamed differently on both sides; settle each of its names' },

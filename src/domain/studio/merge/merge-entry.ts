@@ -21,7 +21,7 @@ import {
 } from './diff3.ts';
 import type { Conflict, Resolution } from './merge.schema.ts';
 import { type Clash, type FieldRules, listKindOf, mergeFrontmatter } from './merge-frontmatter.ts';
-import { checkPieces, refuseResolution, resolvedBytes, settlesWhole } from './resolve.ts';
+import { checkPieces, refuseResolution, resolvedBytes, settlesWhole } from './resolutions.ts';
 
 export interface MergeInput {
   /** null: no common ancestor, or none that is still stored; equal fields and lines pass then, the rest are conflicts. */

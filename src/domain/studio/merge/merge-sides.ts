@@ -1,9 +1,13 @@
 import type { Repository } from '../../../ports/git.ts';
 import type { FileSide, MergedTree, Mode, Oid, Snapshot } from '../../../ports/git-records.ts';
+import type { Change } from '../../../ports/git-writes.ts';
 import { isContent, refusalOf } from '../content/admission.ts';
 import { entryAt, schemaAt } from '../content/collection-index.ts';
+import { titleOfSlug } from '../frontmatter/summarize.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { StudioContext } from '../studio.ts';
+import type { Conflict, ResolvedFile } from './merge.schema.ts';
+import type { FileConflict } from './merge-entry.ts';
 
 /** What a merge is made in. */
 export type MergeContext = Pick<StudioContext, 'git' | 'studio'>;
@@ -105,5 +109,30 @@ export async function openSides(
       if (!stages.base && !stages.current && !stages.incoming) return null;
       return { stages, ...(previous !== undefined && { previous_path: previous }) };
     },
+  };
+}
+
+/** What becomes of one file: a change on top of git's tree, or a conflict. */
+export interface FileMerge {
+  change?: Change;
+  conflict?: Conflict;
+  resolved?: ResolvedFile;
+}
+
+/** A conflict as it is reported. */
+export function conflictOf(
+  sides: Pick<Sides, 'entryAt'>,
+  path: string,
+  { base, current, incoming }: FileStages,
+  found: FileConflict,
+  previous_path?: string,
+): Conflict {
+  const entry = sides.entryAt(path);
+  return {
+    path,
+    ...(previous_path !== undefined && { previous_path }),
+    ...(entry && { ...entry, title: titleOfSlug(entry.slug) }),
+    ...found,
+    stages: { base: base?.oid ?? null, current: current?.oid ?? null, incoming: incoming?.oid ?? null },
   };
 }

@@ -6,7 +6,7 @@ import type { Services } from '../../../kernel/services.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { Upstream as Remote } from '../../../ports/git-transfer.ts';
 import { Project, type ProjectRef } from '../../projects/project.entity.ts';
-import { refuseResolution } from '../merge/resolve.ts';
+import { refuseResolution } from '../merge/resolutions.ts';
 import { type StudioRuntime, type StudioServices, type SyncPass, studioFor } from '../studio.ts';
 import { type Reconciled, reconcileBranch } from './reconcile-branch.ts';
 import { openUpstream } from './remote.ts';

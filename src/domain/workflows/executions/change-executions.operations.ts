@@ -13,9 +13,8 @@ import { beginExecution } from './begin-execution.ts';
 import { cancelExecution as cancel } from './cancel-execution.ts';
 import type { Execution } from './execution.entity.ts';
 import { executionSubject } from './execution-feed.ts';
-import { executionRecord } from './execution-record.ts';
+import { executionRecord, findExecution, holdWithWorkflow } from './execution-record.ts';
 import { execution, executionId, retryFrom } from './executions.schema.ts';
-import { findExecution, holdWithWorkflow } from './find-execution.ts';
 import { retryExecutions } from './retry-execution.ts';
 
 interface WaitingRow {

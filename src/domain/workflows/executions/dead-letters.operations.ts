@@ -7,9 +7,8 @@ import { workflowId } from '../workflow.schema.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { workflowOperation } from '../workflows.ts';
 import { Execution } from './execution.entity.ts';
-import { executionRecord, executionsShown } from './execution-record.ts';
+import { executionRecord, executionsShown, findExecution } from './execution-record.ts';
 import { execution, executionId, executionSummary, retryFrom } from './executions.schema.ts';
-import { findExecution } from './find-execution.ts';
 import { retryExecutions } from './retry-execution.ts';
 
 /** Dead letters that are changed by one call at most. */

@@ -5,8 +5,8 @@ import { eventSubject } from '../../../ports/event-feed.ts';
 import { workflowOperation } from '../workflows.ts';
 import { type Execution, terminalStatuses } from './execution.entity.ts';
 import { type ExecutionEvent, executionSubject } from './execution-feed.ts';
+import { findExecution } from './execution-record.ts';
 import { executionEvent, executionId } from './executions.schema.ts';
-import { findExecution } from './find-execution.ts';
 
 interface EventRow {
   seq: string;

@@ -5,9 +5,16 @@ import { executionStatus, workflowId } from '../workflow.schema.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { workflowOperation } from '../workflows.ts';
 import { Execution } from './execution.entity.ts';
-import { countSteps, executionRecord, executionRecords, executionsShown, stepsOf } from './execution-record.ts';
+import {
+  countSteps,
+  executionRecord,
+  executionRecords,
+  executionsShown,
+  findExecution,
+  findExecutions,
+  stepsOf,
+} from './execution-record.ts';
 import { execution, executionId, executionSummary, executionTriggerType, stepRun } from './executions.schema.ts';
-import { findExecution, findExecutions } from './find-execution.ts';
 
 /** In place of what is not requested. */
 const notRead = { input: null, output: null, steps: [], step_count: 0 };

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ProjectContext } from '../../projects/operation.ts';
-import { firesOfTiming } from '../../schedules/next-fire.ts';
+import { firesOfTiming } from '../../schedules/next-fires.ts';
 import { webhookUrl } from '../workflow-record.ts';
 import { isInGrace, secretStateOf } from './sealed-secret.ts';
 import type { Refusal, RefusalReason, WorkflowTrigger } from './trigger.entity.ts';

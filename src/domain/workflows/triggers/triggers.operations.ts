@@ -6,7 +6,7 @@ import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel
 import { isUuid } from '../../../lib/ids.ts';
 import { defined } from '../../../lib/objects.ts';
 import type { ProjectContext } from '../../projects/operation.ts';
-import { firesOfTiming } from '../../schedules/next-fire.ts';
+import { firesOfTiming } from '../../schedules/next-fires.ts';
 import { ScheduleFire } from '../../schedules/schedule-fire.entity.ts';
 import type { Workflow } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';

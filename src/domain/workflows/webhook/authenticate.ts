@@ -1,7 +1,11 @@
 import { createHash, createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
+import type { Services } from '../../../kernel/services.ts';
+import { isUuid } from '../../../lib/ids.ts';
 import type { TriggerSecret } from '../triggers/sealed-secret.ts';
 import { type RefusalReason, type WebhookMethod, webhookMethods } from '../triggers/trigger.entity.ts';
-import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
+import type { TriggerCache, WebhookTrigger } from '../triggers/trigger-cache.ts';
+import { Refused, webhookResponses } from './refusals.ts';
+import { type ClearSecrets, clearSecretsOf } from './secret-retention.ts';
 import { headerLines, type WebhookCall } from './webhook-call.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text, 'utf8').digest();
@@ -50,7 +54,7 @@ export function bearerOf(line: string): string | null {
 }
 
 /** What the head of a call proves: all of it, or which signature its body has to have. */
-export type HeadProof = { version: number; signature: null } | { version: null; signature: Buffer };
+type HeadProof = { version: number; signature: null } | { version: null; signature: Buffer };
 
 /** Why a call is refused before its body is read. */
 interface HeadRefusal {
@@ -74,7 +78,7 @@ function proveSecret(secrets: readonly TriggerSecret[], { rawHeaders, query }: H
 }
 
 /** Checks method and credential of a call against a webhook whose secrets are open. */
-export function proveHead(
+function proveHead(
   { auth_mode, methods }: Pick<WebhookTrigger, 'auth_mode' | 'methods'>,
   secrets: readonly TriggerSecret[],
   head: Head,
@@ -90,4 +94,36 @@ export function proveHead(
   if (!allow.some((method) => method === head.method)) return { reason: 'method', allow };
   const version = proveSecret(secrets, head);
   return version === null ? { reason: 'credential' } : { version, signature: null };
+}
+
+/** A call whose head is good: whom it is for, and what it proves or still has to prove. */
+export interface OpenedCall extends ClearSecrets {
+  trigger: WebhookTrigger;
+  proof: HeadProof;
+}
+
+/** @throws Refused when no workflow of that name has a webhook */
+export async function findTrigger(triggers: TriggerCache, { workflow }: WebhookCall): Promise<WebhookTrigger> {
+  const trigger = isUuid(workflow) ? await triggers.get(workflow) : null;
+  if (!trigger) throw new Refused(webhookResponses.notConfigured, null);
+  return trigger;
+}
+
+/**
+ * Everything that is known before the body is read.
+ * @throws Refused; DomainError `unavailable` when a secret cannot be read
+ */
+export async function openCall(
+  services: Pick<Services, 'secrets' | 'clock'>,
+  call: WebhookCall,
+  trigger: WebhookTrigger,
+): Promise<OpenedCall> {
+  if (!trigger.enabled) throw new Refused(webhookResponses.notConfigured, 'disabled');
+  const clear = await clearSecretsOf(services, trigger, services.clock.now());
+  const proof = proveHead(trigger, clear.secrets, call);
+  if ('version' in proof) return { ...clear, trigger, proof };
+  throw new Refused(
+    proof.allow ? webhookResponses.methodNotAllowed(proof.allow) : webhookResponses.unauthorized,
+    proof.reason,
+  );
 }

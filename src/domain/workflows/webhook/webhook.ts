@@ -5,8 +5,8 @@ import { TriggerCache, type WebhookTrigger } from '../triggers/trigger-cache.ts'
 import type { WorkflowServices } from '../workflows.ts';
 import { CallStore } from './accept.ts';
 import { Admission, MinuteCounts } from './admission.ts';
+import { findTrigger, type OpenedCall, openCall } from './authenticate.ts';
 import { BodyMemory, codingOf, inflate, type RawBody, readBody } from './body.ts';
-import { findTrigger, type OpenedCall, openCall } from './opened-call.ts';
 import { Refusals, Refused, refusedBodies, webhookResponses } from './refusals.ts';
 import { joinedHeaders, type WebhookCall, type WebhookResponse } from './webhook-call.ts';
 

@@ -19,8 +19,36 @@ import type { StoredObjects } from '../objects/stored-objects.ts';
 import { isLink, modes, Tree } from '../objects/tree-codec.ts';
 import type { RefFiles } from '../refs/ref-files.ts';
 import type { RefUpdater } from '../refs/ref-updater.ts';
-import { inTime } from '../time-limit.ts';
 import type { BranchLock } from './branch-lock.ts';
+
+/** A job was abandoned; it may still run, but its result is dropped. */
+export class TimeIsUp extends DomainError {
+  constructor() {
+    super('git_timeout', 'The change took too long to prepare and was given up');
+  }
+}
+
+/**
+ * Runs a job for at most `limit` milliseconds.
+ *
+ * @throws TimeIsUp, with which the job's signal aborts too
+ */
+async function inTime<T>(limit: number, job: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const reason = new TimeIsUp();
+      stop.abort(reason);
+      reject(reason);
+    }, limit);
+  });
+  try {
+    return await Promise.race([job(stop.signal), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** Largest blob the service writes, bytes. */
 const largestBlob = 100 * 1024 * 1024;

@@ -3,13 +3,11 @@ import { DomainError } from '../../../kernel/errors.ts';
 import { tally } from '../../../lib/tally.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { CommitRequest, Committed } from '../../../ports/git-writes.ts';
-import { type NewObject, writeObjects } from '../objects/object-writer.ts';
-import { writePack } from '../objects/pack-writer.ts';
+import { type NewObject, writeObjects, writePack } from '../objects/object-writer.ts';
 import { PendingObjects } from '../objects/pending-objects.ts';
 import { TreeSnapshot } from '../objects/snapshot.ts';
 import { RefsRejected, type RefUpdate } from '../refs/ref-updater.ts';
-import { TimeIsUp } from '../time-limit.ts';
-import { type Planned, planOne, type RoundContext, type Tip, type Writer } from './commit-plan.ts';
+import { type Planned, planOne, type RoundContext, TimeIsUp, type Tip, type Writer } from './commit-plan.ts';
 
 /** How often a round is planned anew when the branch was moved by another process, before its writers fail. */
 const rounds = 10;

@@ -1,7 +1,7 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Commit, LineCommit, Oid } from '../../../ports/git-records.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
-import { records } from '../nul-records.ts';
+import { records } from '../git-stream.ts';
 import { isOid } from '../objects/object-id.ts';
 import type { ObjectSource } from '../objects/object-source.ts';
 

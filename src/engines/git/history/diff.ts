@@ -2,7 +2,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { ChangedFile, FileSide, Oid, Patch, TreeDiff } from '../../../ports/git-records.ts';
 import type { Config } from '../git-child.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
-import { records } from '../nul-records.ts';
+import { records } from '../git-stream.ts';
 import { isOid } from '../objects/object-id.ts';
 
 /** More added and removed files than this are not compared with each other for renames: the work grows with their product. */

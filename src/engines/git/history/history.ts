@@ -1,7 +1,7 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import type { LogQuery, Oid } from '../../../ports/git-records.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
-import { records } from '../nul-records.ts';
+import { records } from '../git-stream.ts';
 import { isOid } from '../objects/object-id.ts';
 
 /** Milliseconds or NaN → whole seconds since 1970, as rev-list takes them. */

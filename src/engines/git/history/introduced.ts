@@ -1,9 +1,8 @@
 import type { Oid } from '../../../ports/git-records.ts';
 import type { IntroducedChange } from '../../../ports/git-transfer.ts';
 import { wallTime } from '../git-process.ts';
-import { gitStream } from '../git-stream.ts';
+import { gitStream, records } from '../git-stream.ts';
 import type { ObjectPlace } from '../incoming/large-blobs.ts';
-import { records } from '../nul-records.ts';
 import { mergeability, mergeBases } from './merge.ts';
 
 /** What one commit changes at one path, as git prints it. */

@@ -1,8 +1,7 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Commit, Mode, Oid, TreeFile } from '../../../ports/git-records.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
-import { gitStream } from '../git-stream.ts';
-import { records } from '../nul-records.ts';
+import { gitStream, records } from '../git-stream.ts';
 import { parseCommit } from './commit-codec.ts';
 import { type ListingBudget, listTree, newBudget, spend } from './file-listing.ts';
 import { isOid, type ObjectFormat, type ObjectType, rawLength } from './object-id.ts';

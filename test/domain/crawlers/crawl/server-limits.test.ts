@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ServerLimits, serverCaps } from '../../../../src/domain/crawlers/crawl/loop/create-loop.ts';
+import { ServerLimits, serverCaps } from '../../../../src/domain/crawlers/crawl/loop/crawl-loop.ts';
 import type { OpenRun } from '../../../../src/domain/crawlers/crawl/open/open-run.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { crawl, crawlersPath, makeCrawler, queue, workThrough } from '../../../support/crawlers/crawls.ts';

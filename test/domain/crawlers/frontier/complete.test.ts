@@ -4,9 +4,8 @@ import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { type LeasedUrl, leaseUrls } from '../../../../src/domain/crawlers/frontier/lease.ts';
 import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
-import { packKeys } from '../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { type EntryAgain, type Outcome, outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
-import { priorities, type UrlDraft, urlHash } from '../../../../src/domain/crawlers/frontier/url-draft.ts';
+import { packKeys, priorities, type UrlDraft, urlHash } from '../../../../src/domain/crawlers/frontier/url-draft.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
 import { type EntryDraft, insertEntries } from '../../../../src/domain/crawlers/snapshots/snapshot-entries.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';

@@ -4,9 +4,9 @@ import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { leaseUrls } from '../../../../src/domain/crawlers/frontier/lease.ts';
 import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
-import { packKeys } from '../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
 import { planOnce } from '../../../../src/domain/crawlers/frontier/run-row.ts';
+import { packKeys } from '../../../../src/domain/crawlers/frontier/url-draft.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { queue } from '../../../support/crawlers/crawls.ts';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { CookieJar } from '../../../../src/domain/crawlers/crawl/fetch/cookies.ts';
-import { keepCookies } from '../../../../src/domain/crawlers/runs/run-cookies.ts';
+import { CookieJar, keepCookies } from '../../../../src/domain/crawlers/crawl/fetch/cookies.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { makeCrawler, queue, workThrough } from '../../../support/crawlers/crawls.ts';
 import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';

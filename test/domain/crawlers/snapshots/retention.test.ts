@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { usedBytes } from '../../../../src/domain/crawlers/crawl/loop/create-loop.ts';
+import { usedBytes } from '../../../../src/domain/crawlers/crawl/loop/crawl-loop.ts';
 import { tickImports } from '../../../../src/domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { removeExpiredSnapshots, retainCrawls } from '../../../../src/domain/crawlers/snapshots/retention.ts';
 import { createProject } from '../../../../src/domain/projects/projects.operations.ts';

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { BlobStore, Sha256 } from '../../../../ports/blobs.ts';
 import type { Log } from '../../../../ports/log.ts';
-import { keyBytes, type LinkKeys, noKeys } from '../../frontier/link-keys.ts';
 import type { Outcome, Outlinks } from '../../frontier/outcome.ts';
+import { keyBytes, type LinkKeys, noKeys } from '../../frontier/url-draft.ts';
 
 /** What an unchanged page links to. Mostly its keys are all that is needed: to read the addresses costs more than all else of such a page. */
 export interface KeptOutlinks {

@@ -1,11 +1,23 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../../../kernel/services.ts';
 import { settleAll } from '../../../../lib/concurrency.ts';
 import { Notifier } from '../../../../lib/timing.ts';
+import type { CrawlerServices } from '../../crawlers.ts';
 import { LostRun } from '../../frontier/run-row.ts';
+import { FrontierStatistics } from '../../frontier/statistics.ts';
+import type { LogLine } from '../../runs/run-feed.ts';
+import { RequestBudget } from '../browser-session.ts';
 import type { StopReason } from '../crawling.ts';
-import { hasOutlinks } from '../fetch/outlinks.ts';
+import { QueryTraps, SeenUrls } from '../discover.ts';
+import type { FetchContext } from '../fetch/fetch-context.ts';
+import { hasOutlinks, OutlinkStore } from '../fetch/outlinks.ts';
+import { type OpenRun, requestHash } from '../open/open-run.ts';
+import type { RunHosts } from '../open/open-site.ts';
+import type { RunSite } from '../open/run-site.ts';
+import { RunBrowser } from '../run-browser.ts';
 import { BatchWriter } from './batches.ts';
-import type { LoopOptions } from './loop-options.ts';
+import type { CrawlTiming, LoopOptions } from './loop-options.ts';
 import { OutcomeBuffer } from './outcome-buffer.ts';
 import { Requests } from './requests.ts';
 import { type LoopEnd, Shutdown } from './shutdown.ts';
@@ -81,4 +93,142 @@ export class CrawlLoop {
       ending.breakOffLate();
     } else this.#requests.pump(() => this.#batches.hasRoom);
   }
+}
+
+/**
+ * Bytes of all contents that snapshots of an organisation hold, each counted once however many hold it: what its quota is about. Reads
+ * every entry, so it is read once for a crawl loop, not for each page.
+ *
+ * @param run_id a run whose own snapshot does not count, because it counts itself what it adds
+ */
+export async function usedBytes(em: EntityManager, organization_id: number, run_id: number): Promise<number> {
+  const [row] = await em.execute<{ bytes: string }[]>(
+    `select coalesce(sum(bytes), 0) as bytes from (
+       select distinct on (sha256) snapshot_entry.bytes from snapshot_entry join snapshot on snapshot.id = snapshot_id
+         join crawler on crawler.id = crawler_id join project on project.id = project_id
+       where organization_id = ? and run_id <> ? and sha256 is not null) as once`,
+    [organization_id, run_id],
+  );
+  return Number(row?.bytes ?? 0);
+}
+
+/** What one run may take of the server, whatever its crawler says. */
+export const serverCaps = { milliseconds: 72 * 3600_000, bytes: 20 * 2 ** 30, urls: 2_000_000 };
+
+/** Looks whether a run has reached a limit of the server. */
+export class ServerLimits {
+  readonly #services: Pick<Services, 'orm' | 'clock'>;
+  readonly #open: OpenRun;
+  #before: Promise<number> | null = null;
+
+  constructor(services: Pick<Services, 'orm' | 'clock'>, open: OpenRun) {
+    this.#services = services;
+    this.#open = open;
+  }
+
+  /**
+   * The limit that is reached, in words; null: none is.
+   * @param urls of the run, in any state
+   * @param bytes it has stored
+   */
+  async reached(urls: number, bytes: number): Promise<string | null> {
+    const { run, quota } = this.#open;
+    const age = this.#services.clock.now().getTime() - (run.started_at?.getTime() ?? Number.POSITIVE_INFINITY);
+    if (age > serverCaps.milliseconds) return 'The run takes longer than 72 hours';
+    if (urls > serverCaps.urls) return `The run has more than ${serverCaps.urls} URLs`;
+    if (bytes > serverCaps.bytes) return 'The run has stored more than 20 GiB';
+    if (quota === null || (await this.#stored()) + bytes <= quota) return null;
+    return 'The organisation has no room left for snapshots';
+  }
+
+  /** Bytes of the organisation's snapshots but this run's own; they change too little during a loop to be added up again. */
+  #stored(): Promise<number> {
+    const { organization_id, run } = this.#open;
+    this.#before ??= usedBytes(this.#services.orm.em.fork(), organization_id, run.id);
+    return this.#before;
+  }
+}
+
+/** What a crawl loop is made of. */
+interface CreateLoopOptions {
+  services: CrawlerServices;
+  open: OpenRun;
+  hosts: RunHosts;
+  timing: CrawlTiming;
+  log: LogLine[];
+  /** What Chromium calls itself; null: the run needs none. */
+  userAgent: string | null;
+}
+
+/** Headers of a run's requests. @param userAgent of the browser that shows its pages; its crawler's own does not count then */
+function headersIn({ headers, run }: OpenRun, site: RunSite, userAgent: string | null): FetchContext['headersFor'] {
+  const { use_rendered_html } = run.settings.browser_config;
+  const forms = [false, true].map((isOwn) => {
+    const given = headers(isOwn);
+    if (userAgent === null) return given;
+    const hash = requestHash({ given: given.hash, stores: use_rendered_html ? 'dom' : 'body' });
+    return { headers: { ...given.headers, 'user-agent': userAgent }, hash };
+  });
+  const [others, own] = forms as [(typeof forms)[number], (typeof forms)[number]];
+  return (host) => (site.isOwn(host) ? own : others);
+}
+
+/** The loop of a run that has begun, with the URLs it has found before. */
+export async function createLoop(
+  { services, open, hosts, timing, log, userAgent }: CreateLoopOptions,
+  site: RunSite,
+): Promise<CrawlLoop> {
+  const { run, limits } = open;
+  const em = services.orm.em.fork();
+  const [snapshot] = await em.execute<{ id: number; base_id: number | null; sitemaps: number }[]>(
+    `select id, base_id, (select count(*)::integer from crawl_url where run_id = ? and kind = 'sitemap') as sitemaps
+     from snapshot where id = ?`,
+    [run.id, run.snapshot_id],
+  );
+  if (!snapshot) throw new Error(`run ${run.id} has no snapshot`);
+  const traps = new QueryTraps();
+  await traps.recall(em, run.id);
+  const serverLimits = new ServerLimits(services, open);
+  const budget = new RequestBudget(services, run, limits.budget.max_hits);
+  const outlinks = new OutlinkStore(services.blobs);
+  const browser =
+    userAgent === null ? null : new RunBrowser({ services, run, snapshot, budget, outlinks, atOnce: limits.workers });
+  const cookies = services.crawlers.crawling.cookiesOf(run.id);
+  return new CrawlLoop({
+    services,
+    crawling: services.crawlers.crawling,
+    open,
+    snapshot,
+    hosts,
+    timing,
+    statistics: await FrontierStatistics.take(em, run.id),
+    takeLog: () => log.splice(0),
+    serverLimit: (urls, bytes) => serverLimits.reached(urls, bytes),
+    context: {
+      services,
+      fetcher: services.fetcher,
+      reader: services.pages,
+      run,
+      settings: run.settings,
+      discovery: {
+        site,
+        seen: new SeenUrls(),
+        traps,
+        depth: limits.budget.depth < 0 ? services.crawlers.limits.max_depth : limits.budget.depth,
+        say: (line) => log.push(line),
+      },
+      outlinks,
+      policy: open.policy,
+      headersFor: headersIn(open, site, browser?.isMode ? userAgent : null),
+      browser,
+      cookies,
+      sitemaps: { known: snapshot.sitemaps },
+      maxBody: services.crawlers.limits.max_body_bytes,
+      firstRetry: timing.firstRetry,
+      async adopt(host) {
+        if (await site.adopt(host)) await hosts.note(host, { is_sibling: true });
+      },
+      throttled: new Map(),
+    },
+  });
 }

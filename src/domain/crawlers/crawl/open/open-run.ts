@@ -9,7 +9,7 @@ import { openCrawlerSecrets } from '../../config/crawler-secrets.ts';
 import type { CrawlerServices } from '../../crawlers.ts';
 import type { Budget } from '../../frontier/batch.ts';
 import type { CrawlerRun } from '../../runs/crawler-run.entity.ts';
-import { recheckBeforeRun } from '../../verification/recheck.ts';
+import { recheckBeforeRun } from '../../verification/record-check.ts';
 import { policyFor } from '../../verification/trusted-domains.ts';
 import { verificationStatesOf } from '../../verification/verification-state.ts';
 

@@ -10,8 +10,8 @@ import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../../config/find-crawler.ts';
 import { crawlerOperation } from '../../crawlers.ts';
-import { findableSnapshots, findSnapshot, namedSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts';
 import { importStates, SnapshotImport } from '../snapshot.entity.ts';
+import { findableSnapshots, findSnapshot, namedSnapshot, requireCaptured, requireFiles } from '../snapshot-record.ts';
 import { snapshotNumber } from '../snapshots.schema.ts';
 
 const skippedFile = z

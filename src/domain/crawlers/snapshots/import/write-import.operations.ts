@@ -14,9 +14,8 @@ import { normalise } from '../../urls/normalise.ts';
 import type { LinkMapper } from '../rewrite/carrier.ts';
 import { siteAddresses } from '../site-addresses.ts';
 import { CrawlSnapshot, type SkippedFile, SnapshotImport } from '../snapshot.entity.ts';
-import { fileFinder, makeFiles, readSite } from './make-files.ts';
 import { manifestPath, mapFiles } from './map-files.ts';
-import { type Importing, type ImportPlan, planImport } from './plan-import.ts';
+import { fileFinder, type Importing, type ImportPlan, makeFiles, planImport, readSite } from './plan-import.ts';
 
 interface SiteFiles {
   /** Scheme and host that were crawled. */

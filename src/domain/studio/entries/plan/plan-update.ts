@@ -7,9 +7,8 @@ import { type CollectionIndex, type IndexedEntry, storedEntry } from '../../cont
 import { type FileContent, type OpenedFile, openFile, parseFile } from '../../frontmatter/parse-file.ts';
 import type { Conflict } from '../../merge/merge.schema.ts';
 import { type FileConflict, mergeEntry } from '../../merge/merge-entry.ts';
-import { conflictOf } from '../../merge/merge-outcome.ts';
-import { Resolutions } from '../../merge/resolutions.ts';
-import { refuseResolution } from '../../merge/resolve.ts';
+import { conflictOf } from '../../merge/merge-sides.ts';
+import { Resolutions, refuseResolution } from '../../merge/resolutions.ts';
 import { checkPath } from '../../path-rules.ts';
 import { checkPrecondition } from '../../repository/branch-rules.ts';
 import { blobOid, isOid } from '../../repository/refs.ts';

@@ -4,12 +4,12 @@
  * ends with the branch or commit it is of. So it changes when what it names is renamed.
  */
 import { GraphQLID, GraphQLInterfaceType, GraphQLNonNull } from 'graphql';
-import { findProject, locateProject } from '../domain/projects/projects.operations.ts';
-import { DomainError } from '../kernel/errors.ts';
-import type { AnyOperation } from '../kernel/operation.ts';
-import type { GraphqlContext } from './context.ts';
-import { type Place, placed, placeOf } from './place.ts';
-import type { Field } from './types/types.ts';
+import { findProject, locateProject } from '../../domain/projects/projects.operations.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import type { AnyOperation } from '../../kernel/operation.ts';
+import type { GraphqlContext } from '../context.ts';
+import { type Place, placed, placeOf } from '../place.ts';
+import type { Field } from '../types/types.ts';
 
 /** What reads a record of a type, and the names of the inputs that say which. */
 export interface NodeType {

@@ -6,6 +6,7 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../kernel/errors.ts';
+import { withoutNul } from '../../kernel/shapes.ts';
 
 /** scrypt (RFC 7914): log2 of the cost, block size, parallelism. */
 interface Cost {
@@ -22,14 +23,22 @@ const keyBytes = 32;
 const limit = pLimit(2);
 const mostWaiting = 50;
 
+/** Keys of HMAC, on which scrypt stands, are filled up with NUL (RFC 2104): with some at its end a password would be the same one. */
+const noNul = 'must not contain NUL';
+
 /** A password to be set. What else is wrong with one depends on whose it is: `checkPassword`. */
 export const newPassword = z
   .string()
   .min(12, 'must be at least 12 characters')
-  .max(256, 'must be at most 256 characters');
+  .max(256, 'must be at most 256 characters')
+  .regex(withoutNul, noNul);
 
 /** A password to be compared. */
-export const givenPassword = z.string().min(1, 'is required').max(256, 'must be at most 256 characters');
+export const givenPassword = z
+  .string()
+  .min(1, 'is required')
+  .max(256, 'must be at most 256 characters')
+  .regex(withoutNul, noNul);
 
 /** @throws DomainError `invalid_request` for one that is the first thing anybody tries */
 export function checkPassword(field: string, password: string, person: { email: string; name: string }): void {

@@ -50,6 +50,12 @@ const isAboutAnswer = (client: typeof Client, error: unknown) =>
   error instanceof client.WWWAuthenticateChallengeError ||
   (error instanceof client.ClientError && !(error.cause instanceof DomainError));
 
+/**
+ * Whether a text can name an account (OpenID Connect Core 2: at most 255 characters). What cannot be stored as it is could be taken for another one's
+ * name: PostgreSQL's driver writes every half of a surrogate pair alike.
+ */
+const isSubject = (sub: string) => sub !== '' && sub.length <= 255 && sub.isWellFormed() && !sub.includes('\0');
+
 /** The provider is not reached before the first sign-in; its metadata is read once, and again after a failure. */
 export function createOpenId({ http, issuer, clientId, clientSecret }: Options): OpenId {
   const server = new URL(issuer);
@@ -95,21 +101,22 @@ export function createOpenId({ http, issuer, clientId, clientSecret }: Options):
     async finish(url, { state, nonce, verifier }) {
       const client = await load();
       const config = await configuration(client);
-      try {
-        const tokens = await client.authorizationCodeGrant(config, new URL(url), {
+      const unconfirmed = (cause: unknown) =>
+        new DomainError('forbidden', `${host} did not confirm who you are; try again`, { cause });
+      const tokens = await client
+        .authorizationCodeGrant(config, new URL(url), {
           expectedState: state,
           expectedNonce: nonce,
           pkceCodeVerifier: verifier,
           idTokenExpected: true,
+        })
+        .catch((error: unknown) => {
+          throw isAboutAnswer(client, error) ? unconfirmed(error) : away(host, error);
         });
-        const { iss, sub } = tokens.claims() ?? {};
-        if (iss === undefined || sub === undefined) throw new Error('The ID token names no account');
-        return { issuer: iss, subject: sub };
-      } catch (error) {
-        if (isAboutAnswer(client, error))
-          throw new DomainError('forbidden', `${host} did not confirm who you are; try again`, { cause: error });
-        throw away(host, error);
-      }
+      const { iss, sub } = tokens.claims() ?? {};
+      if (iss === undefined || sub === undefined || !isSubject(sub))
+        throw unconfirmed(new Error('The ID token names no account'));
+      return { issuer: iss, subject: sub };
     },
   };
 }

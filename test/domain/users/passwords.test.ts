@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { checkPassword, hashPassword, newPassword, verifyPassword } from '../../../src/domain/users/passwords.ts';
+import {
+  checkPassword,
+  givenPassword,
+  hashPassword,
+  newPassword,
+  verifyPassword,
+} from '../../../src/domain/users/passwords.ts';
 
 const cheap = { ln: 4, r: 8, p: 1 };
 
@@ -51,6 +57,13 @@ describe('a new password', () => {
       true,
       false,
     ]);
+  });
+
+  it('has no NUL, which scrypt does not tell from the end', async () => {
+    const kept = await hashPassword('correct horse', cheap);
+    expect((await verifyPassword('correct horse\0', kept)).ok).toBe(true);
+    for (const schema of [newPassword, givenPassword])
+      expect(schema.safeParse('correct horse\0').error?.issues[0]?.message).toBe('must not contain NUL');
   });
 
   it('is not what stands beside it', () => {

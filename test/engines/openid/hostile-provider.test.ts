@@ -108,6 +108,13 @@ describe('an ID token', () => {
     ['that has expired', (claims) => jwt(good, { ...claims, exp: claims.iat - 3600 }, rs256(key.privateKey))],
     ['without an account', ({ sub: _, ...claims }) => jwt(good, claims, rs256(key.privateKey))],
     ['that is no JWT', () => 'x.y'],
+    ['of an account without a name', (claims) => jwt(good, { ...claims, sub: '' }, rs256(key.privateKey))],
+    ['of one with NUL', (claims) => jwt(good, { ...claims, sub: 'ada\u0000' }, rs256(key.privateKey))],
+    [
+      'of one with half a surrogate pair',
+      (claims) => jwt(good, { ...claims, sub: 'ada\ud800' }, rs256(key.privateKey)),
+    ],
+    ['of one too long', (claims) => jwt(good, { ...claims, sub: 'a'.repeat(256) }, rs256(key.privateKey))],
   ])('%s signs no one in', async (_what, token) => {
     const { signIn } = await hostile(token);
     await expect(signIn()).rejects.toMatchObject({ code: 'forbidden' });

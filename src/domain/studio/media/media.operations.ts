@@ -219,7 +219,9 @@ export const deleteMedia = studioOperation({
   kind: 'command',
   effect: 'external',
   permission: 'delete_studio',
-  also: { manage_studio: 'when it names another author, or a file that is outside the media roots or code by its name' },
+  also: {
+    manage_studio: 'when it names another author, or a file that is outside the media roots or code by its name',
+  },
   irreversible: true,
   comparesTag: true,
   mayRequireTag: true,

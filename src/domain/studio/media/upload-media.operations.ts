@@ -44,7 +44,9 @@ export const uploadMedia = studioOperation({
   kind: 'command',
   effect: 'external',
   permission: 'edit_studio',
-  also: { manage_studio: 'when it names another author, or a path that is outside the media roots or code by its name' },
+  also: {
+    manage_studio: 'when it names another author, or a path that is outside the media roots or code by its name',
+  },
   mayRequireTag: true,
   notInSteps: true,
   summary: 'Upload file',

@@ -3,6 +3,7 @@
  * by the provider's `doStream`, so what follows from it is decided, and stored, by the caller. The clients are loaded where a model is set up.
  */
 import type { LanguageModel } from 'ai';
+import { Pace } from '../../lib/concurrency.ts';
 import type { GuardedHttp } from '../../ports/http.ts';
 import type { Log } from '../../ports/log.ts';
 import {
@@ -145,8 +146,11 @@ type Stream = Awaited<ReturnType<Provider['doStream']>>['stream'];
 
 /** The parts of a provider's stream that count here. */
 async function* partsOf(stream: Stream): AsyncIterable<ModelPart> {
+  // What has come is read without a wait, and one piece of a connection may hold thousands of parts.
+  const pace = new Pace();
   for await (const part of stream as Stream &
     AsyncIterable<Awaited<ReturnType<ReturnType<Stream['getReader']>['read']>>['value']>) {
+    if (pace.isDue) await pace.yield();
     if (!part) continue;
     if (part.type === 'text-delta') yield { kind: 'text', text: part.delta };
     else if (part.type === 'tool-call')

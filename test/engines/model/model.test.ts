@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createGuardedHttp } from '../../../src/engines/http/guarded-http.ts';
 import { createModel, type ModelOptions } from '../../../src/engines/model/model.ts';
 import type { ModelMessage, ModelPart } from '../../../src/ports/model.ts';
+import { iterationsDuring } from '../../support/loop-iterations.ts';
 import { beginStream, type ModelServer, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
 
 let server: ModelServer;
@@ -73,6 +75,22 @@ describe('a model', () => {
     expect(await step({ provider: 'anthropic' })).toEqual(parts);
     expect(server.questions[0]?.url).toBe('/v1/messages');
     expect(server.questions[0]?.headers['x-api-key']).toBe('secret-key');
+  });
+
+  it('leaves time for all else while thousands of texts come at once', async () => {
+    const texts = 4_000;
+    server.script.push(() => (response: ServerResponse) => {
+      beginStream(response);
+      const event = `data: ${JSON.stringify(textEvent('a'))}\n\n`;
+      const end = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+      response.end(`${event.repeat(texts)}data: ${JSON.stringify(end)}\n\ndata: [DONE]\n\n`);
+    });
+    let found: ModelPart[] = [];
+    const iterations = await iterationsDuring(async () => {
+      found = await step();
+    });
+    expect(found).toHaveLength(texts + 1);
+    expect(iterations).toBeGreaterThan(texts / 100);
   });
 
   it('hands earlier calls and their results on', async () => {

@@ -85,6 +85,29 @@ describe('what is set is enforced', () => {
     expect((await put(change('main'))).status).toBe(200);
   });
 
+  it('403 for a new branch of a protected name, which would hold what no pull request brought, without manage_studio', async () => {
+    await set({ protected_branches: ['release/*'], require_pull: true });
+    const { body: written } = await put(change('topic'));
+    const editor = await app.makeToken(['browse_studio', 'edit_studio', 'delete_studio']);
+    const body = { name: 'release/2.0', from: written.commit.sha };
+    const refused = await app.ask('POST', `${studio}/branches`, { token: editor, body });
+    expectRefusal(
+      refused,
+      403,
+      'branch_protected',
+      'release/2.0 is protected; making it needs the permission manage_studio',
+    );
+    expect((await app.ask('GET', `${studio}/branches/release/2.0`)).status).toBe(404);
+    expect((await app.ask('POST', `${studio}/branches`, { body })).status).toBe(201);
+    await set({ require_pull: false });
+    expect((await app.ask('POST', `${studio}/branches`, { token: editor, body: { name: 'release/3.0' } })).status).toBe(
+      201,
+    );
+    await set(plain);
+    for (const name of ['release/2.0', 'release/3.0'])
+      expect((await app.ask('DELETE', `${studio}/branches/${name}`)).status).toBe(204);
+  });
+
   it('says of each branch why the caller may not commit to it, in the words of the refusal', async () => {
     await set({ protected_branches: ['release/*'], require_pull: true });
     const rightOn = async (branch: string, token = app.token) =>

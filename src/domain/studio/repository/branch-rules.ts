@@ -21,6 +21,15 @@ export function checkDirectWrite(project: Settings, branch: string): void {
     throw new DomainError('branch_protected', `${branch} is protected; it moves by merging pull requests`);
 }
 
+/**
+ * Holds the name of a new branch against the protection of those that are there: what the branch begins with was brought by no pull request.
+ * @throws DomainError `branch_protected`
+ */
+export function checkNewBranch({ project, grant }: Pick<StudioContext, 'project' | 'grant'>, branch: string): void {
+  if (!project.settings.require_pull || !isProtected(project, branch) || grant.permissions.has('manage_studio')) return;
+  throw new DomainError('branch_protected', `${branch} is protected; making it needs the permission manage_studio`);
+}
+
 /** Whether a caller may commit to a branch without a pull request: what refuses their writes says so. */
 export function canCommit(
   { project, grant }: Pick<StudioContext, 'project' | 'grant'>,

@@ -11,7 +11,7 @@ import { checkNewRefName, checkRefName, RefNames } from '../ref-name.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { isRescued } from '../upstream/rescued.ts';
 import { branchRecord, branchRecords, type Head, headsOf } from './branch-record.ts';
-import { isProtected } from './branch-rules.ts';
+import { checkNewBranch, isProtected } from './branch-rules.ts';
 import { commitNamed, isOid } from './refs.ts';
 import { branch, branchDraft } from './repository.schema.ts';
 
@@ -88,7 +88,7 @@ export const createBranch = studioOperation({
   kind: 'command',
   effect: 'external',
   permission: 'edit_studio',
-  also: { manage_studio: 'for a rescued commit' },
+  also: { manage_studio: 'for a rescued commit, or a protected name that only pull requests move' },
   summary: 'Create a branch',
   input: branchDraft,
   output: branch,
@@ -96,6 +96,7 @@ export const createBranch = studioOperation({
   async execute(context, draft) {
     const { em, git, project, actor, services } = context;
     const name = checkNewRefName('name', draft.name);
+    checkNewBranch(context, name);
     const start = await startOf(git, draft.from, () => context.require('manage_studio'));
     const others = (await headsOf(context)).map((head) => head.name);
     if (others.includes(name)) throw fieldError('already_exists', 'name', `branch ${name} exists`);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { expectGoodPage } from '../support/dashboard.ts';
 import { save, saveElsewhere, saveState, stored, textBox, titleField } from '../support/entry-editor.ts';
 import { layout, raw, withHugoPages } from '../support/hugo-pages.ts';
-import { choose, edit, expectFocus, frameOf, pageReady } from '../support/page-editor.ts';
+import { choose, edit, expectFocus, frameOf, pageReady, pieces } from '../support/page-editor.ts';
 
 /** Forges messages of the script and clicks of a person, a thousand of each, and reaches for what is not its own. */
 const hostile = `
@@ -52,6 +52,21 @@ const { dashboard, work, freshPage, openOnPage } = withHugoPages({
 });
 
 describe('pieces of a page', () => {
+  test('are opened from their list by their first words and Enter, however late the timers of the list are', async () => {
+    const page = await openOnPage('chosen');
+    await page.evaluate(`
+      window.late = [];
+      const set = window.setTimeout;
+      window.setTimeout = (act, after, ...rest) => (after === 0 ? window.late.push(act) : set(act, after, ...rest));
+    `);
+    await pieces(page).focus();
+    await page.keyboard.type('what to');
+    await page.getByRole('option', { name: 'Heading: What to do' }).waitFor();
+    await page.evaluate(`for (const act of window.late.splice(0)) act()`);
+    await page.keyboard.press('Enter');
+    await expectFocus(page, 'Text');
+  });
+
   test('are edited in place, and nothing else changes', async () => {
     const { app } = dashboard;
     const page = await openOnPage('edited');

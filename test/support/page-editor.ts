@@ -28,7 +28,6 @@ export async function choose(page: Page, text: string, name = 'Text'): Promise<v
   await pieces(page).focus();
   await page.keyboard.press('Control+a');
   await page.keyboard.type(text);
-  await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await expectFocus(page, name);
 }

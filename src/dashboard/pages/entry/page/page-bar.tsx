@@ -56,6 +56,9 @@ const PieceList = memo(function PieceList({ list, pieces, opened, onOpen }: Piec
       searchable
       // The focus comes here from each piece that is closed, and the page is what one looks at then.
       openOnFocus={false}
+      selectFirstOptionOnChange
+      // Or else a timer looks for the chosen option of the list that has opened, and one that was marked meanwhile is none.
+      selectFirstOptionOnDropdownOpen
       className={classes.list ?? ''}
       aria-label={t('page_pieces')}
       placeholder={t('page_pieces')}

@@ -77,3 +77,21 @@ describe('a post of Hexo with an asset folder', () => {
     );
   });
 });
+
+describe('an entry that is the index of a directory', () => {
+  it('is not renamed to where its collection has no entries', async () => {
+    await app.run(createProject, { organization: 'acme', name: 'docs', machine_name: 'docs' });
+    const files = {
+      'docusaurus.config.js': "module.exports = { presets: [['classic', {}]] };\n",
+      'docs/old/index.md': page,
+      'docs/old/notes.txt': 'x\n',
+    };
+    await seed(app, files, 'docs');
+    const url = `${acme}/projects/docs/studio/collections/docs/old`;
+    for (const slug of ['node_modules/new', '_new']) {
+      const { status, body } = await app.ask('PUT', url, { body: { slug } });
+      expect([status, body.message]).toEqual([422, `slug: "docs/${slug}/index.md" is not a path of collection "docs"`]);
+    }
+    expect((await app.ask('PUT', url, { body: { slug: 'new' } })).body.path).toBe('docs/new/index.md');
+  });
+});

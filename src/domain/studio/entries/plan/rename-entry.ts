@@ -128,10 +128,14 @@ function checkMove(
 async function moveBundle(
   context: Context,
   { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
+  { schema }: CollectionIndex,
   { from, to, field }: { from: string; to: string; field: string },
   place: IndexedEntry,
   bytes: Buffer,
 ) {
+  const index = `${to}${place.path.slice(from.length)}`;
+  if (!schema.matches(index))
+    throw fieldError('invalid_name', field, `"${index}" is not a path of collection "${schema.collection}"`);
   await checkFree(tree, to, field);
   const changes: Change[] = [];
   const assets: string[] = [];
@@ -144,7 +148,7 @@ async function moveBundle(
       assets.push(target);
     }
   }
-  return { path: `${to}${place.path.slice(from.length)}`, changes, assets };
+  return { path: index, changes, assets };
 }
 
 /** A copy of a value with the slug at one pointer replaced; a relation is a slug, or an object that names it. */
@@ -240,7 +244,7 @@ export async function renameEntry(
   const to = [root, goal.slug].filter(Boolean).join('/');
   const moved =
     from !== null
-      ? await moveBundle(context, { tree, site }, { from, to, field }, place, bytes)
+      ? await moveBundle(context, { tree, site }, index, { from, to, field }, place, bytes)
       : await moveFile(context, { tree, site }, index, place, goal, bytes);
   // The index of a directory is called like the directory, unless another entry is.
   const folded = from === null ? foldIndex(goal.slug, slugs.index_names) : null;

@@ -77,7 +77,10 @@ test('a draft is not said to be gone before its version of the frame is there', 
   await page.getByRole('button', { name: 'awaited' }).waitFor();
   expect(await page.getByText('This draft does not exist any more').count()).toBe(0);
   held.resolve();
-  await page.getByRole('region', { name: 'The version you work in' }).getByRole('link', { name: /change/ }).waitFor();
+  await page
+    .getByRole('region', { name: 'The version you work in' })
+    .getByRole('link', { name: /change/ })
+    .waitFor();
   expect(await page.getByText('This draft does not exist any more').count()).toBe(0);
 });
 

@@ -18,9 +18,15 @@ export type StepOperations = ReadonlyMap<string, StepOperation>;
 /** What starts something that ends later: its output names a crawl run or a deployment. */
 const starters = new Set(['crawlers.runCrawler', 'studio.startDeployment', 'studio.rerunDeployment']);
 
-/** Whether steps may call an operation: within one project, under a permission that can be granted, and not kept from them. */
+/**
+ * Whether steps may call an operation: within one project, under a permission that can be granted, and not kept from them. What wants a recent proof
+ * of who calls is kept from them, since a step has none to give: a session without one could save a workflow that does it.
+ */
 export const isForSteps = (operation: AnyOperation): operation is AnyOperation & { permission: Permission } =>
-  operation.scope === 'project' && operation.notInSteps !== true && isGrantable(operation.permission);
+  operation.scope === 'project' &&
+  operation.notInSteps !== true &&
+  operation.recentProof !== true &&
+  isGrantable(operation.permission);
 
 /** The operations that steps may call. */
 export function stepOperationsOf(operations: Iterable<AnyOperation>): StepOperations {

@@ -20,10 +20,10 @@ import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 import {
   advance,
-  checkCode,
   contentAt,
   lastOfEachPath,
   type PlanContext,
+  planStep,
   type StagedContent,
   type Step,
 } from './staged-content.ts';
@@ -232,8 +232,7 @@ async function planChanges(
     // A hundred large entries take seconds together: others are served between them.
     await yieldLoop();
     await naming(at, ready.action, async () => {
-      const step = await planAction(context, staged, ready);
-      checkCode(context, staged, step);
+      const step = await planStep(context, staged, (now) => planAction(context, now, ready));
       staged = await advance(context, staged, step.changes);
       const { entry } = await staged.tree.lookup(step.result.path);
       steps.push(step);

@@ -17,7 +17,7 @@ import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 import { planRevert, type Revert, type Reverted } from './plan-revert.ts';
-import { advance, checkCode, commitStep, contentAt, lastOfEachPath, type Step } from './staged-content.ts';
+import { advance, commitStep, contentAt, lastOfEachPath, planStep, type Step } from './staged-content.ts';
 import { authorOf, messageOf } from './write-rules.ts';
 
 const revertInput = {
@@ -207,8 +207,7 @@ export const revertCommit = studioOperation({
           if (!isGone && (await staged.tree.lookup(path)).entry === null)
             throw new DomainError('conflict', `${path} has been moved or deleted since; take that back first`);
           const target = { target: { path }, commit: reverted.sha, mode: 'undo' } as const;
-          const step = await planRevert(context, staged, target);
-          checkCode(context, staged, step);
+          const step = await planStep(context, staged, (now) => planRevert(context, now, target));
           staged = await advance(context, staged, step.changes);
           steps.push(step);
         }

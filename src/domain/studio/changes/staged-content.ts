@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import type { FileSide, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change, CommitPlan, Committed, StagedTree } from '../../../ports/git-writes.ts';
 import { codeProblem } from '../content/admission.ts';
+import { schemaAt } from '../content/collection-index.ts';
 import { changeSite, type SiteIndex } from '../content/site-index.ts';
 import { type MediaReference, mediaReferences } from '../media/media-references.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
@@ -44,15 +45,18 @@ export interface Step<T> {
 }
 
 /**
- * Holds a step against the content it was planned on: some files are code although a collection has them.
- * @throws DomainError `forbidden` without manage_studio
+ * Plans a step on staged content. Some files are code although a collection has them.
+ * @throws DomainError `forbidden` without manage_studio for a step that changes such a file, and what `plan` throws
  */
-export function checkCode(
+export async function planStep<T>(
   context: Pick<PlanContext, 'require'>,
-  { site }: Pick<StagedContent, 'site'>,
-  { changes }: Pick<Step<unknown>, 'changes'>,
-): void {
-  if (changes.some(({ path }) => codeProblem(site, path) !== null)) context.require('manage_studio');
+  staged: StagedContent,
+  plan: (staged: StagedContent) => Promise<Step<T>>,
+): Promise<Step<T>> {
+  const step = await plan(staged);
+  const isCode = ({ path }: Change) => codeProblem(staged.site, path, schemaAt(staged.site, path)) !== null;
+  if (step.changes.some(isCode)) context.require('manage_studio');
+  return step;
 }
 
 /** What steps of one commit leave at each path. */
@@ -122,16 +126,14 @@ interface CommitTo {
 export function commitStep<T>(
   context: PlanContext,
   { branch, author, message }: CommitTo,
-  planStep: (staged: StagedContent) => Promise<Step<T>>,
+  plan: (staged: StagedContent) => Promise<Step<T>>,
 ): Promise<Committed<T & { warnings: Warning[] }>> {
   return context.git.write({
     branch,
     author,
     async plan(head): Promise<CommitPlan<T & { warnings: Warning[] }>> {
       const staged = await contentAt(context, head);
-      const step = await planStep(staged);
-      checkCode(context, staged, step);
-      const { changes, summary, result, check } = step;
+      const { changes, summary, result, check } = await planStep(context, staged, plan);
       const warnings = await check(staged);
       return { changes, message: messageOf(message, summary), result: { ...result, warnings } };
     },

@@ -55,13 +55,16 @@ function isLoose({ kind, source, path: directory, paths }: CollectionSchema, pat
 /**
  * Whether a file is code although a collection or a directory of media has it: what says which files are content, data that only lies beside pages,
  * and text that programs are installed by.
+ * @param schema of the collection that has the file
  * @returns why, as a sentence part; null: it is as its place says
  */
-export function codeProblem(site: SiteIndex, path: string): string | null {
-  const { discovery } = site;
+export function codeProblem(
+  { discovery }: SiteIndex,
+  path: string,
+  schema: ReturnType<typeof schemaAt>,
+): string | null {
   if (isSettings(discovery, path)) return 'says which files are content';
   if (textOfPrograms.test(path)) return 'is what programs are installed or built by';
-  const schema = schemaAt(site, path);
   const isCode = schema !== undefined && isLoose(schema, path, discovery.contentRoot);
   return isCode ? 'is data that no configuration declares as content' : null;
 }
@@ -71,8 +74,10 @@ export function codeProblem(site: SiteIndex, path: string): string | null {
  * `refusalOf`'s matter.
  */
 export function isContent(site: SiteIndex, path: string, mode: string): boolean {
-  if (!isRegular(mode) || steersGit.test(path) || codeProblem(site, path) !== null) return false;
-  if (schemaAt(site, path)) return true;
+  if (!isRegular(mode) || steersGit.test(path)) return false;
+  const schema = schemaAt(site, path);
+  if (codeProblem(site, path, schema) !== null) return false;
+  if (schema) return true;
   return mediaRootOf(site, path) !== null && mediaNameProblem(path) === null && mediaTypeProblem(path, null) === null;
 }
 
@@ -113,8 +118,9 @@ export function refusalOfMedia({ path, size, head }: OfferedFile, limit: number)
  */
 export function refusalOf(site: SiteIndex, file: OfferedFile, mediaLimit: number): Refusal | null {
   const { path, size } = file;
-  const isEntry = schemaAt(site, path) !== undefined;
-  const problem = codeProblem(site, path);
+  const schema = schemaAt(site, path);
+  const isEntry = schema !== undefined;
+  const problem = codeProblem(site, path, schema);
   if (problem !== null) return { code: 'forbidden', of: 'path', problem };
   if (steersGit.test(path) || (!isEntry && mediaRootOf(site, path) === null))
     return { code: 'forbidden', of: 'path', problem: 'is outside collections and media' };

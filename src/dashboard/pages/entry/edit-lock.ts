@@ -67,7 +67,10 @@ export function openEditLock(
     release: () => {
       isClosed = true;
       end?.();
-      ending.set(name, released);
+      const ended = released.then(() => {
+        if (ending.get(name) === ended) ending.delete(name);
+      });
+      ending.set(name, ended);
       channel.close();
     },
   };

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { readPostgresRecord } from '../src/db/postgres.ts';
-import { initialSettings } from '../src/domain/crawlers/config/crawl-limits.ts';
+import { initialSettings } from '../src/domain/crawlers/config/crawler.schema.ts';
 import { type Benchmark, check } from './benchmark.ts';
 import { startServer } from './support/server.ts';
 import { median } from './support/statistics.ts';

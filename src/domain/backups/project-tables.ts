@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { machineName, oneLine, permissionName, timestamp } from '../../kernel/shapes.ts';
-import { Crawler, type StoredSettings, usualSettings } from '../crawlers/config/crawler.entity.ts';
+import { Crawler, usualSettings } from '../crawlers/config/crawler.entity.ts';
+import type { StoredSettings } from '../crawlers/config/crawler.schema.ts';
 import { crawlerSettings } from '../crawlers/config/crawler.schema.ts';
 import { CrawlerSchedule } from '../crawlers/schedules/crawler-schedule.entity.ts';
 import { ensureWebhookSecret } from '../notifications/webhook-secret.ts';

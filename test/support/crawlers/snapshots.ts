@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { initialSettings } from '../../../src/domain/crawlers/config/crawl-limits.ts';
+import { initialSettings } from '../../../src/domain/crawlers/config/crawler.schema.ts';
 import { beginSnapshot } from '../../../src/domain/crawlers/crawl/open/provision.ts';
 import { noCounts } from '../../../src/domain/crawlers/runs/run-counts.ts';
 import type { EndedRun } from '../../../src/domain/crawlers/snapshots/seal-checks.ts';

@@ -1,7 +1,6 @@
 import type { Settings } from '../../../kernel/services.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
 import type { TrustedDomain } from '../verification/trusted-domains.ts';
-import type { StoredSettings } from './crawler.entity.ts';
 
 /** Current defaults of settings that a crawler leaves out. */
 export interface CrawlDefaults {
@@ -24,28 +23,6 @@ export function crawlDefaults(
 
 /** The start page, unless a list of URLs is given. */
 export const usualStartUrls = (urls: readonly string[]): string[] => (urls.length === 0 ? ['/'] : []);
-
-/** The settings of a crawler that only has a domain. */
-export const initialSettings = (): StoredSettings => ({
-  browser_mode: false,
-  urls: [],
-  start_urls: ['/'],
-  start_urls_unset: true,
-  include: [],
-  exclude: [],
-  workers: 2,
-  delay: 4,
-  depth: -1,
-  max_hits: 0,
-  max_errors: 100,
-  status_ok: [200],
-  sitemap: [],
-  allowed_domains: [],
-  assets: { network_intercept: { enabled: false, timeout: 30, execute_js: true }, parser: { enabled: true } },
-  ignore_robots: false,
-  browser_config: { capture_api_responses: false, wait_for_network_idle: 0, use_rendered_html: false },
-  publish: { auto: true, max_lost_percent: 10, max_error_percent: 10 },
-});
 
 /** What the operator has set for all crawls. */
 export interface CrawlLimits {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Document, isCollection, isScalar, Scalar, type ToStringOptions, visit } from 'yaml';
 import { z } from 'zod';
@@ -10,7 +11,7 @@ import { verificationMethod, verificationState } from '../verification/verificat
 import { verificationStatesOf } from '../verification/verification-state.ts';
 import { type CrawlDefaults, crawlDefaults } from './crawl-limits.ts';
 import type { Crawler } from './crawler.entity.ts';
-import { crawlerFields } from './crawler.schema.ts';
+import { crawlerFields, initialSettings } from './crawler.schema.ts';
 import { openCrawlerSecrets } from './crawler-secrets.ts';
 
 const { webhook_url, webhook_auth_header, webhook_extra_vars, headers, ...plain } = crawlerFields;
@@ -89,7 +90,7 @@ type Shown = Pick<Crawler, 'domain' | 'settings'>;
 function optional({ settings }: Shown) {
   const { include, allowed_domains, sitemap, assets, webhook_url, webhook_extra_vars } = settings;
   const { network_intercept: intercept, parser } = assets;
-  const isUsual = !intercept.enabled && intercept.timeout === 30 && intercept.execute_js && parser.enabled;
+  const isUsual = isDeepStrictEqual(assets, initialSettings().assets);
   return {
     ...(include.length > 0 && { include }),
     ...(allowed_domains.length > 0 && { allowed_domains, merge_domains: true }),

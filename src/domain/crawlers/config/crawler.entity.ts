@@ -1,13 +1,6 @@
 import { defineEntity, type InferEntity, JsonType, p } from '@mikro-orm/core';
 import type { Platform } from '@mikro-orm/postgresql';
-import { initialSettings } from './crawl-limits.ts';
-import type { CrawlerSettings } from './crawler.schema.ts';
-
-/** Settings as they lie in the row: what a caller left to its default is as it was at the last change. */
-export interface StoredSettings extends Omit<CrawlerSettings, 'name' | 'domain'> {
-  /** `start_urls` was never set: it follows `urls`. */
-  start_urls_unset?: boolean;
-}
+import { initialSettings, type StoredSettings } from './crawler.schema.ts';
 
 /** The values by default of settings; that a value was never set is no setting. */
 export function usualSettings(): Partial<StoredSettings> {

@@ -196,6 +196,34 @@ export const crawlerSettings = z.object({
 });
 export type CrawlerSettings = z.output<typeof crawlerSettings>;
 
+/** Settings as they lie in the row: what a caller left to its default is as it was at the last change. */
+export interface StoredSettings extends Omit<CrawlerSettings, 'name' | 'domain'> {
+  /** `start_urls` was never set: it follows `urls`. */
+  start_urls_unset?: boolean;
+}
+
+/** The settings of a crawler that only has a domain. */
+export const initialSettings = (): StoredSettings => ({
+  browser_mode: false,
+  urls: [],
+  start_urls: ['/'],
+  start_urls_unset: true,
+  include: [],
+  exclude: [],
+  workers: 2,
+  delay: 4,
+  depth: -1,
+  max_hits: 0,
+  max_errors: 100,
+  status_ok: [200],
+  sitemap: [],
+  allowed_domains: [],
+  assets: open.assets.parse({}),
+  ignore_robots: false,
+  browser_config: open.browser_config.parse({}),
+  publish: open.publish.parse({}),
+});
+
 /** What is sealed: it may hold credentials. */
 const crawlerSecrets = z.object({ headers, webhook_auth_header: webhook_auth_header.optional() });
 export type CrawlerSecrets = z.output<typeof crawlerSecrets>;

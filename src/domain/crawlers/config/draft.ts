@@ -7,15 +7,9 @@ import { pointer } from '../../../lib/json-pointer.ts';
 import { defined } from '../../../lib/objects.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
 import { crawlableHost, domainFault, registrableDomain } from '../verification/trusted-domains.ts';
-import {
-  type CrawlDefaults,
-  type CrawlLimits,
-  crawlDefaults,
-  initialSettings,
-  usualStartUrls,
-} from './crawl-limits.ts';
-import type { Crawler, StoredSettings } from './crawler.entity.ts';
-import { type CrawlerSecrets, crawlerFields } from './crawler.schema.ts';
+import { type CrawlDefaults, type CrawlLimits, crawlDefaults, usualStartUrls } from './crawl-limits.ts';
+import type { Crawler } from './crawler.entity.ts';
+import { type CrawlerSecrets, crawlerFields, initialSettings, type StoredSettings } from './crawler.schema.ts';
 import { type Host, hostOf, hostText, siblingOf } from './host.ts';
 
 /** A crawler as it would be after a change. */

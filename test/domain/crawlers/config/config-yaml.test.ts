@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { initialSettings } from '../../../../src/domain/crawlers/config/crawl-limits.ts';
-import type { StoredSettings } from '../../../../src/domain/crawlers/config/crawler.entity.ts';
+import { initialSettings, type StoredSettings } from '../../../../src/domain/crawlers/config/crawler.schema.ts';
 import { configYaml, urlsListYaml } from '../../../../src/domain/crawlers/config/crawler-record.ts';
 import fc from '../../../support/properties.ts';
 

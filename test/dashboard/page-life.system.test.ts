@@ -112,6 +112,37 @@ test('an entry whose changes clash with what is stored is edited on its page aga
   );
 });
 
+test('a click on what cannot be edited leaves the keys to the dashboard, unless something of the page takes them', async () => {
+  const { app } = dashboard;
+  const page = await openOnPage('outside');
+  const frame = frameOf(page);
+  await edit(page, 'Last words');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(' Mine.');
+  await saveState(page, 'All changes saved in this browser');
+  await saveElsewhere(app, 'outside', { body: body.replace('Last words', 'Their words') });
+  await page.getByText('Somebody saved this entry and changed the same parts').waitFor();
+  await frame.locator('nav').click({ position: { x: 300, y: 5 } });
+  await page.keyboard.press('Control+s');
+  const dialog = page.getByRole('dialog', { name: 'Somebody changed the same parts' });
+  await dialog.getByRole('radio', { name: 'Mine' }).click();
+  await dialog.getByRole('button', { name: 'Save these' }).click();
+  await saveState(page, 'Nothing to save');
+  expect(await stored(app, 'outside')).toBe(raw.replace('of the post.', 'of the post. Mine.'));
+  await pageReady(page);
+  const field = '<input aria-label="Search">';
+  await frame
+    .locator('html')
+    .evaluate(`void document.querySelector('main').insertAdjacentHTML('beforebegin', '${field}')`);
+  const search = frame.getByRole('textbox', { name: 'Search' });
+  await search.click();
+  await page.keyboard.type('pear');
+  expect(await search.inputValue()).toBe('pear');
+  await page.keyboard.press('Control+s');
+  await page.getByText('The page had the keyboard').waitFor();
+  await expectFocus(page, 'Pieces of this page');
+});
+
 test('what is typed while a newer build takes the place of the page is there, and so is the cursor', async () => {
   const { app } = dashboard;
   const page = await openOnPage('swapped');

@@ -39,7 +39,7 @@ function isTaken(message: unknown): boolean {
 describe('a message of a page', () => {
   it.each([
     ['ids', (count: number) => ({ type: 'found', ids: Array(count).fill(1) }), 20_000],
-    ['for an id', (id: number) => ({ type: 'clicked', id, left: 0, top: 0 }), 100_000],
+    ['for an id', (id: number) => ({ type: 'clicked', id, left: 0, top: 0, takesKeys: false }), 100_000],
     ['pixels', (top: number) => ({ type: 'scrolled', top }), 1e6],
     ['characters of a font', (length: number) => placed({ fontFamily: 'f'.repeat(length) }), 500],
   ])('has %s up to a limit', (_name, make, limit) => {

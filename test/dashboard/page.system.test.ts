@@ -17,7 +17,7 @@ addEventListener('load', async () => {
   parent.postMessage({ portico: 'page', path: location.pathname }, '*', [port2]);
   const forged = [
     { type: 'found', ids: [0, 1, 2, 3] },
-    { type: 'clicked', id: 1, left: 10, top: 10 },
+    { type: 'clicked', id: 1, left: 10, top: 10, takesKeys: false },
     { type: 'show', id: 1, nodes: [{ tag: 'p', children: ['forged'] }] },
     { type: 'placed', id: 1, box: { left: 0, top: 0, width: 9e9, height: 1 }, look: { background: 'url(/x)' } },
     { type: 'clicked', id: -1, left: 'x' }, null, 'text', 7, [], { type: 'found', ids: Array(1e5).fill(1) },

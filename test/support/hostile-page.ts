@@ -42,12 +42,13 @@ export const hostileScript = (seed: number, seconds: number): string => `
   const message = () => {
     const made = pick([
       () => ({ type: 'found', ids: Array.from({ length: below(30) }, () => below(20)) }),
-      () => ({ type: 'clicked', id: pick([null, 0, 1, 2, 3, 4, 90]), left: below(500), top: below(500) }),
+      () => ({ type: 'clicked', id: pick([null, 0, 1, 2, 3, 4, 90]), left: below(500), top: below(500), takesKeys: random() < 0.5 }),
       () => ({ type: 'placed', id: below(6), box: box(), look: look() }),
       () => ({ type: 'scrolled', top: pick(numbers) }),
       () => ({ type: 'lost', ids: Array.from({ length: below(30) }, () => below(20)) }),
       () => ({ type: 'went', path: path() }),
       () => ({ type: 'here' }),
+      () => ({ type: 'saves' }),
       () => ({ type: 'show', id: below(6), nodes: [{ tag: 'p', children: ['Forged'] }] }),
       () => ({ type: 'pieces', pieces: [{ id: 0, selector: '*', text: '', isImage: false }] }),
       () => ({ type: pick(words), [pick(keys)]: value(), text: 'Forged' }),

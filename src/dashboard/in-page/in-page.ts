@@ -190,6 +190,7 @@ class EditedPage {
       ['resize', () => [this.#place(), this.#mark()]],
       ['click', (event) => this.#click(event as MouseEvent)],
       ['mouseover', (event) => this.#hover(event as MouseEvent)],
+      ['keydown', (event) => this.#press(event as KeyboardEvent)],
     ];
     this.#listen();
     // A script that writes the document anew takes its listeners along.
@@ -209,7 +210,7 @@ class EditedPage {
 
   #listen(): void {
     for (const [name, act] of this.#listeners)
-      window.addEventListener(name, act, { capture: true, passive: name !== 'click' });
+      window.addEventListener(name, act, { capture: true, passive: name !== 'click' && name !== 'keydown' });
     if (this.#pieces.size > 0) document.documentElement?.append(this.#host);
   }
 
@@ -322,11 +323,21 @@ class EditedPage {
     const { clientX: left, clientY: top } = event;
     if (this.#isBeside && event.target instanceof Element && event.target.closest(controls)) return;
     const piece = this.#pieceHere(event.target) ?? (this.#isBeside ? this.#nearest(left, top) : null);
-    this.#send({ type: 'clicked', id: piece?.id ?? null, left, top });
+    const isControl = event.target instanceof Element && event.target.closest(controls) !== null;
+    const takesKeys = isControl || getSelection()?.isCollapsed === false;
+    this.#send({ type: 'clicked', id: piece?.id ?? null, left, top, takesKeys });
     if (!piece || this.#isBeside) return;
     // The text is edited in place of what a click does there.
     event.preventDefault();
     event.stopImmediatePropagation();
+  }
+
+  /** The browser would save the page. */
+  #press(event: KeyboardEvent): void {
+    if (!event.isTrusted || event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey)
+      return;
+    event.preventDefault();
+    if (!event.repeat) this.#send({ type: 'saves' });
   }
 
   #nearest(left: number, top: number): Piece | null {

@@ -73,8 +73,13 @@ const look = z.object({
 const fromPage = z.discriminatedUnion('type', [
   /** Which pieces there are. */
   z.object({ type: z.literal('found'), ids: z.array(id).check(z.maxLength(20_000)) }),
-  /** A person has clicked a piece, or what is none; where, in the window of the page. With the text beside it: the nearest piece. */
-  z.object({ type: z.literal('clicked'), id: z.nullable(id), left: pixels, top: pixels }),
+  /**
+   * A person has clicked a piece, or what is none; where, in the window of the page. With the text beside it: the nearest piece. `takesKeys`: a control or
+   * a selection of the page is used by keyboard then.
+   */
+  z.object({ type: z.literal('clicked'), id: z.nullable(id), left: pixels, top: pixels, takesKeys: z.boolean() }),
+  /** A person saves by keyboard, which the page cannot. */
+  z.object({ type: z.literal('saves') }),
   /** Where the open piece is now, in the window of the page. */
   z.object({ type: z.literal('placed'), id, box, look }),
   z.object({ type: z.literal('scrolled'), top: pixels }),

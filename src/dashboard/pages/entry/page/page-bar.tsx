@@ -16,6 +16,8 @@ interface PieceListProps {
   pieces: readonly { id: number; kind: string; text: string }[];
   opened: number | null;
   onOpen: (id: number | null) => void;
+  /** Scrolls the page by as many heights of its frame. */
+  onScroll: (pages: number) => void;
 }
 
 interface PageBarProps extends PieceListProps {
@@ -38,7 +40,7 @@ const plain = (text: string) =>
     .slice(0, 80);
 
 /** Apart, so that it is not rendered with each place that the page sends. */
-const PieceList = memo(function PieceList({ list, pieces, opened, onOpen }: PieceListProps) {
+const PieceList = memo(function PieceList({ list, pieces, opened, onOpen, onScroll }: PieceListProps) {
   const { t } = useTranslation('entry');
   const data = useMemo(() => {
     const kinds = new Map<string, string>();
@@ -65,6 +67,11 @@ const PieceList = memo(function PieceList({ list, pieces, opened, onOpen }: Piec
       data={data}
       value={opened === null ? null : String(opened)}
       onChange={(id) => onOpen(id === null ? null : Number(id))}
+      onKeyDown={(event) => {
+        if (event.key !== 'PageDown' && event.key !== 'PageUp') return;
+        event.preventDefault();
+        onScroll(event.key === 'PageDown' ? 1 : -1);
+      }}
       // Not disabled: the focus stays here while another page takes the place of this one.
       readOnly={pieces.length === 0}
       aria-disabled={pieces.length === 0}

@@ -4,6 +4,7 @@
  */
 import { ChangeSet, type EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
+import { notifications } from '@mantine/notifications';
 import { useNavigate } from '@tanstack/react-router';
 import {
   type CSSProperties,
@@ -352,12 +353,19 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
     }
     if (message.type === 'went') return went(message.path);
     if (message.type === 'placed') return message.id === opened?.id ? setPlaced(message) : undefined;
-    // A script of the page can send this, too.
+    // A script of the page can send these, too.
+    if (message.type === 'saves') {
+      if (!focus.isPerson()) return;
+      (isBeside ? view?.contentDOM : list.current)?.focus();
+      return void notifications.show({ message: t('page_had_keys') });
+    }
     const box = frame.current?.getBoundingClientRect();
     if (!box || !focus.isPerson()) return;
     if (isBeside) void goToLine(message.id);
-    else if (message.id === null) close();
-    else open(message.id, { x: box.left + message.left, y: box.top + message.top });
+    else if (message.id === null) {
+      close();
+      if (!message.takesKeys) list.current?.focus();
+    } else open(message.id, { x: box.left + message.left, y: box.top + message.top });
   });
   const isOwn = (path: string) => page !== null && pageName(path) === pageName(page.annotations.url);
   /** The frame shows the page of another address: the editor follows a person there. */
@@ -480,6 +488,10 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
   const choose = useRef<(id: number | null) => void>(() => {});
   choose.current = (id) => (id === null ? close() : open(id, 'end'));
   const onOpen = useCallback((id: number | null) => choose.current(id), []);
+  const scrollPages = useCallback((count: number) => {
+    const by = count * (frame.current?.clientHeight ?? 0) * 0.9;
+    port.current?.send({ type: 'scroll', by });
+  }, []);
   return (
     <>
       <PageBar
@@ -489,6 +501,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
         pieces={pieces}
         opened={opened?.id ?? null}
         onOpen={onOpen}
+        onScroll={scrollPages}
         state={isStopped ? 'stopped' : state === 'here' && isBehind ? 'behind' : state}
         isSaved={sha !== begunWith.current}
         isBeside={isBeside}

@@ -56,6 +56,47 @@ async function open(given: Link, label = environment.label): Promise<{ cookie: s
 const statusWith = async (headers: { cookie: string }, label = environment.label) =>
   (await preview.ask(label, '/', { headers })).status;
 
+describe('a preview of a site that sets headers of its server', () => {
+  // What hosts read of what was built, or of the repository.
+  const strict = "default-src 'none'; frame-ancestors 'none'";
+  const settings = {
+    _headers: `/*\n  Content-Security-Policy: ${strict}\n  X-Frame-Options: DENY\n  Set-Cookie: a=b\n`,
+    '.htaccess': `Header set Content-Security-Policy "${strict}"\nHeader set X-Frame-Options DENY\n`,
+    'vercel.json': JSON.stringify({
+      headers: [{ source: '/(.*)', headers: [{ key: 'X-Frame-Options', value: 'DENY' }] }],
+    }),
+    'netlify.toml': '[[headers]]\nfor = "/*"\n[headers.values]\nX-Frame-Options = "DENY"\n',
+    'staticwebapp.config.json': JSON.stringify({ globalHeaders: { 'X-Frame-Options': 'DENY' } }),
+  };
+
+  it('sends its own headers alone, so that the dashboard frames it', async () => {
+    const strictSite = await makeEnvironment(app, { slug: 'strict', visibility: 'members' });
+    const { label } = await publish(app, strictSite, { 'index.html': 'framed', ...settings });
+    for (const [at, input] of [
+      [strictSite.label, { environment: strictSite.id }],
+      [label, { deployment: Number(label.replace('d--', '')) }],
+    ] as const) {
+      const cookie = await open(await link(input), at);
+      const { status, headers, text } = await preview.ask(at, '/', { headers: cookie });
+      expect([status, text]).toEqual([200, 'framed']);
+      expect(headers['content-security-policy']).toBe(
+        `frame-ancestors ${new URL(app.services.settings.public_url).origin}`,
+      );
+      for (const name of ['x-frame-options', 'set-cookie', 'content-security-policy-report-only'])
+        expect(headers[name]).toBeUndefined();
+    }
+  });
+
+  it('leaves frames to all where it is public', async () => {
+    const open = await makeEnvironment(app, { slug: 'open-strict' });
+    await publish(app, open, { 'index.html': 'framed', ...settings });
+    const { status, headers } = await preview.ask(open.label, '/');
+    expect(status).toBe(200);
+    for (const name of ['content-security-policy', 'x-frame-options', 'set-cookie'])
+      expect(headers[name]).toBeUndefined();
+  });
+});
+
 describe('a members’ preview', () => {
   it('is closed to everybody else', async () => {
     for (const headers of [{}, { cookie: '__Host-portico-preview=x.y' }, { authorization: `Bearer ${app.token}` }]) {

@@ -12,7 +12,9 @@ import {
   insertBlock,
   kinds,
   move,
+  moveBefore,
   remove,
+  siblingsOf,
   turnInto,
 } from '../../src/dashboard/pages/entry/visual/blocks.ts';
 import {
@@ -240,9 +242,30 @@ describe('blocks', () => {
     ['1. a\n2. b|', -1, '1. b\n2. a'],
     ['- a\n  - b|\n  - c', 1, '- a\n  - c\n  - b'],
     ['## H|\ntext', 1, 'text\n\n## H'],
+    ['Text\n\n> q\n## H\n\nEn|d', -1, 'Text\n\n> q\n\nEnd\n\n## H'],
+    ['> q\n## H|\nText\n\nEnd', 1, '> q\n\nText\n\n## H\n\nEnd'],
+    ['9. a\n10. b|', -1, '9. b\n10. a'],
+    ['9. a\n10. b|\n\n    c', -1, '9.  b\n\n    c\n10. a'],
     ['|One', -1, null],
   ] as const)('%j moves by %i to %j', (from, direction, expected) =>
     expect(apply(from, (state, at) => move(state, at, direction))).toBe(expected),
+  );
+  it.each([
+    ['One|\n\n## Two\nThree\n\nFour', 3, '## Two\nThree\n\nOne\n\nFour'],
+    ['One|\n\nTwo\n\n\n\nThree\n', null, 'Two\n\n\n\nThree\n\nOne\n'],
+    ['One\n\n- a\n- b\n\nFour|', 0, 'Four\n\nOne\n\n- a\n- b'],
+    ['1. a\n2. b\n3. c|\n\nEnd', 0, '1. c\n2. a\n3. b\n\nEnd'],
+    ['- a|\n  - in it\n- b\n- c', null, '- b\n- c\n- a\n  - in it'],
+    ['One|\n\nTwo', 0, null],
+    ['One|\n\nTwo', 1, null],
+  ] as const)('%j moves to before those beside it: %j, %j', (from, place, expected) =>
+    expect(
+      apply(from, (state, at) => {
+        const block = blockAt(state, at);
+        const target = place === null ? null : block && siblingsOf(block)[place];
+        return block && target !== undefined ? moveBefore(state, block, target) : null;
+      }),
+    ).toBe(expected),
   );
   it('goes with the empty lines after it', () => {
     expect(apply('One\n\nTw|o\n\nThree\n', remove)).toBe('One\n\nThree\n');

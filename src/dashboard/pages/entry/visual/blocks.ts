@@ -48,10 +48,73 @@ function linesOf(state: EditorState, { from, to }: Span): Span {
   return { from: state.doc.lineAt(from).from, to };
 }
 
-/** A list's mark, as long as another: so that the numbers of two items stay in their order when the items change places. */
-function markOf(state: EditorState, item: SyntaxNode): Span | null {
+/** The number before an item of an ordered list. */
+function numberOf(state: EditorState, item: SyntaxNode): Span | null {
   const mark = item.getChild('ListMark');
   return mark && /\d/.test(state.sliceDoc(mark.from, mark.to)) ? mark : null;
+}
+
+/** The blocks among which one can be moved: those of the document, or the items of its list. */
+export function siblingsOf(block: SyntaxNode): SyntaxNode[] {
+  const all: SyntaxNode[] = [];
+  for (let node = block.parent?.firstChild; node; node = node.nextSibling) if (node.name !== 'ListMark') all.push(node);
+  return all;
+}
+
+/** An item with the number of another place in its list; its lines keep their column. */
+function renumbered(text: string, own: string, given: string): string {
+  const [before, rest] = [text.slice(0, text.indexOf(own)), text.slice(text.indexOf(own) + own.length)];
+  const room = own.length - given.length;
+  if (room === 0 || !rest.includes('\n')) return before + given + rest;
+  if (room > 0) return before + given + ' '.repeat(room) + rest;
+  return rest.startsWith(' '.repeat(1 - room)) ? before + given + rest.slice(-room) : text;
+}
+
+/**
+ * The first of some blocks that follow each other goes behind the last of them, or the last before the first. What stands between two that stay together
+ * stays, and items of a list are numbered as before.
+ * @param at a place in the block that moves
+ */
+function rotate(state: EditorState, run: readonly SyntaxNode[], direction: -1 | 1, at: number): TransactionSpec | null {
+  const [first, last] = [run[0], run.at(-1)];
+  if (!first || !last || first === last) return null;
+  const turn = <T>(all: readonly T[]): T[] =>
+    direction > 0 ? [...all.slice(1), ...all.slice(0, 1)] : [...all.slice(-1), ...all.slice(0, -1)];
+  const spans = run.map((node) => linesOf(state, node));
+  const numbers = run.map((node) => numberOf(state, node));
+  const isItem = first.name === 'ListItem';
+  // Blocks that follow each other without an empty line may be one when they have other neighbours.
+  const isTight = (space: string) => !isItem && !space.includes('\n\n');
+  const gap = ({ to }: Span, { from }: Span) => state.sliceDoc(to, from);
+  const gaps = turn(spans.slice(1).map((span, index) => gap(spans[index] ?? span, span)));
+  const moving = direction > 0 ? gaps.length - 1 : 0;
+  const separators = gaps.map((space, index) => (index === moving && isTight(space) ? '\n\n' : space));
+  const { from } = linesOf(state, first);
+  const [before, after] = [first.prevSibling, last.nextSibling];
+  const above = before && isTight(state.sliceDoc(before.to, from)) ? '\n' : '';
+  const below = after && isTight(gap(last, linesOf(state, after))) ? '\n' : '';
+  const marks = numbers.map((mark) => mark && state.sliceDoc(mark.from, mark.to));
+  const effects: (Span & { by: number })[] = [];
+  let insert = above;
+  let anchor = from;
+  for (const [place, index] of turn([...run.keys()]).entries()) {
+    const span = spans[index] as Span;
+    const [own, given] = [marks[index], marks[place]];
+    const text = state.sliceDoc(span.from, span.to);
+    const shown = own && given ? renumbered(text, own, given) : text;
+    // What a number has lost or gained stands before the text of its item.
+    const by = from + insert.length + shown.length - text.length - span.from;
+    effects.push({ ...span, by });
+    if (index === (direction > 0 ? 0 : run.length - 1)) anchor = Math.min(Math.max(at, span.from), span.to) + by;
+    insert += shown + (separators[place] ?? '');
+  }
+  return {
+    changes: { from, to: last.to, insert: insert + below },
+    selection: { anchor },
+    effects: moved.of(effects),
+    userEvent: 'move.block',
+    scrollIntoView: true,
+  };
 }
 
 /** The block changes places with the one before or after it. @returns null where there is none */
@@ -59,53 +122,29 @@ export function move(state: EditorState, at: number, direction: -1 | 1): Transac
   const block = blockAt(state, at);
   const other = direction < 0 ? block?.prevSibling : block?.nextSibling;
   if (!block || !other || other.name === 'ListMark') return null;
-  const [first, second] = direction < 0 ? [other, block] : [block, other];
-  const [above, below] = [linesOf(state, first), linesOf(state, second)];
-  const between = state.sliceDoc(above.to, below.from);
-  // Blocks that follow each other without an empty line may be one when they are turned round.
-  const separator = block.name === 'ListItem' || between.includes('\n\n') ? between : '\n\n';
-  const [upper, lower] = [markOf(state, first), markOf(state, second)];
-  const numbers = upper && lower && upper.to - upper.from === lower.to - lower.from ? [upper, lower] : null;
-  const text = (span: Span, own?: Span, given?: Span) =>
-    own && given
-      ? state.sliceDoc(span.from, own.from) + state.sliceDoc(given.from, given.to) + state.sliceDoc(own.to, span.to)
-      : state.sliceDoc(span.from, span.to);
-  const lowerText = text(below, numbers?.[1], numbers?.[0]);
-  const insert = lowerText + separator + text(above, numbers?.[0], numbers?.[1]);
-  const inside = at - (direction < 0 ? below : above).from;
-  const anchor = direction < 0 ? above.from + inside : above.from + lowerText.length + separator.length + inside;
-  return {
-    changes: { from: above.from, to: below.to, insert },
-    selection: { anchor: Math.min(anchor, above.from + insert.length) },
-    effects: moved.of([
-      { ...above, by: lowerText.length + separator.length },
-      { ...below, by: above.from - below.from },
-    ]),
-    userEvent: 'move.block',
-    scrollIntoView: true,
-  };
+  return rotate(state, direction < 0 ? [other, block] : [block, other], direction, at);
+}
+
+/** A block moves to before another of those beside it, or behind them all. @param before null: behind them all @param at a place in it */
+export function moveBefore(
+  state: EditorState,
+  block: SyntaxNode,
+  before: SyntaxNode | null,
+  at = block.from,
+): TransactionSpec | null {
+  const all = siblingsOf(block);
+  const [own, target] = [block, before].map((node) => all.findIndex(({ from }) => from === node?.from)) as [
+    number,
+    number,
+  ];
+  const place = target < 0 ? all.length : target;
+  return place > own ? rotate(state, all.slice(own, place), 1, at) : rotate(state, all.slice(place, own + 1), -1, at);
 }
 
 /** The block of the document at a place moves to before another, or to the end. @param before place of that block; null: the end */
 export function moveTo(state: EditorState, at: number, before: number | null): TransactionSpec | null {
   const block = topBlockAt(state, at);
-  const target = before === null ? null : topBlockAt(state, before);
-  const next = block?.nextSibling;
-  if (!block || (target ? target.from === block.from || target.from === next?.from : !next)) return null;
-  const own = linesOf(state, block);
-  const text = state.sliceDoc(own.from, own.to);
-  const [place, insert] = target
-    ? [linesOf(state, target).from, `${text}\n\n`]
-    : [state.sliceDoc().trimEnd().length, `\n\n${text}`];
-  const changes = state.changes([cut(state, block), { from: place, insert }]);
-  const by = changes.mapPos(place, -1) + insert.indexOf(text) - own.from;
-  return {
-    changes,
-    selection: { anchor: Math.min(Math.max(at, own.from), own.to) + by },
-    effects: moved.of([{ ...own, by }]),
-    userEvent: 'move.block',
-    scrollIntoView: true,
-  };
+  return block && moveBefore(state, block, before === null ? null : topBlockAt(state, before), at);
 }
 
 /** Takes out a block with the empty lines after it. */

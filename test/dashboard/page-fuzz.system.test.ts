@@ -57,7 +57,7 @@ test(`a hostile page makes no edit and reads nothing of the dashboard: ${seconds
   expect(seen.filter(([from]) => from === 'trusted')).toEqual([]);
   expect(seen.filter(([from]) => from === 'parent')).toEqual([]);
   const received = seen.filter(([from]) => /port|given/.test(from)).map(([, what]) => what as { type: string });
-  for (const { type } of received) expect(['pieces', 'open', 'show', 'scroll', 'restore']).toContain(type);
+  for (const { type } of received) expect(['pieces', 'open', 'show', 'scroll', 'restore', 'locate']).toContain(type);
   const messages = JSON.stringify(seen);
   for (const hidden of [secret, 'ptc_', 'Note', app.token]) expect(messages).not.toContain(hidden);
   // The dashboard goes on as before, and nothing was edited but what the person has typed.

@@ -1,4 +1,7 @@
 /** An entry edited on its own page, as Hugo has built it: what is saved is what was edited there, and the next build shows it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { expectGoodPage } from '../support/dashboard.ts';
@@ -175,6 +178,87 @@ test('blocks and items of a page change places, and nothing else changes', async
   await expect.poll(texts, { timeout: 20_000 }).toMatch(/cover the trees\|Last words of the post. Moved.\|Tree/);
 });
 
+/** Drags the handle beside a piece to another place of the page. */
+async function drag(page: Page, piece: Locator, to: () => Promise<{ x: number; y: number }>): Promise<void> {
+  await piece.scrollIntoViewIfNeeded();
+  await piece.hover();
+  const handle = page.getByTitle('Drag to move');
+  await handle.hover();
+  await page.mouse.down();
+  const { x, y } = await to();
+  await page.mouse.move(x, y, { steps: 5 });
+  await page.mouse.up();
+}
+
+test('blocks and items are dragged by a handle beside them, and nothing else changes', async () => {
+  const { app } = dashboard;
+  const page = await openOnPage('dragged');
+  const frame = frameOf(page);
+  const texts = () =>
+    frame.locator('html').evaluate(`document.querySelector('main').innerText.split(/\\s*\\n\\s*/).join('|')`);
+  const above = (piece: Locator) => async () => {
+    const box = await piece.boundingBox();
+    return { x: (box?.x ?? 0) + 60, y: (box?.y ?? 0) + 3 };
+  };
+  const last = frame.getByText('Last words of the post.');
+  const heading = frame.getByRole('heading', { name: 'What to do' });
+  await drag(page, last, above(heading));
+  await expect.poll(texts).toMatch(/pear blossom\.\|Last words of the post\.\|What to do/);
+  await expectFocus(page, 'Text');
+  await page.keyboard.press('Control+z');
+  await expect.poll(texts).toMatch(/none\|Last words of the post\.$/);
+  await page.keyboard.press('Escape');
+  await drag(page, last, above(heading));
+  await expectFocus(page, 'Text');
+  await page.keyboard.press('Escape');
+  await drag(page, frame.getByText('Every morning'), above(frame.getByText('Every evening')));
+  await expect.poll(texts).toMatch(/What to do\|Every morning, uncover them\|Every evening/);
+  await expectFocus(page, 'Text');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(' again');
+  await page.keyboard.press('Escape');
+  // An item stays in its list, and what is let go of where it was stays where it is.
+  await drag(page, frame.getByRole('cell', { name: 'Plum' }), above(frame.getByRole('table')));
+  await expectFocus(page, 'Pieces of this page');
+  await expectGoodPage(page);
+  await save(page);
+  const items = ['* Every evening, *cover* the trees\n', '* Every morning, uncover them\n'];
+  expect(await stored(app, 'dragged')).toBe(
+    raw
+      .replace('\nLast words of the post.\n', '')
+      .replace('## What', 'Last words of the post.\n\n## What')
+      .replace(items.join(''), `${items[1]}${items[0]}`)
+      .replace('uncover them', 'uncover them again'),
+  );
+});
+
+test('what is inserted by / comes in the piece that is open, and nothing else changes', async () => {
+  const { app } = dashboard;
+  const page = await openOnPage('slash');
+  await edit(page, 'Last words');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('/quo');
+  const menu = page.getByRole('listbox', { name: 'Completions' });
+  await menu.getByRole('option', { name: 'Quote' }).waitFor();
+  // All of it is in sight, wherever the piece stands.
+  expect(
+    await menu.evaluate((list: { getBoundingClientRect(): { left: number; bottom: number } }) => {
+      const { left, bottom } = list.getBoundingClientRect();
+      const shown = (globalThis as unknown as { document: { elementFromPoint(x: number, y: number): unknown } })
+        .document;
+      const at = shown.elementFromPoint(left + 8, bottom - 8) as { closest(name: string): unknown } | null;
+      return at?.closest('[role=listbox]') === list;
+    }),
+  ).toBe(true);
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('So it is.');
+  await frameOf(page).locator('blockquote', { hasText: 'So it is.' }).waitFor();
+  await page.keyboard.press('Escape');
+  await save(page);
+  expect(await stored(app, 'slash')).toBe(raw.replace('of the post.', 'of the post.\n\n> So it is.'));
+});
+
 test('terms and definitions of a page are edited, each on its own', async () => {
   const { app } = dashboard;
   const list =
@@ -218,6 +302,50 @@ describe('pictures of a page', () => {
     await expect.poll(() => loaded(page, 'A pear')).toEqual([true, 60]);
     await save(page);
     expect(await stored(app, 'pictures')).toBe(raw.replace('/pear.svg', '/apple.svg'));
+    dashboard.forgive(/404/);
+  });
+
+  test('are dropped on a piece, stored behind its block, and shown at once', async () => {
+    const { app } = dashboard;
+    const page = await openOnPage('dropped');
+    const directory = mkdtempSync(path.join(tmpdir(), 'portico-dropped-'));
+    const file = path.join(directory, 'medlar.svg');
+    writeFileSync(file, '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="80"/>');
+    const cdp = await page.context().newCDPSession(page);
+    const dropOn = async (piece: Locator) => {
+      await piece.scrollIntoViewIfNeeded();
+      const box = await piece.boundingBox();
+      const [x, y] = [(box?.x ?? 0) + 20, (box?.y ?? 0) + 5];
+      const data = { items: [], files: [file], dragOperationsMask: 1 };
+      const send = (type: 'dragEnter' | 'dragOver' | 'drop') =>
+        cdp.send('Input.dispatchDragEvent', { type, x, y, data });
+      // Straight into the page, as from another window.
+      await send('dragEnter');
+      await page.getByTestId('page-drop').waitFor();
+      // From there on it is over what the dashboard has laid over the page.
+      const isMarked = async () => {
+        await send('dragEnter');
+        await send('dragOver');
+        return page.getByTestId('drop-mark').isVisible();
+      };
+      await expect.poll(isMarked).toBe(true);
+      await send('drop');
+    };
+    await dropOn(frameOf(page).getByText('The frost came'));
+    await expect.poll(() => loaded(page, 'medlar'), { timeout: 10_000 }).toEqual([true, 80]);
+    await expectFocus(page, 'Text');
+    await page.keyboard.press('Escape');
+    await save(page);
+    const link = /!\[medlar\]\(\S*medlar\.svg\)/;
+    const once = await stored(app, 'dropped');
+    expect(once).toMatch(/blossom\.\n\n!\[medlar\]\(\S*medlar\.svg\)\n\n## What/);
+    expect(once.replace(new RegExp(`${link.source}\n\n`), '')).toBe(raw);
+    await dropOn(frameOf(page).getByRole('cell', { name: 'Plum' }));
+    await expect.poll(() => frameOf(page).locator('table ~ p > img[alt="medlar"]').count()).toBe(1);
+    await save(page);
+    const twice = await stored(app, 'dropped');
+    expect(twice.replace(new RegExp(`none \\|\n\n${link.source}`), 'none |')).toBe(once);
+    rmSync(directory, { recursive: true });
     dashboard.forgive(/404/);
   });
 

@@ -3,10 +3,12 @@
  * clicked and where that is, and shows what is typed. Of the entry it has only what the page shows, and it can change nothing but the page.
  */
 import { comparableText } from '../../lib/text.ts';
-import type { FromPage, PageElement, PageNode, PagePiece, ToPage } from './messages.ts';
+import type { Box, FromPage, Located, PageElement, PageNode, PagePiece, ToPage } from './messages.ts';
 
 /** Milliseconds between two messages of a kind: the dashboard takes 20 in a second of all kinds. */
 const pace = { placed: 60, scrolled: 500 };
+/** Milliseconds that the mouse rests on a piece before that is sent. */
+const rest = 100;
 
 interface Piece extends PagePiece {
   element: Element;
@@ -163,8 +165,34 @@ function sidesOf(one: Element, other: Element): [Element | null, Element | null]
   return one.contains(other) || other.contains(one) ? [null, null] : [inside(around, one), inside(around, other)];
 }
 
+/** What a piece takes of the page: the picture that stands in its place, of a cell the whole table. */
+function shownOf({ element, added }: Piece): Element {
+  if (element instanceof HTMLImageElement) return element.style.display === 'none' ? (added[0] ?? element) : element;
+  return element instanceof HTMLTableCellElement ? (element.closest('table') ?? element) : element;
+}
+
+function boxAround(elements: readonly Element[]): Box | null {
+  const boxes = elements
+    .map((element) => element.getBoundingClientRect())
+    .filter(({ width, height }) => width || height);
+  if (boxes.length === 0) return null;
+  const left = Math.min(...boxes.map((box) => box.left));
+  const top = Math.min(...boxes.map((box) => box.top));
+  const [right, bottom] = [Math.max(...boxes.map((box) => box.right)), Math.max(...boxes.map((box) => box.bottom))];
+  return { left, top, width: right - left, height: bottom - top };
+}
+
+/** How far a point is from a box. Lines are read across: what is beside a point is nearer than what is above or below it. */
+function distance({ left, top, width, height }: Box, x: number, y: number): number {
+  return Math.max(top - y, y - top - height, 0) + Math.max(left - x, x - left - width, 0) / 100;
+}
+
+const hasFiles = (event: DragEvent) => event.isTrusted && (event.dataTransfer?.types.includes('Files') ?? false);
+
 class EditedPage {
   #pieces = new Map<number, Piece>();
+  /** What is shown behind tables: each cell has all of it. */
+  readonly #behind = new WeakMap<Element, Element[]>();
   #byElement = new WeakMap<Element, Piece>();
   #open: Piece | null = null;
   #hovered: Piece | null = null;
@@ -176,6 +204,9 @@ class EditedPage {
   readonly #place = paced(pace.placed, () => this.#sendPlace());
   readonly #host = document.createElement('portico-marks');
   readonly #listeners: readonly (readonly [name: string, act: (event: Event) => void])[];
+  #resting: ReturnType<typeof setTimeout> | undefined;
+  #isHoverSent = false;
+  readonly #sendDragged = paced(pace.scrolled, () => this.#send({ type: 'dragged' }));
   #lost: number[] = [];
   readonly #sendLost = paced(pace.placed, () => this.#send({ type: 'lost', ids: this.#lost.splice(0) }));
   #path = location.pathname;
@@ -186,11 +217,14 @@ class EditedPage {
     port.onmessage = ({ data }: MessageEvent<ToPage>) => this.#receive(data);
     const scrolled = paced(pace.scrolled, () => this.#send({ type: 'scrolled', top: window.scrollY }));
     this.#listeners = [
-      ['scroll', () => [scrolled(), this.#place(), this.#mark()]],
+      ['scroll', () => [scrolled(), this.#place(), this.#mark(), this.#sendHovered()]],
       ['resize', () => [this.#place(), this.#mark()]],
       ['click', (event) => this.#click(event as MouseEvent)],
       ['mouseover', (event) => this.#hover(event as MouseEvent)],
       ['keydown', (event) => this.#press(event as KeyboardEvent)],
+      ['dragenter', (event) => this.#drag(event as DragEvent)],
+      ['dragover', (event) => this.#drag(event as DragEvent)],
+      ['drop', (event) => this.#drag(event as DragEvent)],
     ];
     this.#listen();
     // A script that writes the document anew takes its listeners along.
@@ -210,7 +244,7 @@ class EditedPage {
 
   #listen(): void {
     for (const [name, act] of this.#listeners)
-      window.addEventListener(name, act, { capture: true, passive: name !== 'click' && name !== 'keydown' });
+      window.addEventListener(name, act, { capture: true, passive: /^(?:scroll|resize|mouse)/.test(name) });
     if (this.#pieces.size > 0) document.documentElement?.append(this.#host);
   }
 
@@ -226,6 +260,7 @@ class EditedPage {
     else if (message.type === 'pieces') this.#whenReady(() => this.#findAll(message));
     else if (message.type === 'open') this.#openPiece(message.id);
     else if (message.type === 'order') this.#order(message.ids);
+    else if (message.type === 'locate') this.#locate(message);
     else if (message.type === 'check') {
       this.#findRemoved();
       this.#send({ type: 'here' });
@@ -344,18 +379,56 @@ class EditedPage {
     let nearest: Piece | null = null;
     let least = Number.POSITIVE_INFINITY;
     for (const piece of this.#pieces.values()) {
-      const box = piece.element.getBoundingClientRect();
-      const beside = Math.max(box.left - left, left - box.right, 0);
-      // Lines are read across: what is beside a point is nearer than what is above or below it.
-      const distance = Math.max(box.top - top, top - box.bottom, 0) + beside / 100;
-      if (distance < least) [nearest, least] = [piece, distance];
+      const far = distance(piece.element.getBoundingClientRect(), left, top);
+      if (far < least) [nearest, least] = [piece, far];
     }
     return nearest;
+  }
+
+  #locate({ groups, left, top, question }: Extract<ToPage, { type: 'locate' }>): void {
+    let at: Located = null;
+    let least = Number.POSITIVE_INFINITY;
+    for (const [group, ids] of groups.entries()) {
+      const pieces = ids.flatMap((id) => this.#pieces.get(id) ?? []);
+      const box = boxAround([...new Set(pieces.flatMap((piece) => [shownOf(piece), ...piece.added]))]);
+      if (!box) continue;
+      const far = distance(box, left, top);
+      if (far >= least) continue;
+      least = far;
+      at = { group, box, isAfter: top > box.top + box.height / 2 };
+    }
+    this.#send({ type: 'located', question, at });
   }
 
   #hover({ target }: MouseEvent): void {
     this.#hovered = this.#pieceOf(target);
     this.#mark();
+    this.#sendHovered();
+  }
+
+  /** Once the mouse rests. What is beside all pieces may be on its way to what the dashboard shows there. */
+  #sendHovered(): void {
+    clearTimeout(this.#resting);
+    if (this.#isBeside) return;
+    if (this.#isHoverSent) this.#send({ type: 'hovered', at: null });
+    this.#isHoverSent = false;
+    this.#resting = setTimeout(() => {
+      const piece = this.#hovered;
+      const box = piece && boxAround([shownOf(piece)]);
+      if (!piece || !box) return;
+      // The marks of a list stand beside its items.
+      const list = piece.element instanceof HTMLLIElement ? piece.element.parentElement : null;
+      if (list) box.left = Math.min(box.left, list.getBoundingClientRect().left);
+      this.#isHoverSent = true;
+      this.#send({ type: 'hovered', at: { id: piece.id, box } });
+    }, rest);
+  }
+
+  /** Files are dropped on what the dashboard lays over the page; a browser would go to them. */
+  #drag(event: DragEvent): void {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    if (event.type === 'dragenter' && !this.#isBeside) this.#sendDragged();
   }
 
   /** Marks the piece under the mouse. */
@@ -363,7 +436,7 @@ class EditedPage {
     const piece = this.#hovered === this.#open ? null : this.#hovered;
     this.#frame.style.display = piece ? 'block' : 'none';
     if (!piece) return;
-    const shown = (piece.element instanceof HTMLImageElement && piece.added[0]) || piece.element;
+    const shown = piece.element instanceof HTMLImageElement ? shownOf(piece) : piece.element;
     const { left, top, width, height } = shown.getBoundingClientRect();
     Object.assign(this.#frame.style, {
       left: `${left}px`,
@@ -376,10 +449,7 @@ class EditedPage {
   #sendPlace(): void {
     if (!this.#open || !this.#isHere(this.#open)) return;
     const { id, element } = this.#open;
-    const instead = element instanceof HTMLImageElement ? this.#open.added[0] : undefined;
-    const shown =
-      instead ?? (element instanceof HTMLTableCellElement ? (element.closest('table') ?? element) : element);
-    const { left, top, width, height } = shown.getBoundingClientRect();
+    const { left, top, width, height } = shownOf(this.#open).getBoundingClientRect();
     const { fontFamily, fontSize, lineHeight, fontWeight, fontStyle, textAlign, color } = getComputedStyle(element);
     this.#send({
       type: 'placed',
@@ -409,7 +479,10 @@ class EditedPage {
     if (element instanceof HTMLTableCellElement) {
       const table = element.closest('table');
       piece.images ??= [...(table?.querySelectorAll('img') ?? [])];
-      if (table && first?.tag === 'table') showTable(table, first, piece.images);
+      if (!table || first?.tag !== 'table') return;
+      showTable(table, first, piece.images);
+      for (const one of this.#behind.get(table)?.splice(0) ?? []) one.remove();
+      this.#behind.set(table, this.#addBehind(table, rest));
       return;
     }
     for (const one of piece.added.splice(0)) one.remove();
@@ -418,15 +491,19 @@ class EditedPage {
       const image = first?.children.find((node) => typeof node !== 'string' && node.tag === 'img');
       if (typeof image !== 'object') return;
       element.alt = image.alt ?? '';
-      if (image.built !== undefined) return;
+      const picture = element.closest('picture') ?? element;
+      if (image.built !== undefined) {
+        piece.added.push(...this.#addBehind(picture, rest));
+        return;
+      }
       // It takes the place of what was built, with all its sizes.
       const made = document.createElement('img');
       made.className = element.className;
       made.alt = element.alt;
       showPicture(made, image.url ?? '');
       element.style.display = 'none';
-      (element.closest('picture') ?? element).after(made);
-      piece.added.push(made);
+      picture.after(made);
+      piece.added.push(made, ...this.#addBehind(made, rest));
       this.#byElement.set(made, piece);
       return;
     }
@@ -435,19 +512,18 @@ class EditedPage {
     element.replaceChildren(...piece.built);
     if (!first) return;
     this.#showText(element, first, piece.images);
-    let behind: Element = element;
-    for (const node of rest) {
-      // Items of a list stay among themselves.
-      const items = element.tagName === 'LI' && (node.tag === 'ul' || node.tag === 'ol') ? node.children : [node];
-      for (const item of items) {
-        const made = make(item, []);
-        if (!(made instanceof Element)) continue;
-        if (made.tagName === element.tagName) made.className = element.className;
-        behind.after(made);
-        behind = made;
-        piece.added.push(made);
-      }
-    }
+    piece.added.push(...this.#addBehind(element, rest));
+  }
+
+  #addBehind(element: Element, nodes: readonly PageElement[]): Element[] {
+    // Items of a list stay among themselves.
+    const all = nodes.flatMap((node) =>
+      element.tagName === 'LI' && (node.tag === 'ul' || node.tag === 'ol') ? node.children : [node],
+    );
+    const added = all.map((node) => make(node, [])).filter((made) => made instanceof Element);
+    for (const made of added) if (made.tagName === element.tagName) made.className = element.className;
+    element.after(...added);
+    return added;
   }
 
   /** Moves elements behind the one that comes before them, with what they alone stand in. */

@@ -37,6 +37,8 @@ export type ToPage =
   | { type: 'show'; id: number; nodes: readonly PageElement[] }
   /** Puts the pieces into this order, as far as they stand side by side. */
   | { type: 'order'; ids: readonly number[] }
+  /** Answers which of these groups of pieces is nearest to a point of its window. */
+  | { type: 'locate'; groups: readonly (readonly number[])[]; left: number; top: number; question: number }
   /** Looks for the pieces again, and answers: the frame has loaded something, and it is known of no other page. */
   | { type: 'check' }
   /** The bytes of a picture that was not built yet; its address is that in the text. */
@@ -83,6 +85,16 @@ const fromPage = z.discriminatedUnion('type', [
   /** Where the open piece is now, in the window of the page. */
   z.object({ type: z.literal('placed'), id, box, look }),
   z.object({ type: z.literal('scrolled'), top: pixels }),
+  /** Over which piece the mouse rests, and where that is; null: the page moves under it. */
+  z.object({ type: z.literal('hovered'), at: z.nullable(z.object({ id, box })) }),
+  /** The answer to `locate`: the nearest group, where it is, and whether the point is in its lower half; null: none is on the page. */
+  z.object({
+    type: z.literal('located'),
+    question: z.int(),
+    at: z.nullable(z.object({ group: id, box, isAfter: z.boolean() })),
+  }),
+  /** Files are dragged over the page. */
+  z.object({ type: z.literal('dragged') }),
   /** Scripts of the page have taken pieces away, or made others of them. */
   z.object({ type: z.literal('lost'), ids: z.array(id).check(z.maxLength(20_000)) }),
   /** The answer to `check`. */
@@ -92,6 +104,9 @@ const fromPage = z.discriminatedUnion('type', [
 ]);
 export type FromPage = z.output<typeof fromPage>;
 export type Placed = Extract<FromPage, { type: 'placed' }>;
+export type Hovered = Extract<FromPage, { type: 'hovered' }>['at'];
+export type Located = Extract<FromPage, { type: 'located' }>['at'];
+export type Box = z.output<typeof box>;
 
 /** Messages of a page that are taken in a second, and at once after silence. */
 const perSecond = 20;

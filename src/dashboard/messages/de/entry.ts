@@ -83,6 +83,7 @@ export default {
     'Diese Seite hat die Tastatur immer wieder an sich gezogen und wurde deshalb geschlossen. Ihr Text steht darunter.',
   page_behind:
     'Jemand anderes hat geändert, was Sie hier geändert haben. Speichern Sie, um zwischen beidem zu wählen; dann lässt sich diese Seite wieder bearbeiten.',
+  drag_block: 'Zum Verschieben ziehen',
   page_had_keys: 'Die Tastatur war auf der Seite. Drücken Sie die Tasten noch einmal, um zu speichern.',
   page_saved: 'Gespeichert. Die Website zeigt Ihre Änderungen nach der nächsten Bereitstellung.',
   piece_heading: 'Überschrift',

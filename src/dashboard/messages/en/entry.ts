@@ -81,6 +81,7 @@ export default {
   page_stopped: 'This page has taken the keyboard to itself again and again, so it was closed. Its text is below.',
   page_behind:
     'Somebody else has changed what you changed here. Save to choose between the two; then this page can be edited again.',
+  drag_block: 'Drag to move',
   page_had_keys: 'The page had the keyboard. Press the keys again to save.',
   page_saved: 'Saved. The site shows your changes after the next deployment.',
   piece_heading: 'Heading',

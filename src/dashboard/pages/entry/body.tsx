@@ -54,21 +54,31 @@ function insert(view: View, text: string): void {
   view.focus();
 }
 
-/** Files that were pasted or dropped: each is stored, and its link takes the place that was kept for it. */
+/**
+ * Files that were pasted or dropped: each is stored, and its link takes the place that was kept for it: at a place in the text, or in a block of its own
+ * behind the one that ends there.
+ */
 function useUploads(place: FormPlace, nearest: () => string | null) {
   const { t } = useTranslation(['entry', 'common']);
   const count = useRef(0);
-  return async (view: View, files: File[], at: number) => {
+  return async (view: View, files: File[], start: number, isBlock = false) => {
+    let at = start;
     for (const file of files) {
       count.current += 1;
       const title = file.name.replace(/\.[^.]+$/, '');
       const name = linkLabel(title);
       const isImage = file.type.startsWith('image/');
       const holder = `${isImage ? '!' : ''}[${t('common:uploading', { name })} ${count.current}]()`;
-      view.dispatch({ changes: { from: Math.min(at, view.state.doc.length), insert: `${holder}\n` } });
+      at = Math.min(at, view.state.doc.length);
+      if (isBlock) view.dispatch((await import('./visual/blocks.ts')).insertBlock(view.state, at, holder));
+      else view.dispatch({ changes: { from: at, insert: `${holder}\n` } });
       const settle = (text: string) => {
         const from = view.state.doc.toString().indexOf(holder);
-        if (from >= 0) view.dispatch({ changes: { from, to: from + holder.length, insert: text } });
+        if (from < 0) return;
+        // Without its text, a block of its own is none.
+        const first = text === '' && isBlock ? from - (view.state.sliceDoc(0, from).endsWith('\n\n') ? 2 : 0) : from;
+        view.dispatch({ changes: { from: first, to: from + holder.length, insert: text } });
+        at = first + text.length + (isBlock ? 0 : 1);
       };
       try {
         const stored = await place.upload(file, nearest() ?? '');
@@ -125,7 +135,7 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
       const inserts = { image: () => setPicking('image'), link: () => setPicking('link'), snippets: loadSnippets };
       if (isOver) return;
       const narrow = part?.oneBlock((state) => onPage.current?.changed(state));
-      setLook({ extension: [narrow ?? [], visual(place, inserts)], isNarrowed: isOverPage });
+      setLook({ extension: [narrow ?? [], visual(place, inserts, !isOverPage)], isNarrowed: isOverPage });
     });
     return () => {
       isOver = true;
@@ -220,6 +230,7 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
               handle={onPage}
               isBeside={isBeside}
               onBeside={setBesidePage}
+              onFiles={(one, files, at) => void onFiles(one, files, at, true)}
               onOver={setOver}
             />
           )}

@@ -27,6 +27,7 @@ import type { FromPage, PageElement, Placed } from '../../../in-page/messages.ts
 import { readPicture } from '../../../lib/media.ts';
 import type { Editor } from '../editor.ts';
 import { loadDiffer } from '../save.ts';
+import { BlockDrag, type BlockDragHandle } from './block-drag.tsx';
 import { focusPart } from './focus-part.ts';
 import { openedPart, openPart, partsIn, setParts } from './one-block.ts';
 import { FieldOver, overStyle } from './over.tsx';
@@ -66,6 +67,8 @@ interface PageFrameProps {
   isBeside: boolean;
   /** Whether the text is to be edited beside the page, since it cannot be on it. */
   onBeside: (isBeside: boolean) => void;
+  /** Files were dropped on the page. @param at end of the block behind which they go */
+  onFiles: (view: EditorView, files: File[], at: number) => void;
   /** Where the editor lies over the page; null: nowhere. */
   onOver: (style: CSSProperties | null) => void;
 }
@@ -94,13 +97,25 @@ const imagePlace = ({ id, from }: Part, parts: readonly Part[]): number =>
 /** An address as its page is known by: servers add and drop what ends it. */
 const pageName = (path: string) => decodedUri(path).replace(/(?:\/index)?\.html$|\/$/g, '') || '/';
 
-export function PageFrame({ editor, place, slug, url, view, handle, isBeside, onBeside, onOver }: PageFrameProps) {
+export function PageFrame({
+  editor,
+  place,
+  slug,
+  url,
+  view,
+  handle,
+  isBeside,
+  onBeside,
+  onFiles,
+  onOver,
+}: PageFrameProps) {
   const { t } = useTranslation('entry');
   const navigate = useNavigate();
   const { organization, project, collection } = place;
   const shownPage = useShownPage(place, editor.key.branch, url);
   const { page } = shownPage;
   const sha = useSyncExternalStore(editor.subscribe, () => editor.sha);
+  const isLocked = useSyncExternalStore(editor.subscribe, () => editor.state().isLocked);
   const [state, setState] = useState<'here' | 'elsewhere' | 'silent'>('here');
   const [found, setFound] = useState<ReadonlySet<number>>(new Set());
   /** It is known which parts of the text the pieces are. */
@@ -124,6 +139,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
   });
   const focus = useFrameFocus(frame, () => stop());
   const list = useRef<HTMLInputElement>(null);
+  const drag = useRef<BlockDragHandle>(null);
   const port = useRef<PagePort | null>(null);
   /** Addresses of the images that pieces were built with. */
   const builtImages = useRef(new Map<number, (string | undefined)[]>());
@@ -209,7 +225,7 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
     const images = imagesIn(nodes);
     const place = imagePlace(part, view ? partsIn(view.state) : []);
     const image = images.find(({ built }) => built === place) ?? (images.length === count ? images[place] : undefined);
-    return image ? [{ tag: 'p', children: [image] }] : [];
+    return image ? [{ tag: 'p', children: [image] }, ...(place === 0 ? nodes.slice(1) : [])] : [];
   };
   /** Sends a picture that the page was built without. */
   const sendPicture = async (url: string, to: PagePort | null) => {
@@ -314,6 +330,16 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
     port.current?.send({ type: 'open', id: null });
   };
 
+  /** The piece behind which they go has them until the next build: there they can be undone. */
+  const dropFiles = (files: File[], behind: { to: number } | null) => {
+    if (!view) return;
+    const last = partsIn(view.state).findLast(
+      ({ to, kind }) => to === behind?.to && kind !== 'table_cell' && kind !== 'image',
+    );
+    onFiles(view, files, behind?.to ?? view.state.doc.length);
+    if (last) open(last.id, 'end');
+  };
+
   /** Goes to the line of the text that a piece shows; null: to its beginning. */
   const goToLine = async (id: number | null) => {
     if (!view) return;
@@ -353,6 +379,8 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
     }
     if (message.type === 'went') return went(message.path);
     if (message.type === 'placed') return message.id === opened?.id ? setPlaced(message) : undefined;
+    if (message.type === 'hovered' || message.type === 'located' || message.type === 'dragged')
+      return drag.current?.receive(message);
     // A script of the page can send these, too.
     if (message.type === 'saves') {
       if (!focus.isPerson()) return;
@@ -516,6 +544,19 @@ export function PageFrame({ editor, place, slug, url, view, handle, isBeside, on
           sandbox="allow-scripts allow-same-origin allow-forms allow-popups"
           referrerPolicy="no-referrer"
           onLoad={loaded}
+        />
+      )}
+      {view && isConnected && !isBeside && (
+        <BlockDrag
+          ref={drag}
+          frame={frame}
+          view={view}
+          isLocked={isLocked}
+          opened={placed && { id: placed.id, box: placed.box }}
+          send={(message) => port.current?.send(message)}
+          onBegin={close}
+          onMoved={(id) => open(id, 'end')}
+          onFiles={(files, behind) => dropFiles(files, behind)}
         />
       )}
       {opened?.field != null && style && (

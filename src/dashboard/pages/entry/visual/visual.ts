@@ -201,8 +201,11 @@ const keys = (shown: StateField<Shown>): readonly KeyBinding[] => [
   { key: 'Mod-/', run: toggleMarkdown },
 ];
 
-/** @param inserts what the menu of `/` offers beside blocks of text */
-export function visual(place: MarkdownPlace, inserts: Inserts): Extension {
+/**
+ * @param inserts what the menu of `/` offers beside blocks of text
+ * @param isWhole all of the text is shown, where blocks can be dragged
+ */
+export function visual(place: MarkdownPlace, inserts: Inserts, isWhole = true): Extension {
   const shown = shownBy(widgetsFor(place));
   return [
     revealed,
@@ -213,7 +216,7 @@ export function visual(place: MarkdownPlace, inserts: Inserts): Extension {
     Prec.high(keymap.of(keys(shown))),
     slashMenu(inserts),
     linkCard(inserts.image),
-    handle,
+    isWhole ? handle : [],
     look,
   ];
 }

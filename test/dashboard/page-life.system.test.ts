@@ -123,6 +123,7 @@ test('a click on what cannot be edited leaves the keys to the dashboard, unless 
   await saveElsewhere(app, 'outside', { body: body.replace('Last words', 'Their words') });
   await page.getByText('Somebody saved this entry and changed the same parts').waitFor();
   await frame.locator('nav').click({ position: { x: 300, y: 5 } });
+  await expectFocus(page, 'Pieces of this page');
   await page.keyboard.press('Control+s');
   const dialog = page.getByRole('dialog', { name: 'Somebody changed the same parts' });
   await dialog.getByRole('radio', { name: 'Mine' }).click();

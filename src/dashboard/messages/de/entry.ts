@@ -70,6 +70,8 @@ export default {
     'Die Seite lässt sich gerade nicht zeigen. Versuchen Sie es noch einmal, oder bearbeiten Sie den Text hier darunter.',
   page_too_large: 'Diese Seite ist zu groß, um sie hier zu bearbeiten. Ihr Text steht darunter.',
   page_elsewhere: 'Diese Seite gehört nicht zu diesem Eintrag.',
+  page_other:
+    'An dieser Adresse zeigt die Website einen anderen Eintrag: {{slug}}. Der Text dieses Eintrags steht daneben.',
   page_back: 'Zurück zum Eintrag',
   page_silent: 'Diese Seite lässt sich hier nicht bearbeiten. Ihr Text steht daneben.',
   page_not_editable:

@@ -69,6 +69,7 @@ export default {
   page_not_read: 'The page cannot be shown right now. Try again, or edit the text below.',
   page_too_large: 'This page is too large to be edited here. Its text is below.',
   page_elsewhere: 'This page does not belong to this entry.',
+  page_other: 'The site shows another entry at this address: {{slug}}. The text of this one is beside it.',
   page_back: 'Back to the entry',
   page_silent: 'This page cannot be edited here. Its text is beside it.',
   page_not_editable:

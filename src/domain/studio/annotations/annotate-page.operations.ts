@@ -18,7 +18,7 @@ import { environmentNumber } from '../environments/environments.schema.ts';
 import { bodyPlace, splitFile } from '../frontmatter/split.ts';
 import { lookUp } from '../previews/outputs.ts';
 import { patternsOf } from '../routes/detect-patterns.ts';
-import { type EntryPlace, entryAtUrl } from '../routes/entry-addresses.ts';
+import { type EntryPlace, entriesAtUrl, entryAtUrl } from '../routes/entry-addresses.ts';
 import { type EntryRoutes, entryRoutes, routesWith, siteRootOf } from '../routes/entry-routes.ts';
 import type { SiteRoutes } from '../routes/routes-cache.ts';
 import type { StudioContext } from '../studio.ts';
@@ -145,19 +145,25 @@ type Read = (
   entry: EntryPlace | null,
 ) => Promise<{ entry: EntryPlace | null; source: HeadSource | null; reading: PageReading }>;
 
-/** The entry of a page: the one that its marks name, or by its address, by the one it gives itself, or the one entry of that title whose text it has. */
+/**
+ * The entry of a page: the one that its marks name, or by its address, of several there the one whose text it has, by the address it gives itself, or the one
+ * entry of that title whose text it has.
+ */
 async function pageOfEntry(
   context: StudioContext,
   built: Snapshot,
   routes: EntryRoutes,
   { url, read }: { url: string; read: Read },
 ): ReturnType<Read> {
-  const byUrl = await entryAtUrl(context, built, routes, url);
+  const [byUrl = null, ...others] = await entriesAtUrl(context, built, routes, url);
   const first = await read(byUrl);
   const { marked } = first.reading;
   const byMark = marked === null || isNamed(byUrl, marked) ? null : await entryNamed(context, built, marked);
   if (byMark) return read(byMark);
-  if (byUrl) return first;
+  if (byUrl) {
+    const all = [first, ...(await Promise.all(others.map(read)))];
+    return all.reduce((best, one) => (similarity(one) > similarity(best) ? one : best));
+  }
   const unknown = first;
   const { canonical, headings } = unknown.reading;
   const byCanonical = canonical && (await entryAtUrl(context, built, routes, canonical));
@@ -179,6 +185,11 @@ async function entryNamed({ git, studio }: StudioContext, built: Snapshot, name:
       if (isNamed({ collection, slug, path }, name)) return { collection, slug, path };
   return null;
 }
+
+/** How well an entry explains a page, which of several have all of their text on it: those that also have more of their fields there. */
+const similarity = ({ reading }: { reading: PageReading }) =>
+  (reading.annotated?.aligned ?? 0) +
+  (reading.annotated?.blocks.reduce((sum, { confidence }) => sum + confidence, 0) ?? 0) / 1e6;
 
 const alignedIn = ({ reading }: { reading: PageReading }) => reading.annotated?.aligned ?? 0;
 

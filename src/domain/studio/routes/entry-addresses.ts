@@ -61,7 +61,7 @@ export interface EntryPlace {
   path: string;
 }
 
-type ReverseIndex = ReadonlyMap<string, EntryPlace>;
+type ReverseIndex = ReadonlyMap<string, readonly [EntryPlace, ...EntryPlace[]]>;
 const indexes = new VersionCache<ReverseIndex>({ versions: 16, subjects: 1 });
 
 /**
@@ -74,17 +74,31 @@ export async function entryAtUrl(
   routes: EntryRoutes,
   url: string,
 ): Promise<EntryPlace | null> {
-  if (routes.key === '') return null;
+  const [first = null] = await entriesAtUrl(context, snapshot, routes, url);
+  return first;
+}
+
+/** Entries at one address that are kept. */
+const mostShared = 5;
+
+/** All entries that have an address, always in the same order: more than one are a fault of the site, whose build decides which of them is shown. */
+export async function entriesAtUrl(
+  context: Context,
+  snapshot: Snapshot,
+  routes: EntryRoutes,
+  url: string,
+): Promise<readonly EntryPlace[]> {
+  if (routes.key === '') return [];
   const { git, project } = context;
   const subject = JSON.stringify([git.id, project.settings.content_root]);
   const index = await indexes.of(subject, `${snapshot.tree} ${routes.key}`, () => readIndex(context, snapshot, routes));
-  return index.get(pageKey(url)) ?? null;
+  return index.get(pageKey(url)) ?? [];
 }
 
 async function readIndex(context: Context, snapshot: Snapshot, routes: EntryRoutes): Promise<ReverseIndex> {
   const { git, studio } = context;
   const site = await studio.content.site(git, snapshot);
-  const found = new Map<string, EntryPlace>();
+  const found = new Map<string, [EntryPlace, ...EntryPlace[]]>();
   const leadingOn: [string, EntryPlace][] = [];
   const pace = new Pace();
   for (const [collection, index] of site.collections) {
@@ -94,13 +108,14 @@ async function readIndex(context: Context, snapshot: Snapshot, routes: EntryRout
       const { url, aliases = [] } = addresses[at] ?? {};
       if (url === undefined) continue;
       const place = { collection, slug, path };
-      // Two entries at one address are a fault of the site; the first keeps it here, so that the answer is always the same.
-      if (!found.has(pageKey(url))) found.set(pageKey(url), place);
+      const others = found.get(pageKey(url));
+      if (!others) found.set(pageKey(url), [place]);
+      else if (others.length < mostShared) others.push(place);
       for (const alias of aliases) leadingOn.push([pageKey(alias), place]);
     }
   }
   // A page of its own stands where an alias does, too.
-  for (const [key, place] of leadingOn) if (!found.has(key)) found.set(key, place);
+  for (const [key, place] of leadingOn) if (!found.has(key)) found.set(key, [place]);
   return found;
 }
 

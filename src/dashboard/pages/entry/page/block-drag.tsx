@@ -80,8 +80,10 @@ function shownBlocks({ state }: EditorView, blocks: readonly SyntaxNode[]): Pick
 }
 
 function handleStyle({ offsetLeft, offsetTop, clientWidth, clientHeight }: HTMLElement, box: Box): CSSProperties {
+  // Where there is no room before it, the handle is at its end.
+  const left = box.left < size + 8 ? box.left + box.width - size : box.left - size - 8;
   return {
-    insetInlineStart: offsetLeft + between(0, box.left - size - 4, clientWidth - size),
+    insetInlineStart: offsetLeft + between(0, left, clientWidth - size),
     insetBlockStart: offsetTop + between(0, box.top, clientHeight - size),
   };
 }

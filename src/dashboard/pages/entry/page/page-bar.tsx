@@ -24,8 +24,10 @@ interface PageBarProps extends PieceListProps {
   shown: ShownPage;
   /** Branch whose version is shown. */
   branch: string;
-  /** What the frame shows: this page, one of an entry that is edited in another version, another one, one that sends nothing, or none: it was stopped. */
-  state: 'here' | 'behind' | 'elsewhere' | 'silent' | 'stopped';
+  /** What the frame shows: this page, one of an entry that is edited in another version, that of another entry at its address, another one, one that sends nothing, or none: it was stopped. */
+  state: 'here' | 'behind' | 'other' | 'elsewhere' | 'silent' | 'stopped';
+  /** Slug of the entry that the page was built of. */
+  builtOf: string;
   /** The entry was saved since the page was opened. */
   isSaved: boolean;
   /** The text is edited beside the page. */
@@ -80,7 +82,7 @@ const PieceList = memo(function PieceList({ list, pieces, opened, onOpen, onScro
   );
 });
 
-export function PageBar({ shown, branch, state, isSaved, isBeside, ...pieces }: PageBarProps) {
+export function PageBar({ shown, branch, state, builtOf, isSaved, isBeside, ...pieces }: PageBarProps) {
   const { t } = useTranslation(['entry', 'site', 'common']);
   const { organization, project } = usePlace();
   const start = useCommand(StartDeployment);
@@ -93,7 +95,7 @@ export function PageBar({ shown, branch, state, isSaved, isBeside, ...pieces }: 
   const words = () => {
     if (absence === 'not_deployed' && (isBuilding || failed)) return t(isBuilding ? 'page_first' : 'page_first_failed');
     if (absence !== null) return t(`page_${absence}`);
-    if (state !== 'here') return t(`page_${state}`);
+    if (state !== 'here') return t(`page_${state}`, { slug: builtOf });
     if (page && !page.annotations.is_editable) return t('page_not_editable');
     if (isBuilding) return t('page_building');
     if (failed) return t('page_failed');

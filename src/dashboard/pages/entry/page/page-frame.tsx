@@ -163,6 +163,9 @@ export function PageFrame({
   /** Of the wait for a page to begin after it was loaded. */
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const blocks = page?.annotations.blocks ?? [];
+  const builtOf = page?.annotations.entry ?? null;
+  /** Two entries have this address, and the site shows the other one. */
+  const isOther = builtOf !== null && (builtOf.slug !== slug || builtOf.collection !== collection);
 
   const setOpen = (piece: OpenPiece | null) => {
     openedNow.current = piece;
@@ -408,7 +411,8 @@ export function PageFrame({
     // Another page has begun since, or the frame is gone.
     if (port.current !== begun) return;
     const entry = typeof there === 'string' ? null : there.entry;
-    if (entry && (entry.slug !== slug || entry.collection !== collection))
+    // One that was deleted since has no editor.
+    if (entry && entry.sha !== null && (entry.slug !== slug || entry.collection !== collection))
       void navigate({
         to: '/p/$organization/$project/content/$collection/$',
         params: { organization, project, collection: entry.collection, _splat: entry.slug },
@@ -425,6 +429,7 @@ export function PageFrame({
     hasBegun.current = true;
     if (!page) return;
     if (!isOwn(path)) return void follow(path);
+    if (isOther) return setState('here');
     setState(isWithout.current ? 'silent' : 'here');
     if (isWithout.current) return;
     const beside = !page.annotations.is_editable;
@@ -484,7 +489,8 @@ export function PageFrame({
   useEffect(() => lay(), [placed, opened]);
 
   const isReadOnly = page !== null && !page.annotations.is_editable && state === 'here';
-  const wantsBeside = shownPage.absence !== null || state === 'silent' || isStopped || isReadOnly;
+  const wantsBeside =
+    shownPage.absence !== null || state === 'silent' || isStopped || isReadOnly || (isOther && state === 'here');
   useEffect(() => {
     if (wantsBeside === isBeside) return;
     if (wantsBeside || !view?.hasFocus) return onBeside(wantsBeside);
@@ -510,7 +516,7 @@ export function PageFrame({
       if (!found.has(id) || (field === null && !part)) return [];
       const text =
         field === null ? partText(view.state.sliceDoc(part?.from, part?.to), part) : String(editor.value(field));
-      return [{ id, kind, text }];
+      return text === null ? [] : [{ id, kind, text }];
     });
   }, [isConnected, page, found, view, editor, opened]);
   const choose = useRef<(id: number | null) => void>(() => {});
@@ -530,7 +536,8 @@ export function PageFrame({
         opened={opened?.id ?? null}
         onOpen={onOpen}
         onScroll={scrollPages}
-        state={isStopped ? 'stopped' : state === 'here' && isBehind ? 'behind' : state}
+        state={isStopped ? 'stopped' : state !== 'here' ? state : isOther ? 'other' : isBehind ? 'behind' : 'here'}
+        builtOf={builtOf?.slug ?? ''}
         isSaved={sha !== begunWith.current}
         isBeside={isBeside}
       />

@@ -107,12 +107,12 @@ export function partsOf(body: string, pieces: readonly FoundPiece[], body_line: 
   });
 }
 
-/** What a list of pieces shows of one: of a cell itself, not its table. @param slice the text of its part */
-export function partText(slice: string, part: Pick<Part, 'cell'> | undefined): string {
+/** What a list of pieces shows of one: of a cell itself, not its table; null for one that was deleted. @param slice the text of its part */
+export function partText(slice: string, part: Pick<Part, 'cell'> | undefined): string | null {
   if (!part?.cell) return slice;
   const { head, rows } = readTable(slice);
   const { row, column } = part.cell;
-  return (row < 0 ? head : rows[row])?.[column]?.text ?? '';
+  return (row < 0 ? head : rows[row])?.[column]?.text ?? null;
 }
 
 type Definitions = ReadonlyMap<string, string>;
@@ -231,5 +231,7 @@ export function shownNodes(whole: string, { from, to }: Pick<Part, 'from' | 'to'
   const definitions = new Map(
     root.children.flatMap((node) => (node.type === 'definition' ? [[node.identifier, node.url] as const] : [])),
   );
-  return root.children.flatMap((node) => nodesOf(node, definitions)).filter((node) => typeof node !== 'string');
+  return root.children
+    .flatMap((node) => nodesOf(node, definitions))
+    .map((node) => (typeof node === 'string' ? { tag: 'p', children: [node] } : node));
 }

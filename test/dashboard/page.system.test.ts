@@ -259,6 +259,53 @@ test('what is inserted by / comes in the piece that is open, and nothing else ch
   expect(await stored(app, 'slash')).toBe(raw.replace('of the post.', 'of the post.\n\n> So it is.'));
 });
 
+test('rows and columns of a table are deleted, and are pieces again when that is undone', async () => {
+  const { app } = dashboard;
+  const page = await openOnPage('table');
+  const frame = frameOf(page);
+  const cells = () => frame.locator('td').allInnerTexts();
+  const deleteWith = async (name: string, cell: string, focused: string) => {
+    await frame.getByRole('cell', { name: cell }).click();
+    await expectFocus(page, focused);
+    await page.getByRole('button', { name }).click();
+  };
+  const leave = async () => {
+    await textBox(page).focus();
+    await page.keyboard.press('Escape');
+    await textBox(page).waitFor({ state: 'hidden' });
+  };
+  await deleteWith('Delete row', 'Pear', 'Row 2, column 1');
+  await expect.poll(cells).toEqual(['Plum', 'none']);
+  await textBox(page).waitFor();
+  await edit(page, 'Last words');
+  await page.keyboard.press('Control+z');
+  await expect.poll(cells).toEqual(['Pear', 'all', 'Plum', 'none']);
+  await leave();
+  // All of a cell is another text while it is open.
+  await frame.getByRole('cell', { name: 'Plum' }).click();
+  await expectFocus(page, 'Row 3, column 1');
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('Quince');
+  await expect.poll(cells).toEqual(['Pear', 'all', 'Quince', 'none']);
+  await expectFocus(page, 'Row 3, column 1');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await deleteWith('Delete column', 'Quince', 'Row 3, column 1');
+  await expect.poll(cells).toEqual(['all', 'none']);
+  await textBox(page).focus();
+  await page.keyboard.press('Control+z');
+  await expect.poll(cells).toEqual(['Pear', 'all', 'Quince', 'none']);
+  await leave();
+  await frame.getByRole('cell', { name: 'none' }).click();
+  await expectFocus(page, 'Row 3, column 2');
+  await page.keyboard.press('End');
+  await page.keyboard.type(' of it');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await save(page);
+  expect(await stored(app, 'table')).toBe(raw.replace('| Plum | none |', '| Quince | none of it |'));
+});
+
 test('terms and definitions of a page are edited, each on its own', async () => {
   const { app } = dashboard;
   const list =

@@ -99,7 +99,7 @@ code
     expect(parts.map((part) => part.cell)).toEqual([{ row: -1, column: 0 }, { row: 0, column: 1 }, undefined]);
     const table = '| a | b |\n|---|---|\n| c | d |';
     expect(parts.map((part) => partText(table, part))).toEqual(['a', 'd', table]);
-    expect(partText(table, { cell: { row: 7, column: 7 } })).toBe('');
+    expect(partText(table, { cell: { row: 7, column: 7 } })).toBe(null);
   });
 
   it('leaves out fields, what was changed since it was built, and lines that are not of the body', () => {

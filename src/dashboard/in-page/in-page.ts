@@ -123,28 +123,59 @@ function make(node: PageNode, images: readonly Element[]): Node {
   return element;
 }
 
+/** Rows and cells that were taken out of tables and rows, the next to come back last: what is undone has its pieces again. */
+const takenOut = new WeakMap<Element, { element: Element; parent: Element }[]>();
+const out = new WeakSet<Element>();
+
+function takeOut(from: Element, elements: readonly Element[]): void {
+  const stored = takenOut.get(from) ?? [];
+  takenOut.set(from, stored);
+  for (const element of elements.toReversed()) {
+    if (element.parentElement) stored.push({ element, parent: element.parentElement });
+    out.add(element);
+    element.remove();
+  }
+}
+
+/** @param last behind which it stood */
+function takeBack(to: Element, last: Element): Element | null {
+  const stored = takenOut.get(to)?.pop();
+  if (!stored) return null;
+  const { element, parent } = stored;
+  out.delete(element);
+  if (last.parentElement === parent) last.after(element);
+  else parent.prepend(element);
+  return element;
+}
+
+const isOut = (element: Element) =>
+  out.has(element) || (element.parentElement !== null && out.has(element.parentElement));
+
 /** Fills the cells that are there, and adds and removes rows and cells as the text has them. */
 function showTable(table: Element, { children }: PageElement, images: readonly Element[]): void {
   const rows = [...table.querySelectorAll('tr')];
   const wanted = children.filter((row) => typeof row !== 'string');
   for (const [at, { children: cells }] of wanted.entries()) {
     const last = rows.at(-1);
-    const row = rows[at] ?? (last?.cloneNode(true) as HTMLTableRowElement | undefined);
-    if (!row) return;
-    if (!rows[at]) {
-      last?.after(row);
-      rows.push(row);
+    if (!last) return;
+    let row = rows[at] ?? takeBack(table, last);
+    if (!row) {
+      row = last.cloneNode(true) as HTMLTableRowElement;
+      last.after(row);
     }
+    if (!(row instanceof HTMLTableRowElement)) return;
+    if (!rows[at]) rows.push(row);
     for (const [column, cell] of cells.entries()) {
       if (typeof cell === 'string') continue;
-      const place = row.cells[column] ?? (row.cells[row.cells.length - 1]?.cloneNode(true) as Element | undefined);
-      if (!place) continue;
-      if (!row.cells[column]) row.append(place);
+      const before = row.cells[row.cells.length - 1];
+      const place = row.cells[column] ?? (before && (takeBack(row, before) ?? before.cloneNode(true)));
+      if (!(place instanceof Element)) continue;
+      if (!place.isConnected) row.append(place);
       place.replaceChildren(...cell.children.map((child) => make(child, images)));
     }
-    for (const cell of [...row.cells].slice(cells.length)) cell.remove();
+    takeOut(row, [...row.cells].slice(cells.length));
   }
-  for (const row of rows.slice(wanted.length)) row.remove();
+  takeOut(table, rows.slice(wanted.length));
 }
 
 /** The first colour behind an element that is not transparent. */
@@ -317,6 +348,7 @@ class EditedPage {
   #isHere(piece: Piece): boolean {
     const { element } = piece;
     if (element.isConnected && (piece.shown || isOf(element, piece))) return true;
+    if (isOut(element)) return false;
     this.#byElement.delete(element);
     const found = find(piece);
     if (!found || this.#byElement.has(found)) {
@@ -470,7 +502,11 @@ class EditedPage {
 
   #show(piece: Piece, nodes: readonly PageElement[]): void {
     this.#showIn(piece, nodes);
-    piece.shown = { nodes, letters: letters(piece.element.textContent) };
+    const { element } = piece;
+    // A table is shown as a whole, with all of its cells.
+    const table = element instanceof HTMLTableCellElement ? element.closest('table') : null;
+    const cells = [...(table?.querySelectorAll('td, th') ?? [])].flatMap((cell) => this.#byElement.get(cell) ?? []);
+    for (const one of [piece, ...cells]) one.shown = { nodes, letters: letters(one.element.textContent) };
   }
 
   #showIn(piece: Piece, nodes: readonly PageElement[]): void {

@@ -450,7 +450,11 @@ class EditedPage {
       if (!piece || !box) return;
       // The marks of a list stand beside its items.
       const list = piece.element instanceof HTMLLIElement ? piece.element.parentElement : null;
-      if (list) box.left = Math.min(box.left, list.getBoundingClientRect().left);
+      if (list) {
+        const { right } = piece.element.getBoundingClientRect();
+        box.left = Math.min(box.left, list.getBoundingClientRect().left);
+        box.width = right - box.left;
+      }
       this.#isHoverSent = true;
       this.#send({ type: 'hovered', at: { id: piece.id, box } });
     }, rest);

@@ -48,7 +48,7 @@ export const browser: Benchmark = {
       const run = await portico.crawl(site.origin);
       check(run.counts.html === pages, `captured ${run.counts.html} of ${pages} pages`);
       const { first, repeated } = await site.tally();
-      check(repeated === 0, `asked ${repeated} times for what had been asked for`);
+      check(repeated === 0, `requested ${repeated} times for what had been asked for`);
       ours.push((1_000 * pages) / (run.ended - first));
       memory.push(run.peak);
       const addresses = [...sitePages(pages, round).keys()].map((address) => site.origin + address);

@@ -47,11 +47,11 @@ export const history: Benchmark = {
   summary: 'Memory, list and idling of a server with 100,000 queued executions, begun by webhook calls.',
   async run(bench) {
     const amount = bench.scaled(100_000);
-    const { server, door, secret, read, count } = await startHooked(bench, { environment: {}, definition });
+    const { server, endpoint, secret, read, count } = await startHooked(bench, { environment: {}, definition });
     const before = await server.memory();
     const body = jsonOf(1024);
     await load({
-      url: door,
+      url: endpoint,
       connections: 32,
       duration: 0,
       amount,

@@ -237,7 +237,7 @@ export const hostile: Benchmark = {
   async run(bench) {
     const port = await freePort();
     // A worker would begin what a request with nothing but unknown names starts.
-    const { server, dataDir, door, secret } = await startHooked(bench, {
+    const { server, dataDir, endpoint, secret } = await startHooked(bench, {
       environment: { PORTICO_ROLES: 'web', PORTICO_AUTH_FAILURE_LIMIT: '1000000', BENCH_HOLDS_PORT: String(port) },
       nodeOptions: ['--import', path.join(import.meta.dirname, 'support/loop-holds.js')],
       definition,
@@ -249,11 +249,11 @@ export const hostile: Benchmark = {
       const hold = Number(await (await fetch(`http://127.0.0.1:${port}`)).text());
       return { wait: await slowest(), hold };
     };
-    const workflow = door.split('/').at(-1) ?? '';
+    const workflow = endpoint.split('/').at(-1) ?? '';
     const { chosen, left } = chosenRows(routes);
     const rest = targetsOf(chosen, server.url, token, { workflow });
     const webhook: Target = {
-      ...{ name: 'webhook', method: 'POST', url: door },
+      ...{ name: 'webhook', method: 'POST', url: endpoint },
       headers: (body) => ({
         ...signed(secret, body),
         'x-github-delivery': createHash('sha1').update(body).digest('hex'),

@@ -15,10 +15,13 @@ export const largeBody: Benchmark = {
   async run(bench) {
     const rounds = bench.scaled(7, 2);
     const seconds = 3;
-    const { server, door, secret } = await startHooked(bench, { environment: { PORTICO_ROLES: 'web' }, definition });
+    const { server, endpoint, secret } = await startHooked(bench, {
+      environment: { PORTICO_ROLES: 'web' },
+      definition,
+    });
     const body = jsonOf(1024);
     const small = () =>
-      load({ url: door, connections: 1, duration: seconds, method: 'POST', headers: signed(secret, body), body });
+      load({ url: endpoint, connections: 1, duration: seconds, method: 'POST', headers: signed(secret, body), body });
     const large = Buffer.alloc(25 * mebibyte, 'a');
     // Another one each time: what is kept already is not written again. They are signed beforehand, not beside what is measured.
     const signatures = Array.from({ length: rounds * mostInRound }, (_, number) => {
@@ -30,7 +33,7 @@ export const largeBody: Benchmark = {
       const headers = signatures[sent];
       check(headers !== undefined, 'more large deliveries than were signed');
       large.writeUInt32LE(sent);
-      const response = await fetch(door, { method: 'POST', headers, body: large });
+      const response = await fetch(endpoint, { method: 'POST', headers, body: large });
       check(response.status === 202, `A large delivery is answered ${response.status}`);
       await response.arrayBuffer();
       sent += 1;

@@ -15,7 +15,7 @@ export const latency: Benchmark = {
   name: 'latency',
   summary: 'From a webhook call on an idle server until its first step begins.',
   async run(bench) {
-    const { door, secret, read } = await startHooked(bench, { environment: {}, definition });
+    const { endpoint, secret, read } = await startHooked(bench, { environment: {}, definition });
     const body = jsonOf(1024);
     const headers = signed(secret, body);
     const sinceAnswer: number[] = [];
@@ -25,7 +25,7 @@ export const latency: Benchmark = {
       // The queue looks every two seconds; calls come at every moment between.
       await delay(20 + Math.abs((made * 37) % 100));
       const called = Date.now();
-      const response = await fetch(door, { method: 'POST', headers, body });
+      const response = await fetch(endpoint, { method: 'POST', headers, body });
       const answered = Date.now();
       check(response.status === 202, `The webhook answers ${response.status}`);
       const { executionId } = (await response.json()) as { executionId: string };

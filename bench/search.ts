@@ -105,7 +105,7 @@ export const search: Benchmark = {
     return {
       cases,
       notes: [
-        `${site.posts} entries of ${Math.round(bytes)} bytes on average, words as frequent as in a language; each query is asked once, its number of hits compared with the scan's.`,
+        `${site.posts} entries of ${Math.round(bytes)} bytes on average, words as frequent as in a language; each query is requested once, its number of hits compared with the scan's.`,
         'Over HTTP with the token checked; the aim is 15 ms.',
       ],
     };

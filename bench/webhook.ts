@@ -30,7 +30,10 @@ export const webhook: Benchmark = {
     const { defer, say, scaled } = bench;
     const pairs = scaled(5);
     const seconds = scaled(3);
-    const { door, secret, dataDir } = await startHooked(bench, { environment: { PORTICO_ROLES: 'web' }, definition });
+    const { endpoint, secret, dataDir } = await startHooked(bench, {
+      environment: { PORTICO_ROLES: 'web' },
+      definition,
+    });
     const record = await readPostgresRecord(dataDir);
     if (!record) throw new Error('The server runs no database of its own');
     const handler = await startHandler(record.url, secret);
@@ -42,10 +45,10 @@ export const webhook: Benchmark = {
     const notes: string[] = [];
     for (const size of [1, 8]) {
       const body = jsonOf(size * kibibyte);
-      for (const url of [door, handler.url]) await measure(url, body, 2);
+      for (const url of [endpoint, handler.url]) await measure(url, body, 2);
       const found: { portico: LoadResult[]; handler: LoadResult[] } = { portico: [], handler: [] };
       for (let pair = 0; pair < pairs; pair += 1) {
-        found.portico.push(await measure(door, body));
+        found.portico.push(await measure(endpoint, body));
         found.handler.push(await measure(handler.url, body));
         say(`${size} KiB: pair ${pair + 1} of ${pairs}`);
       }

@@ -119,8 +119,8 @@ it.each([
 ])('captures pieces of HTML that scripts ask for with the answers of %s, and pages as pages', async (_, settings) => {
   site.become(({ path }) => {
     if (path === '/') {
-      const asked = ['/nav.html', '/next', '/secret', '/gone'].map((at) => `fetch('${at}')`).join(';');
-      return page('Start', links(['/next']), `<script>${asked}</script>`);
+      const requested = ['/nav.html', '/next', '/secret', '/gone'].map((at) => `fetch('${at}')`).join(';');
+      return page('Start', links(['/next']), `<script>${requested}</script>`);
     }
     if (path === '/next') return page('Next', links(['/last']));
     if (path === '/last') return page('Last');

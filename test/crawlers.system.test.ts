@@ -19,8 +19,8 @@ const types: Record<string, string> = { html: 'text/html; charset=utf-8', css: '
 /** Serves the files of a directory with ETags, so that a second crawl can ask conditionally. */
 const files =
   (directory: string): Site =>
-  ({ path: asked, headers }) => {
-    const below = path.join(directory, path.posix.normalize(asked));
+  ({ path: requested, headers }) => {
+    const below = path.join(directory, path.posix.normalize(requested));
     const file = existsSync(below) && statSync(below).isDirectory() ? path.join(below, 'index.html') : below;
     if (!existsSync(file)) return undefined;
     const body = readFileSync(file);

@@ -3,10 +3,10 @@ import { open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, vi } from 'vitest';
 import { makeDemoWebhook } from './support/demo-webhook.ts';
-import { call, sign } from './support/door.ts';
 import { demoStudio, restClient } from './support/rest-client.ts';
 import { newDataDir, portico, readFirstRun, settingsFor, startProgram, startServer } from './support/server-process.ts';
 import { asRoot, remount, removeDisks, smallDisk } from './support/small-disk.ts';
+import { call, sign } from './support/webhook.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -54,7 +54,7 @@ asRoot(
     const acknowledged: string[] = [];
     const hmacCall = (size: number) => {
       const body = JSON.stringify({ filler: randomBytes(size / 2).toString('hex') });
-      return call(server.url, hook.door, { body, headers: { 'x-hub-signature-256': sign(hook.secret, body) } });
+      return call(server.url, hook.endpoint, { body, headers: { 'x-hub-signature-256': sign(hook.secret, body) } });
     };
     const upload = async () => {
       const form = new FormData();

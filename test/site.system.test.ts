@@ -29,7 +29,7 @@ beforeEach(async () => {
   });
   page.on('pageerror', (error) => faults.push(error.message));
   page.on('request', (request) => {
-    if (new URL(request.url()).origin !== app.url) faults.push(`asked ${request.url()}`);
+    if (new URL(request.url()).origin !== app.url) faults.push(`requested ${request.url()}`);
   });
   page.on('requestfailed', (request) => faults.push(`failed ${request.url()}`));
 });

@@ -2,14 +2,14 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { TestApp } from './support/app.ts';
-import { newWebhook, startDoorApp, type Webhook } from './support/door.ts';
+import { newWebhook, startWebhookApp, type Webhook } from './support/webhook.ts';
 
 const execute = promisify(execFile);
 
 let app: TestApp;
 let hook: Webhook;
 beforeAll(async () => {
-  app = await startDoorApp();
+  app = await startWebhookApp();
   hook = await newWebhook(app, { auth_mode: 'hmac' });
 });
 afterAll(() => app?.stop());
@@ -24,7 +24,7 @@ it.each([
   ['{"a":1}', '{"a":2}', '401'],
 ])('curl sends %s signed by openssl', async (BODY, SENT, status) => {
   const { PATH = '' } = process.env;
-  const env = { PATH, BODY, SENT, SECRET: hook.secret, URL: `${app.url}${hook.door}` };
+  const env = { PATH, BODY, SENT, SECRET: hook.secret, URL: `${app.url}${hook.endpoint}` };
   const { stdout } = await execute('sh', ['-ec', shell], { env });
   expect(stdout).toBe(status);
 });
@@ -43,7 +43,7 @@ for sent in (body, body + b"x"):
 
 it('python signs bytes that are no text', async () => {
   const { PATH = '' } = process.env;
-  const env = { PATH, SECRET: hook.secret, URL: `${app.url}${hook.door}` };
+  const env = { PATH, SECRET: hook.secret, URL: `${app.url}${hook.endpoint}` };
   const { stdout } = await execute('python3', ['-c', python], { env });
   expect(stdout.split('\n').filter(Boolean)).toEqual(['202', '401']);
 });

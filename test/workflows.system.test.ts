@@ -12,8 +12,8 @@ vi.setConfig({ testTimeout: 300_000 });
 
 const run = promisify(execFile);
 const pages: Record<string, string> = { '/': '<h1>Home</h1><a href="/guide/">Guide</a>', '/guide/': '<h1>Guide</h1>' };
-const twoPages: Site = ({ path: asked }) => {
-  const body = pages[asked];
+const twoPages: Site = ({ path: requested }) => {
+  const body = pages[requested];
   return body === undefined ? undefined : { headers: { 'Content-Type': 'text/html' }, body };
 };
 

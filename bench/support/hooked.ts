@@ -9,7 +9,7 @@ export interface Hooked {
   server: RunningServer;
   dataDir: string;
   /** Address of the webhook. */
-  door: string;
+  endpoint: string;
   secret: string;
   /** Reads something of the workflow; `at` is appended to its path. */
   read(at: string): Promise<unknown>;
@@ -57,9 +57,9 @@ export async function startHooked(
   const { id } = await ask('', { name: 'Hooked', definition });
   const trigger = await ask(`/${id}/triggers`, { type: 'webhook', auth_mode: 'hmac' });
   const { secret } = await ask(`/${id}/triggers/${trigger.id}/reveal`, {});
-  const door = `${server.url}/webhooks/ai/workflows/${id}`;
+  const endpoint = `${server.url}/webhooks/ai/workflows/${id}`;
   return {
-    ...{ server, dataDir, door, secret },
+    ...{ server, dataDir, endpoint, secret },
     read: (at) => ask(`/${id}${at}`),
     count: async (status) => (await send(`/${id}/executions?status=${status}&per_page=1`)).total,
   };

@@ -10,12 +10,12 @@ import { DomainError, type ErrorCode } from '../../src/kernel/errors.ts';
 import { createWebhook } from '../../src/rest/webhook.ts';
 import { type Answer, metricsToken, seed, studio, type TestApp } from '../support/app.ts';
 import { undescribedAt } from '../support/described.ts';
-import { newWebhook, sign, startDoorApp, type Webhook } from '../support/door.ts';
 import { askRaw } from '../support/raw-http.ts';
+import { newWebhook, sign, startWebhookApp, type Webhook } from '../support/webhook.ts';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startDoorApp({ PORTICO_WEBHOOK_BODY_LIMIT: '1KiB', PORTICO_AUTH_FAILURE_LIMIT: '100000' });
+  app = await startWebhookApp({ PORTICO_WEBHOOK_BODY_LIMIT: '1KiB', PORTICO_AUTH_FAILURE_LIMIT: '100000' });
   await seed(app, { 'a.md': '---\ntitle: A\n---\n' });
 });
 afterAll(() => app?.stop());
@@ -53,56 +53,56 @@ describe('every answer of the webhook of workflows is one that openapi.json desc
 
   it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('202 with %s', async (method) => {
     const hasBody = method !== 'GET' && method !== 'DELETE';
-    await call(202, method, open.door, { token: open.secret, ...(hasBody && { body: '{"a": 1}' }) });
-    await call(202, method, `${open.door}?token=${open.secret}`);
+    await call(202, method, open.endpoint, { token: open.secret, ...(hasBody && { body: '{"a": 1}' }) });
+    await call(202, method, `${open.endpoint}?token=${open.secret}`);
   });
 
   it('202 for a repeat, marked as one', async () => {
     const request = { token: open.secret, headers: { 'Idempotency-Key': 'once' }, body: '{}' };
-    expect((await call(202, 'POST', open.door, request)).headers.get('idempotency-replayed')).toBeNull();
-    expect((await call(202, 'POST', open.door, request)).headers.get('idempotency-replayed')).toBe('true');
+    expect((await call(202, 'POST', open.endpoint, request)).headers.get('idempotency-replayed')).toBeNull();
+    expect((await call(202, 'POST', open.endpoint, request)).headers.get('idempotency-replayed')).toBe('true');
   });
 
   it('202 and 401 in hmac mode', async () => {
     const signed = await newWebhook(app, { auth_mode: 'hmac' });
     const headers = (body: string) => ({ 'X-Hub-Signature-256': sign(signed.secret, body) });
-    await call(202, 'POST', signed.door, { body: '{}', headers: headers('{}') });
-    await call(401, 'POST', signed.door, { body: '{}', headers: headers('{ }') });
-    await call(401, 'GET', signed.door);
+    await call(202, 'POST', signed.endpoint, { body: '{}', headers: headers('{}') });
+    await call(401, 'POST', signed.endpoint, { body: '{}', headers: headers('{ }') });
+    await call(401, 'GET', signed.endpoint);
   });
 
   it('401 without the secret, and with another one', async () => {
-    await call(401, 'POST', open.door, { body: '{}' });
-    await call(401, 'POST', open.door, { body: '{}', token: 'wrong' });
+    await call(401, 'POST', open.endpoint, { body: '{}' });
+    await call(401, 'POST', open.endpoint, { body: '{}', token: 'wrong' });
   });
 
   it('404 for a workflow that is unknown and for a trigger that is disabled', async () => {
     await call(404, 'POST', '/webhooks/ai/workflows/unknown');
     const off = await newWebhook(app, { enabled: false });
-    await call(404, 'POST', off.door, { token: off.secret });
+    await call(404, 'POST', off.endpoint, { token: off.secret });
   });
 
   it('405 for a method the trigger does not accept', async () => {
     const posts = await newWebhook(app, { methods: ['POST'] });
-    const { headers } = await call(405, 'PUT', posts.door, { token: posts.secret, body: '{}' });
+    const { headers } = await call(405, 'PUT', posts.endpoint, { token: posts.secret, body: '{}' });
     expect(headers.get('allow')).toBe('POST');
   });
 
   it('408 for a body that does not arrive in time', async () => {
-    const door = new WebhookEndpoint(app.services);
+    const endpoint = new WebhookEndpoint(app.services);
     const outer = express().use((_request, response, next) => {
       response.set('X-Request-Id', 'one');
       next();
     });
-    const server = createServer(outer.use(createWebhook(door, { bodyTime: 1 }))).listen(0, '127.0.0.1');
+    const server = createServer(outer.use(createWebhook(endpoint, { bodyTime: 1 }))).listen(0, '127.0.0.1');
     onTestFinished(async () => {
       server.closeAllConnections();
       server.close();
-      await door.close();
+      await endpoint.close();
     });
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const sent = request({ port, path: open.door, method: 'POST', headers: { 'Content-Length': 9 } });
+    const sent = request({ port, path: open.endpoint, method: 'POST', headers: { 'Content-Length': 9 } });
     sent.setHeader('Authorization', `Bearer ${open.secret}`).write('{');
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     const [body] = (await once(response, 'data')) as [Buffer];
@@ -113,23 +113,23 @@ describe('every answer of the webhook of workflows is one that openapi.json desc
   });
 
   it('413 for a body over the limit, as sent and decompressed', async () => {
-    await call(413, 'POST', open.door, { token: open.secret, body: 'x'.repeat(1025) });
+    await call(413, 'POST', open.endpoint, { token: open.secret, body: 'x'.repeat(1025) });
     const body = gzipSync('x'.repeat(1025));
-    await call(413, 'POST', open.door, { token: open.secret, body, headers: { 'Content-Encoding': 'gzip' } });
+    await call(413, 'POST', open.endpoint, { token: open.secret, body, headers: { 'Content-Encoding': 'gzip' } });
   });
 
   it('415 for an encoding that is not accepted', async () => {
-    await call(415, 'POST', open.door, { token: open.secret, body: 'x', headers: { 'Content-Encoding': 'zstd' } });
+    await call(415, 'POST', open.endpoint, { token: open.secret, body: 'x', headers: { 'Content-Encoding': 'zstd' } });
   });
 
   it('429 over the rate limit of the trigger', async () => {
     const slow = await newWebhook(app, { rate_limit: 1 });
-    await call(202, 'POST', slow.door, { token: slow.secret });
-    await call(429, 'POST', slow.door, { token: slow.secret });
+    await call(202, 'POST', slow.endpoint, { token: slow.secret });
+    await call(429, 'POST', slow.endpoint, { token: slow.secret });
   });
 
   it('431 for headers over the limit', async () => {
-    const { headers, body } = await call(431, 'POST', open.door, { headers: { 'X-Long': 'x'.repeat(40_000) } });
+    const { headers, body } = await call(431, 'POST', open.endpoint, { headers: { 'X-Long': 'x'.repeat(40_000) } });
     expect(headers.get('x-request-id')).toBe(body.request_id);
   });
 
@@ -137,7 +137,7 @@ describe('every answer of the webhook of workflows is one that openapi.json desc
     const other = await newWebhook(app);
     const decrypt = vi.spyOn(app.services.secrets, 'decrypt').mockRejectedValue(new DomainError('unavailable', 'Away'));
     onTestFinished(() => decrypt.mockRestore());
-    await call(503, 'POST', other.door, { token: other.secret });
+    await call(503, 'POST', other.endpoint, { token: other.secret });
   });
 });
 

@@ -158,8 +158,8 @@ const strict = { Prefer: 'handling=strict' };
 const faults: string[] = [];
 const succeeded = new Set<string>();
 
-async function seen(row: Row, asked: Promise<Answer>): Promise<Answer> {
-  const answer = await asked;
+async function seen(row: Row, requested: Promise<Answer>): Promise<Answer> {
+  const answer = await requested;
   faults.push(...undescribed(row, answer));
   if (answer.status < 300) succeeded.add(row.operation.name);
   return answer;

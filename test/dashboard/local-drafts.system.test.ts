@@ -151,22 +151,22 @@ describe('what was typed and not saved', () => {
 
   test('never overwrites the same field that others saved since without a question', async () => {
     const { app } = dashboard;
-    const path = await freshEntry(app, 'en/asked');
+    const path = await freshEntry(app, 'en/requested');
     const page = await dashboard.open(path);
     await type(page, 'Mine');
     await page.goto(`${app.url}/account`);
-    await saveElsewhere(app, 'en/asked', { frontmatter: { title: 'Theirs' } });
+    await saveElsewhere(app, 'en/requested', { frontmatter: { title: 'Theirs' } });
     await page.goto(`${app.url}${path}`);
     await page.getByText(/Somebody changed the same parts since/).waitFor();
     expect(await titleField(page).inputValue()).toBe('Mine');
     await saveButton(page).click();
     const dialog = page.getByRole('dialog', { name: 'Somebody changed the same parts' });
     await dialog.waitFor();
-    expect(await stored(app, 'en/asked')).toContain('title: "Theirs"');
+    expect(await stored(app, 'en/requested')).toContain('title: "Theirs"');
     await dialog.getByRole('radio', { name: 'Mine' }).click();
     await dialog.getByRole('button', { name: 'Save these' }).click();
     await saveState(page, 'Nothing to save');
-    expect(await stored(app, 'en/asked')).toContain('title: "Mine"');
+    expect(await stored(app, 'en/requested')).toContain('title: "Mine"');
   });
 
   test('outlives the network, and is saved when it is back', async () => {

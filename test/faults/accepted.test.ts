@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { call, sign } from '../support/door.ts';
 import { restClient } from '../support/rest-client.ts';
 import {
   demoDataDir,
@@ -11,6 +10,7 @@ import {
   type ServerProcess,
   startServer,
 } from '../support/server-process.ts';
+import { call, sign } from '../support/webhook.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -23,7 +23,7 @@ async function makeWebhook(server: ServerProcess, token: string) {
   const draft = { type: 'webhook', auth_mode: 'hmac' };
   const { body: trigger } = await rest.send('POST', `${workflows}/${id}/triggers`, draft);
   const { secret } = (await rest.send('POST', `${workflows}/${id}/triggers/${trigger.id}/reveal`, {})).body;
-  return { id: id as string, door: `/webhooks/ai/workflows/${id}`, secret: secret as string };
+  return { id: id as string, endpoint: `/webhooks/ai/workflows/${id}`, secret: secret as string };
 }
 
 /** What senders know of a delivery: accepted under an id, refused, or cut off on the way, which may be either. */
@@ -45,7 +45,7 @@ test('whatever is killed under load, the server or its database, each 202 names 
       'content-type': 'application/json',
       'x-github-delivery': delivery,
     };
-    const answer = await call(server.url, hook.door, { body, headers }).catch(() => null);
+    const answer = await call(server.url, hook.endpoint, { body, headers }).catch(() => null);
     if (answer === null) return { delivery, outcome: 'unknown' };
     if (answer.status === 202) return { delivery, outcome: 'ok', execution: answer.body.executionId };
     expect([answer.status, answer.body]).toEqual([503, { error: 'Service unavailable' }]);

@@ -48,10 +48,10 @@ test('kill -9 in a reply of the assistant loses nothing, and repeats no command'
   const browserOf = ({ url }: { url: string }) => openBrowser({ url }, setUp.cookie);
   const id = await mutate(browserOf(server), 'createConversation', 'CreateConversationInput', {});
 
-  let asked = () => {};
+  let requested = () => {};
   /** Goes by what the model has been given, since a step that was cut off comes again. */
   const answer = ({ body }: { body: { messages: { role: string }[] } }): ModelAnswer => {
-    asked();
+    requested();
     const made = body.messages.filter(({ role }) => role === 'tool').length;
     if (made === wanted) return { texts: ['All are there.'] };
     const given = {
@@ -67,7 +67,7 @@ test('kill -9 in a reply of the assistant loses nothing, and repeats no command'
     // In one of its steps, not always the first after the start.
     for (let step = 0; step < 2; step += 1)
       await new Promise<void>((resolve) => {
-        asked = resolve;
+        requested = resolve;
       });
     await delay(moment);
     await kill(server.child);

@@ -76,9 +76,9 @@ describe('a database that cannot be used only makes reads of content slower', ()
 
   it('but not when the whole machine stood still for a while', async () => {
     const cache = createContentCache(app.services.orm, silentLog);
-    const asked = cache.stored(git.id);
+    const requested = cache.stored(git.id);
     standStill(3_000);
-    expect(await asked).not.toBeNull();
+    expect(await requested).not.toBeNull();
   });
 
   it('when it takes connections and says nothing', async () => {

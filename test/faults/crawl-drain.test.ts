@@ -13,8 +13,8 @@ it('SIGTERM ends what is under way and hands the run back: the next start goes o
   let server = await startServer(dataDir, settings);
   const run = await startRun(server, token, await serve(tree.site, 60));
   for (let turn = 1; turn <= 2; turn += 1) {
-    const asked = run.site.paths().length;
-    await vi.waitFor(() => expect(run.site.paths().length).toBeGreaterThan(asked + 20), { timeout: 60_000 });
+    const requested = run.site.paths().length;
+    await vi.waitFor(() => expect(run.site.paths().length).toBeGreaterThan(requested + 20), { timeout: 60_000 });
     const { code } = await server.stop('SIGTERM');
     expect(code).toBe(0);
     server = await startServer(dataDir, settings);

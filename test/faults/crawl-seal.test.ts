@@ -91,13 +91,13 @@ it.each(endingMoments)(
     open();
     await untilHeldUp(db, moment.waiting);
     await kill(first.child);
-    const asked = site.log.length;
+    const requested = site.log.length;
     const completions = () => receiver.received.filter(({ text }) => JSON.parse(text).type === 'crawler.run.completed');
     expect(completions()).toEqual([]);
     await db.query(moment.release);
     const second = await startServer(dataDir, settings);
     await expectEndedOnce(second, token, run);
-    expect(site.log).toHaveLength(asked);
+    expect(site.log).toHaveLength(requested);
     expect(repeats(site)).toBe(0);
     expect(completions()).toHaveLength(1);
     expect((await db.query('select epoch from crawler_run')).rows).toEqual([{ epoch: moment.epoch }]);

@@ -13,7 +13,7 @@ const serve = slowSites();
 const settings = { PORTICO_TRUSTED_DOMAINS: 'localhost' };
 const mostRepeated = 100 + 2 * 8;
 /** How often a server is killed and started again. */
-const turns = rounds(2, 20);
+const takeovers = rounds(2, 20);
 
 /** Rows of a database of the test. */
 async function rowsOf(url: string, statement: string): Promise<Record<string, unknown>[]> {
@@ -36,20 +36,20 @@ it('two servers on one database, one killed and started again: each run is captu
   const token = owner.text;
   const runs = await Promise.all(
     Array.from({ length: rounds(6, 20) }, async () =>
-      startRun(one, token, await serve(tree.site, 30 * turns), { depth: 3 }),
+      startRun(one, token, await serve(tree.site, 30 * takeovers), { depth: 3 }),
     ),
   );
   let first = one;
-  for (let turn = 0; turn < turns; turn += 1) {
+  for (let takeover = 0; takeover < takeovers; takeover += 1) {
     await sleep(500 + Math.random() * 1_500);
     await kill(first.child);
     first = await startServer(one.dataDir, { ...settings, DATABASE_URL: url });
   }
   for (const run of runs) {
-    const { last_status, counts } = await untilEnded(other, token, run, 45 * turns);
+    const { last_status, counts } = await untilEnded(other, token, run, 45 * takeovers);
     expect(last_status).toBe('completed');
     expect(counts).toMatchObject({ html: 156, assets: 159, new: 315, errors: 0, pending: 0, leased: 0 });
-    expect(repeats(run.site)).toBeLessThanOrEqual(turns * mostRepeated);
+    expect(repeats(run.site)).toBeLessThanOrEqual(takeovers * mostRepeated);
     const pages = (await pagesOf(other, token, run)).filter(({ state }) => state === 'done');
     expect(new Set(pages.map(({ url: at }) => at)).size).toBe(315);
   }
@@ -81,9 +81,9 @@ it('an owner that slept and wakes after its run was taken over writes nothing', 
   await vi.waitFor(async () => expect(await epochs()).toMatchObject({ status: 'running' }), { timeout: 60_000 });
   const before = (await epochs())?.epoch as number;
   one.child.kill('SIGSTOP');
-  const asked = run.site.log.length;
+  const requested = run.site.log.length;
   // Whichever has taken the run sleeps: it goes on without this one, or is taken over. An idle one is woken again.
-  const goesOn = () => run.site.log.length > asked + 3 * 8;
+  const goesOn = () => run.site.log.length > requested + 3 * 8;
   const isTakenOver = async () => ((await epochs())?.epoch as number) > before;
   await vi.waitUntil(async () => (await isTakenOver()) || goesOn(), { timeout: 60_000 });
   const isOwner = await isTakenOver();
@@ -99,7 +99,7 @@ it('an owner that slept and wakes after its run was taken over writes nothing', 
       counts: { html: 156, assets: 159, pending: 0, leased: 0 },
     });
     expect((await epochs())?.epoch).toBeGreaterThan(before);
-    expect(run.site.log.length).toBeGreaterThan(asked);
+    expect(run.site.log.length).toBeGreaterThan(requested);
     const settled = await everything(url);
     sleeper.child.kill('SIGCONT');
     await vi.waitFor(async () => expect((await fetch(`${sleeper.url}/readyz`)).status).toBe(200), { timeout: 60_000 });

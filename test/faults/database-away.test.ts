@@ -9,7 +9,7 @@ const sent = async (url: string, init?: RequestInit) => {
   return { status: response.status, retry: response.headers.get('retry-after'), text: await response.text() };
 };
 
-test('while PostgreSQL cannot be started every door says 503 and readiness names the database; then all works again', async () => {
+test('while PostgreSQL cannot be started every endpoint answers 503 and readiness names the database; then all works again', async () => {
   const { dataDir, token } = await demoDataDir();
   const server = await startServer(dataDir);
   const rest = restClient(server.url, token);

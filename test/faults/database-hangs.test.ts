@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { demoWorkflows, makeDemoWebhook } from '../support/demo-webhook.ts';
-import { call, sign } from '../support/door.ts';
 import { demoStudio, restClient } from '../support/rest-client.ts';
 import { demoDataDir, portico, postmasterPid, settingsFor, startServer } from '../support/server-process.ts';
+import { call, sign } from '../support/webhook.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -81,7 +81,7 @@ test('while PostgreSQL hangs every request is refused as unavailable in time; af
       byRest(rest.send('POST', `${demoWorkflows}/${hook.id}/executions`, {}, { 'Idempotency-Key': name })),
     async webhook(delivery) {
       const headers = { 'x-hub-signature-256': sign(hook.secret, '{}'), 'x-github-delivery': delivery };
-      const { status } = await call(server.url, hook.door, { body: '{}', headers });
+      const { status } = await call(server.url, hook.endpoint, { body: '{}', headers });
       return { status, code: status === 503 ? 'unavailable' : null };
     },
   };

@@ -20,18 +20,18 @@ const once = (count: number) => Array.from({ length: count }, () => 1);
 
 it('kill -9 of a worker in each step of three: another one takes over soon, completed steps never run again, that one once more', async () => {
   let heldAt = '';
-  const asked = await startPeer((path) => path === heldAt);
-  peer = asked;
+  const service = await startPeer((path) => path === heldAt);
+  peer = service;
   const processes = await startProcesses();
-  const { begin, settled, look } = await executionsOf(processes, threeCalls(asked.url));
+  const { begin, settled, look } = await executionsOf(processes, threeCalls(service.url));
   let worker = await processes.start('worker');
   for (const step of ['/a', '/b', '/c']) {
     heldAt = step;
-    asked.hold();
-    asked.calls.splice(0);
+    service.hold();
+    service.calls.splice(0);
     const ids = await begin(6);
     await until(
-      () => asked.counts(step).length,
+      () => service.counts(step).length,
       (count) => count === ids.length,
       90,
     );
@@ -45,19 +45,19 @@ it('kill -9 of a worker in each step of three: another one takes over soon, comp
     );
     // Some ten seconds; on a machine that is busy with other tests it may be more.
     expect((performance.now() - killed) / 1000).toBeLessThan(60);
-    asked.open();
+    service.open();
     expect((await settled(ids, 90)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
     for (const path of ['/a', '/b', '/c'])
-      expect([step, path, asked.counts(path)]).toEqual([step, path, ids.map(() => (path === step ? 2 : 1))]);
+      expect([step, path, service.counts(path)]).toEqual([step, path, ids.map(() => (path === step ? 2 : 1))]);
     worker = other;
   }
 });
 
 describe('a worker that is frozen, or killed anywhere', () => {
   it('a worker that is frozen for twice the heartbeat and thawed writes nothing more, and goes on with others', async () => {
-    const asked = await startPeer((path) => path === '/b');
-    peer = asked;
-    const { processes, worker: frozen, ids, begin, settled, look, events } = await startHeldExecutions(asked);
+    const service = await startPeer((path) => path === '/b');
+    peer = service;
+    const { processes, worker: frozen, ids, begin, settled, look, events } = await startHeldExecutions(service);
     const other = await processes.start('worker');
     frozen.child.kill('SIGSTOP');
     const thaws = performance.now() + 20_000;
@@ -67,7 +67,7 @@ describe('a worker that is frozen, or killed anywhere', () => {
       90,
     );
     // The calls of both are answered: those of the frozen one are results it must not keep.
-    asked.open();
+    service.open();
     const ended = await settled(ids, 90);
     expect(ended.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
     await until(
@@ -88,17 +88,17 @@ describe('a worker that is frozen, or killed anywhere', () => {
     for (const id of ids)
       for (const step of ['a', 'b', 'c'])
         expect((await events(id)).filter((event) => event === `step.completed ${step}`)).toHaveLength(1);
-    expect(asked.counts('/a')).toEqual(once(9));
-    expect(asked.counts('/c')).toEqual(once(9));
-    expect(asked.counts('/b').slice(0, 6)).toEqual(ids.map(() => 2));
+    expect(service.counts('/a')).toEqual(once(9));
+    expect(service.counts('/c')).toEqual(once(9));
+    expect(service.counts('/b').slice(0, 6)).toEqual(ids.map(() => 2));
     expect((await frozen.stop('SIGTERM')).code).toBe(0);
   });
 
   it('wherever a worker is killed, what was durable is not done again, and what was under way at most once more', async () => {
-    const asked = await startPeer();
-    peer = asked;
+    const service = await startPeer();
+    peer = service;
     const processes = await startProcesses();
-    const call = (id: string) => ({ id, type: 'http', method: 'POST', url: `${asked.url}/${id}` });
+    const call = (id: string) => ({ id, type: 'http', method: 'POST', url: `${service.url}/${id}` });
     const definition = {
       portico: 'workflow/1',
       steps: [
@@ -115,9 +115,9 @@ describe('a worker that is frozen, or killed anywhere', () => {
     await fc.assert(
       // At which call it is killed.
       fc.asyncProperty(fc.integer({ min: 1, max: total - 1 }), async (point) => {
-        asked.calls.splice(0);
+        service.calls.splice(0);
         const worker = await processes.start('worker');
-        const reached = asked.reached(point);
+        const reached = service.reached(point);
         const ids: string[] = [];
         const begun = begin(8).then((made) => void ids.push(...made));
         await reached;
@@ -129,14 +129,14 @@ describe('a worker that is frozen, or killed anywhere', () => {
           [ids],
         );
         const done = new Set(durable.map(({ id, path }) => keyOf(id, path)));
-        const before = asked.calls.filter(({ key }) => done.has(key)).length;
+        const before = service.calls.filter(({ key }) => done.has(key)).length;
         const next = await processes.start('worker');
         expect((await settled(ids, 90)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
         expect(before).toBe(done.size);
-        expect(asked.calls.filter(({ key }) => done.has(key))).toHaveLength(before);
+        expect(service.calls.filter(({ key }) => done.has(key))).toHaveLength(before);
         for (const id of ids)
           for (const path of paths) {
-            const count = asked.calls.filter(({ key }) => key === keyOf(id, path)).length;
+            const count = service.calls.filter(({ key }) => key === keyOf(id, path)).length;
             expect([path, count === 1 || (count === 2 && !done.has(keyOf(id, path)))]).toEqual([path, true]);
           }
         expect((await next.stop('SIGTERM')).code).toBe(0);

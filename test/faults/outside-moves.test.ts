@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const posts = `${demoStudio}/collections/posts`;
 const frontmatter = { title: 'Race', description: 'At once', date: '2026-01-01', author: 'mirabel-osk' };
 const writers = 4;
-const turns = 12;
+const rounds = 12;
 
 async function demo() {
   const { dataDir, token } = await demoDataDir();
@@ -38,7 +38,7 @@ async function saveAll(rest: RestClient): Promise<string[]> {
   const made = await Promise.all(
     Array.from({ length: writers }, async (_, writer) => {
       const shas: string[] = [];
-      for (let turn = 0; turn < turns; turn += 1) shas.push(await save(`en/w${writer}-${turn}`));
+      for (let round = 0; round < rounds; round += 1) shas.push(await save(`en/w${writer}-${round}`));
       return shas;
     }),
   );
@@ -61,14 +61,14 @@ test('git pushes during saves: nothing is lost, and a late push is rejected', as
   const refusals: string[] = [];
   const pushing = (async () => {
     // The last one is pushed when no writer saves any more, so that it gets through.
-    for (let turn = 0, last = false; !last; turn += 1) {
+    for (let round = 0, last = false; !last; round += 1) {
       last = !saving;
       mkdirSync(path.join(copy, 'notes'), { recursive: true });
-      writeFileSync(path.join(copy, 'notes', `${turn}.txt`), 'pushed\n');
+      writeFileSync(path.join(copy, 'notes', `${round}.txt`), 'pushed\n');
       await client(copy, 'add', '.');
-      await client(copy, 'commit', '-qm', `Push ${turn}`);
+      await client(copy, 'commit', '-qm', `Push ${round}`);
       await client(copy, 'pull', '-q', '--rebase', 'origin', 'main');
-      const refusal = await client(copy, 'push', '-q', 'origin', 'HEAD:main', `HEAD:refs/heads/turn-${turn}`).then(
+      const refusal = await client(copy, 'push', '-q', 'origin', 'HEAD:main', `HEAD:refs/heads/round-${round}`).then(
         () => null,
         ({ stderr }: { stderr: string }) => stderr,
       );
@@ -93,9 +93,9 @@ test('another program moves the branch by git update-ref during saves: nothing i
     const person = ['-c', 'user.name=Other', '-c', 'user.email=other@example.org'];
     const ask = async (...args: string[]) =>
       (await run('git', [...person, '--git-dir', gitDir, ...args])).stdout.trim();
-    for (let turn = 0; saving || moved.length === 0; turn += 1) {
+    for (let round = 0; saving || moved.length === 0; round += 1) {
       const head = await ask('rev-parse', 'refs/heads/main');
-      const commit = await ask('commit-tree', `${head}^{tree}`, '-p', head, '-m', `Other ${turn}`);
+      const commit = await ask('commit-tree', `${head}^{tree}`, '-p', head, '-m', `Other ${round}`);
       const done = await ask('update-ref', 'refs/heads/main', commit, head).catch(() => null);
       if (done !== null) moved.push(commit);
     }

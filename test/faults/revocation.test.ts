@@ -20,13 +20,13 @@ test.each([
   '%s its listening connection a server refuses a token within a second of its revocation by another',
   async (_how, cut) => {
     const { url, one, other, owner, reader } = await twoServers();
-    const asked = restClient(one.url, reader.text);
+    const requested = restClient(one.url, reader.text);
     const answers: { at: number; status: number }[] = [];
     let stop = false;
     const loop = (async () => {
       while (!stop) {
         const at = performance.now();
-        answers.push({ at, status: (await asked.get('/organizations/demo')).status });
+        answers.push({ at, status: (await requested.get('/organizations/demo')).status });
       }
     })();
     // The grant is in the cache by now.

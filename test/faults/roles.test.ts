@@ -52,15 +52,15 @@ test('a web server accepts and leaves executions queued; workers execute them, a
     expect((await isReady(worker)).body).toMatchObject({ status: 'ready', roles: ['worker'] });
     expect((await fetch(`${worker.url}/healthz`)).status).toBe(200);
     expect(await metricsOf(worker)).toMatch(/^portico_workflow_open_executions/m);
-    for (const door of [
+    for (const endpoint of [
       '/',
       '/graphql',
       '/api/v2/organizations/demo',
       `/webhooks/ai/workflows/${id}`,
       '/git/demo/site.git',
     ]) {
-      const response = await fetch(`${worker.url}${door}`, { method: 'POST' });
-      expect([door, response.status]).toEqual([door, 404]);
+      const response = await fetch(`${worker.url}${endpoint}`, { method: 'POST' });
+      expect([endpoint, response.status]).toEqual([endpoint, 404]);
     }
     expect(logged(worker, /"roles":\["worker"\]/)).toBe(true);
   }

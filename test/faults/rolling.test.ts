@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
-import { call, sign } from '../support/door.ts';
 import type { ServerProcess } from '../support/server-process.ts';
+import { call, sign } from '../support/webhook.ts';
 import { startHeldExecutions } from '../support/workflows/held-executions.ts';
 import { type Peer, startPeer } from '../support/workflows/peer.ts';
 import { query, startProcesses, until } from '../support/workflows/processes.ts';
@@ -17,13 +17,13 @@ afterEach(async () => {
 });
 
 test('rolling restarts of both roles under load lose nothing: no call is refused but by a closed port, no step runs twice', async () => {
-  const asked = await startPeer();
-  peer = asked;
+  const service = await startPeer();
+  peer = service;
   const processes = await startProcesses();
   const { ask, start, databaseUrl } = processes;
   const definition = {
     portico: 'workflow/1',
-    steps: ['a', 'b'].map((id) => ({ id, type: 'http', method: 'POST', url: `${asked.url}/${id}` })),
+    steps: ['a', 'b'].map((id) => ({ id, type: 'http', method: 'POST', url: `${service.url}/${id}` })),
   };
   const { id } = await ask(processes.web, 'POST', '', { name: 'Rolled', definition });
   const { id: trigger } = await ask(processes.web, 'POST', `/${id}/triggers`, { type: 'webhook', auth_mode: 'hmac' });
@@ -83,14 +83,14 @@ test('rolling restarts of both roles under load lose nothing: no call is refused
     ).rows[0] as { count: number; completed: number; crashed: number };
   const ended = await until(standing, ({ completed }) => completed === accepted.length, 90).finally(() => client.end());
   expect(ended).toEqual({ count: accepted.length, completed: accepted.length, crashed: 0 });
-  expect(Math.max(...asked.counts('/a'), ...asked.counts('/b'))).toBe(1);
+  expect(Math.max(...service.counts('/a'), ...service.counts('/b'))).toBe(1);
   for (const server of [...webs, ...workers]) expect((await server.stop('SIGTERM')).code).toBe(0);
 });
 
 test('SIGTERM hands executions back: another worker goes on before a heartbeat is over, and it counts as no crash', async () => {
-  const asked = await startPeer((path) => path === '/b');
-  peer = asked;
-  const { processes, worker, ids, settled, look, events } = await startHeldExecutions(asked);
+  const service = await startPeer((path) => path === '/b');
+  peer = service;
+  const { processes, worker, ids, settled, look, events } = await startHeldExecutions(service);
   await processes.start('worker');
   expect((await worker.stop('SIGTERM')).code).toBe(0);
   // Nothing is left in the name of who has gone.
@@ -102,10 +102,10 @@ test('SIGTERM hands executions back: another worker goes on before a heartbeat i
     (all) => all.every(({ attempt }) => attempt === 2),
     90,
   );
-  asked.open();
+  service.open();
   const ended = await settled(ids, 90);
   expect(ended.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
-  expect(asked.counts('/a')).toEqual(ids.map(() => 1));
-  expect(asked.counts('/c')).toEqual(ids.map(() => 1));
+  expect(service.counts('/a')).toEqual(ids.map(() => 1));
+  expect(service.counts('/c')).toEqual(ids.map(() => 1));
   for (const id of ids) expect((await events(id)).filter((event) => event === 'step.completed a')).toHaveLength(1);
 });

@@ -7,7 +7,7 @@ const posts = `${demoStudio}/collections/posts`;
 const frontmatter = { title: 'Race', description: 'At once', date: '2026-01-01', author: 'mirabel-osk' };
 const draft = (slug: string) => ({ slug, frontmatter, body: 'First\n' });
 const writers = 16;
-const turns = 4;
+const rounds = 4;
 
 /** A client of each server. */
 async function clients() {
@@ -28,11 +28,11 @@ test('16 writers at each of two servers, on the same, adjacent and distant files
     rests.flatMap((rest, server) =>
       Array.from({ length: writers }, async (_, writer) => {
         const made: string[] = [];
-        for (let turn = 0; turn < turns; turn += 1) {
+        for (let round = 0; round < rounds; round += 1) {
           const name = target(writer);
-          const body = `Turn ${turn} of ${writer} at ${server}\n`;
+          const body = `Round ${round} of ${writer} at ${server}\n`;
           const answer = name.startsWith('far')
-            ? await rest.send('POST', posts, { ...draft(`en/d${writer}/${server}-${turn}`), body })
+            ? await rest.send('POST', posts, { ...draft(`en/d${writer}/${server}-${round}`), body })
             : await rest.send('PUT', `${posts}/en/${name}`, { body });
           expect([200, 201], JSON.stringify(answer.body)).toContain(answer.status);
           made.push(answer.headers.get('x-commit-sha') ?? '');
@@ -42,9 +42,9 @@ test('16 writers at each of two servers, on the same, adjacent and distant files
     ),
   );
   const history = commits(gitDir);
-  expect(new Set(saved.flat()).size).toBe(2 * writers * turns);
+  expect(new Set(saved.flat()).size).toBe(2 * writers * rounds);
   expect(saved.flat().filter((sha) => !history.includes(sha))).toEqual([]);
-  expect(history).toHaveLength(before + 2 * writers * turns);
+  expect(history).toHaveLength(before + 2 * writers * rounds);
   fsck(gitDir);
 });
 

@@ -3,7 +3,6 @@ import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { demoWorkflows, makeDemoWebhook } from '../support/demo-webhook.ts';
-import { call, sign } from '../support/door.ts';
 import { restClient } from '../support/rest-client.ts';
 import {
   demoDataDir,
@@ -13,6 +12,7 @@ import {
   startProgram,
   startServer,
 } from '../support/server-process.ts';
+import { call, sign } from '../support/webhook.ts';
 
 const patience = { timeout: 60_000, interval: 50 };
 
@@ -22,7 +22,7 @@ test('while the database is away a webhook says 503, and who comes again starts 
   const hook = await makeDemoWebhook(server, token);
   const body = '{"a":1}';
   const send = (delivery: string) =>
-    call(server.url, hook.door, {
+    call(server.url, hook.endpoint, {
       body,
       headers: { 'x-hub-signature-256': sign(hook.secret, body), 'x-github-delivery': delivery },
     });
@@ -72,7 +72,7 @@ test('a lost key is reported at the start; a server that is to do without says 5
 
   const server = await startServer(dataDir, { PORTICO_KMS_ALLOW_MISSING: '1' });
   const headers = { 'x-hub-signature-256': sign(hook.secret, '{}') };
-  expect((await call(server.url, hook.door, { body: '{}', headers })).status).toBe(503);
+  expect((await call(server.url, hook.endpoint, { body: '{}', headers })).status).toBe(503);
   const rest = restClient(server.url, token);
   expect((await rest.get(hook.path)).body.secret_state).toBe('unreadable');
 });

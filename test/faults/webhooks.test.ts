@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { expect, test, vi } from 'vitest';
 import { demoWorkflows, makeDemoWebhook } from '../support/demo-webhook.ts';
-import { call, sign } from '../support/door.ts';
 import { restClient } from '../support/rest-client.ts';
 import { demoDataDir, kill, type ServerProcess, startServer } from '../support/server-process.ts';
 import { twoServers } from '../support/two-servers.ts';
+import { call, sign } from '../support/webhook.ts';
 
 /** Executions of a workflow among those of the given ids, as the server lists them. */
 async function missing(server: ServerProcess, token: string, workflow: string, ids: readonly string[]) {
@@ -29,7 +29,7 @@ test('every call that was accepted is there after the server was killed or stopp
         const body = JSON.stringify({ id: randomUUID() });
         const headers = { 'x-hub-signature-256': sign(hook.secret, body), 'content-type': 'application/json' };
         // What was cut off is unknown: it may be there or not.
-        const answer = await call(server.url, hook.door, { body, headers }).catch(() => null);
+        const answer = await call(server.url, hook.endpoint, { body, headers }).catch(() => null);
         if (!answer) return;
         if (answer.status === 202) accepted.push(answer.body.executionId);
         else expect(answer.status).toBe(503);
@@ -53,7 +53,7 @@ test('one delivery a hundred times at once over two servers makes one execution'
   const body = '{"a":1}';
   const headers = { 'x-hub-signature-256': sign(hook.secret, body), 'x-github-delivery': randomUUID() };
   const answers = await Promise.all(
-    Array.from({ length: 100 }, (_, at) => call([one, other][at % 2]?.url ?? '', hook.door, { body, headers })),
+    Array.from({ length: 100 }, (_, at) => call([one, other][at % 2]?.url ?? '', hook.endpoint, { body, headers })),
   );
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
   const client = new pg.Client({ connectionString: url });
@@ -71,7 +71,7 @@ test.each([false, true])(
     const hook = await makeDemoWebhook(one, owner.text);
     const body = '{}';
     const ask = async (server: ServerProcess, secret: string) =>
-      (await call(server.url, hook.door, { body, headers: { 'x-hub-signature-256': sign(secret, body) } })).status;
+      (await call(server.url, hook.endpoint, { body, headers: { 'x-hub-signature-256': sign(secret, body) } })).status;
     const rotate = async (server: ServerProcess, grace_period_seconds: number) =>
       (await restClient(server.url, owner.text).send('POST', `${hook.path}/rotate`, { grace_period_seconds })).body
         .secret as string;

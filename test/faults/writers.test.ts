@@ -8,7 +8,7 @@ import { demoDataDir, startServer } from '../support/server-process.ts';
 
 const posts = `${demoStudio}/collections/posts`;
 const writers = 16;
-const turns = 5;
+const rounds = 5;
 
 test('16 writers at once on one branch lose nothing, and each save is a commit of its own', async () => {
   const { dataDir, token } = await demoDataDir();
@@ -23,8 +23,8 @@ test('16 writers at once on one branch lose nothing, and each save is a commit o
       expect(made.status).toBe(201);
       commits.push(made.headers.get('x-commit-sha') ?? '');
       let etag = made.headers.get('etag') ?? '';
-      for (let turn = 1; turn < turns; turn++) {
-        const body = { body: `Turn ${turn} of ${writer}\n` };
+      for (let round = 1; round < rounds; round++) {
+        const body = { body: `Round ${round} of ${writer}\n` };
         // What others save meanwhile does not make this entry stale.
         const answer = await rest.send('PUT', `${posts}/${slug}`, body, { 'If-Match': etag });
         expect(answer.status).toBe(200);
@@ -38,13 +38,13 @@ test('16 writers at once on one branch lose nothing, and each save is a commit o
   const repository = path.join(dataDir, 'git', names.find((name) => name.endsWith('.git')) ?? '');
   const text = execFileSync('git', ['-C', repository, 'rev-list', 'HEAD'], { encoding: 'utf8' });
   const branch = text.trim().split('\n');
-  expect(new Set(saved.flat()).size).toBe(writers * turns);
+  expect(new Set(saved.flat()).size).toBe(writers * rounds);
   expect(saved.flat().filter((commit) => !branch.includes(commit))).toEqual([]);
-  expect(branch).toHaveLength(writers * turns + 1);
+  expect(branch).toHaveLength(writers * rounds + 1);
   fsck(repository);
   for (let writer = 0; writer < writers; writer++) {
     const { body } = await rest.get(`${posts}/en/race-${writer}`);
-    expect(body.body).toBe(`Turn ${turns - 1} of ${writer}\n`);
+    expect(body.body).toBe(`Round ${rounds - 1} of ${writer}\n`);
   }
 });
 

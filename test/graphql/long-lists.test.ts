@@ -7,10 +7,10 @@ const document = parse('{ items { name size } names }');
 
 async function answerOf(count: number) {
   const items = Array.from({ length: count }, (_, at) => ({ name: `n${at}`, size: at }));
-  let turns = 0;
+  let iterations = 0;
   let isDone = false;
   const count_ = () => {
-    turns += 1;
+    iterations += 1;
     if (!isDone) setImmediate(count_);
   };
   setImmediate(count_);
@@ -20,7 +20,7 @@ async function answerOf(count: number) {
   expect(errors).toBeUndefined();
   expect(data?.items).toEqual(items);
   expect(data?.names).toEqual(rootValue.names);
-  return turns;
+  return iterations;
 }
 
 it('completes a long list in batches, between which the event loop turns', async () => {

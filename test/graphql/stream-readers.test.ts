@@ -34,10 +34,10 @@ function ignore(): Promise<void> {
       'Content-Type': 'application/json',
       Authorization: `Bearer ${token}`,
     };
-    const asked = request(`${app.url}/graphql`, { method: 'POST', headers }, () => resolve());
-    open.push(asked);
-    asked.once('error', reject);
-    asked.end(JSON.stringify({ query: query(0) }));
+    const outgoing = request(`${app.url}/graphql`, { method: 'POST', headers }, () => resolve());
+    open.push(outgoing);
+    outgoing.once('error', reject);
+    outgoing.end(JSON.stringify({ query: query(0) }));
   });
 }
 

@@ -237,8 +237,8 @@ describe('branches', () => {
       },
     ]);
     const without = await app.leastOf(() => list('name'));
-    const asked = await app.leastOf(() => list('name can_commit { allowed reason }'));
-    expect(asked.statements.length).toBe(without.statements.length);
+    const response = await app.leastOf(() => list('name can_commit { allowed reason }'));
+    expect(response.statements.length).toBe(without.statements.length);
   });
 
   it('are made and lead to their commits', async () => {

@@ -58,14 +58,14 @@ it('commands have more time; those that follow its end are not begun', async () 
 it('no time is spent on a client that went away', async () => {
   app.delay = 60;
   const controller = new AbortController();
-  const asked = app.send('/graphql', {
+  const requested = app.send('/graphql', {
     method: 'POST',
     token,
     signal: controller.signal,
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ query: twoCommands }),
   });
-  const refused = expect(asked).rejects.toThrow();
+  const refused = expect(requested).rejects.toThrow();
   // The first statement reads the token, the second begins the command.
   await vi.waitUntil(() => app.statements.length >= 2, { timeout: 60_000, interval: 5 });
   controller.abort();

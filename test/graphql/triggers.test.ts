@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { call, newWebhook, startDoorApp } from '../support/door.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { call, newWebhook, startWebhookApp } from '../support/webhook.ts';
 
 let app: GraphqlApp;
 let token: string;
@@ -63,10 +63,10 @@ it('triggers are made, read, changed and deleted; their secrets shown, rotated a
 });
 
 it('leads from an execution to the call that started it, and from there back', async () => {
-  const webhooks = await startDoorApp();
+  const webhooks = await startWebhookApp();
   try {
     const hook = await newWebhook(webhooks, { auth_mode: 'secret' });
-    const { body: accepted } = await call(webhooks.url, hook.door, { query: `token=${hook.secret}` });
+    const { body: accepted } = await call(webhooks.url, hook.endpoint, { query: `token=${hook.secret}` });
     const id = accepted.executionId;
     const delivery =
       'delivery { id workflow { id } trigger { id workflow { id } deliveries { nodes { id execution { id } } } } }';

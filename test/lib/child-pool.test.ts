@@ -20,8 +20,8 @@ it('ends while a process cannot be started', async () => {
   process.execPath = '/nowhere/node';
   try {
     // Node emits the error in the next turn of the event loop.
-    const asked = pool.run({ n: 1 }, { deadline: 60_000 });
-    await Promise.all([expect(asked).rejects.toMatchObject({ fault: 'closed' }), pool.close()]);
+    const requested = pool.run({ n: 1 }, { deadline: 60_000 });
+    await Promise.all([expect(requested).rejects.toMatchObject({ fault: 'closed' }), pool.close()]);
   } finally {
     process.execPath = execPath;
   }

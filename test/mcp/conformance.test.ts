@@ -17,13 +17,13 @@ function withToken(app: TestApp): Promise<Server> {
   const server = createServer((incoming, outgoing) => {
     const { hostname, port } = new URL(app.url);
     const headers = { ...incoming.headers, authorization: `Bearer ${app.token}` };
-    const asked = request({ hostname, port, path: incoming.url, method: incoming.method, headers }, (answer) => {
+    const passed = request({ hostname, port, path: incoming.url, method: incoming.method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(outgoing);
     });
-    asked.once('error', () => outgoing.destroy());
-    outgoing.once('close', () => asked.destroy());
-    incoming.pipe(asked);
+    passed.once('error', () => outgoing.destroy());
+    outgoing.once('close', () => passed.destroy());
+    incoming.pipe(passed);
   });
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }

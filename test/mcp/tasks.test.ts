@@ -8,14 +8,14 @@ import { siteFiles } from '../support/site-files.ts';
 
 let app: TestApp;
 let client: Client;
-const asked: string[] = [];
+const requested: string[] = [];
 beforeAll(async () => {
   app = await startTestApp();
   await seed(app, { ...siteFiles, ...extraFiles });
   // It may not publish, and its person agrees to everything.
   const token = await app.makeToken(permissionNames.filter((name) => !name.startsWith('manage_')));
   client = await connectClient(app, token, (message) => {
-    asked.push(message);
+    requested.push(message);
     return true;
   });
 });
@@ -44,7 +44,7 @@ it.each(assistantTasks.map((task, at) => ({ ...task, branch: `task-${at + 1}` })
 );
 
 it('confirmation is requested before something is deleted, and at no other time', () => {
-  expect(asked).toEqual([
+  expect(requested).toEqual([
     expect.stringMatching(/^Delete an entry: delete posts\/de\/alpha at [0-9a-f]{7} from task-9\?$/),
   ]);
 });

@@ -276,10 +276,10 @@ describe('consent', () => {
 
   it('is requested in a form where the client has forms', async () => {
     const name = await branch('forms');
-    const asked: string[] = [];
+    const requested: string[] = [];
     let answer: boolean | 'decline' = 'decline';
     const own = await connectClient(app, app.token, (message) => {
-      asked.push(message);
+      requested.push(message);
       return answer;
     });
     const remove = () => callTool(own, 'delete_entry', { ...target, branch: name });
@@ -289,14 +289,14 @@ describe('consent', () => {
     expect(await headOf(name)).toBe(await headOf('main'));
     answer = true;
     expect((await remove()).content).toMatchObject({ deleted: true });
-    expect(asked).toHaveLength(3);
+    expect(requested).toHaveLength(3);
     // A phrase that a model has made up takes the place of no form.
     const at = { ...target, entry: 'en/alpha', branch: name };
     const { content: read } = await callTool(own, 'get_entry', at);
     answer = 'decline';
     const confirm = `delete posts/en/alpha at ${read.sha.slice(0, 7)} from ${name}`;
     expect((await callTool(own, 'delete_entry', { ...at, confirm })).text).toContain('The person did not agree');
-    expect(asked[0]).toMatch(/^Delete an entry: delete posts\/en\/beta at [0-9a-f]{7} from forms\?$/);
+    expect(requested[0]).toMatch(/^Delete an entry: delete posts\/en\/beta at [0-9a-f]{7} from forms\?$/);
     await own.close();
   });
 
@@ -342,8 +342,8 @@ describe('all_operations', () => {
     const actions = [{ op: 'delete', collection: 'posts', slug: 'en/alpha' }];
     const onMain = await callTool(own, 'studio_commit_changes', { actions, branch: 'main' });
     expect(onMain.content.error).toBe('branch_protected');
-    const asked = await callTool(own, 'studio_delete_branch', { name: 'phrases' });
-    const [, phrase] = /confirm: "(.*)"$/.exec(asked.text) ?? [];
+    const requested = await callTool(own, 'studio_delete_branch', { name: 'phrases' });
+    const [, phrase] = /confirm: "(.*)"$/.exec(requested.text) ?? [];
     expect(phrase).toBe('Delete a branch: name phrases, project acme/site');
     expect((await callTool(own, 'studio_delete_branch', { name: 'phrases', confirm: phrase })).isError).toBe(false);
     await own.close();
@@ -356,9 +356,9 @@ describe('all_operations', () => {
     const change = { op: 'update', collection: 'posts', slug: 'en/alpha', frontmatter: { title: 'Kept' } };
     const commit = (actions: object[], confirm?: string) =>
       callTool(own, 'studio_commit_changes', { branch: at, actions, ...(confirm !== undefined && { confirm }) });
-    const asked = await commit([change, removal, { op: 'delete_media', path: 'public/none.png' }]);
-    expect(asked.text).toMatch(/^Nothing was done/);
-    expect(asked.text).toContain(`: delete posts/en/beta, public/none.png, branch ${at}, project acme/site"`);
+    const requested = await commit([change, removal, { op: 'delete_media', path: 'public/none.png' }]);
+    expect(requested.text).toMatch(/^Nothing was done/);
+    expect(requested.text).toContain(`: delete posts/en/beta, public/none.png, branch ${at}, project acme/site"`);
     expect(await rawOf('en/beta', at)).toContain('title:');
     const [, phrase] = /confirm: "(.*)"$/.exec((await commit([removal])).text) ?? [];
     expect((await commit([removal, { ...removal, slug: 'en/alpha' }], phrase)).text).toMatch(/^Nothing was done/);

@@ -69,7 +69,8 @@ function watch(context: BrowserContext, origin: string, faults: string[]): void 
     const url = request.url();
     if (url.startsWith('data:') || url.startsWith('blob:')) return;
     // A frame may show the preview origin.
-    if (new URL(url).origin !== origin && !new URL(url).hostname.endsWith('.localhost')) faults.push(`asked ${url}`);
+    if (new URL(url).origin !== origin && !new URL(url).hostname.endsWith('.localhost'))
+      faults.push(`requested ${url}`);
   });
   context.on('requestfailed', (request) => {
     // A page that is left no longer needs its responses.

@@ -13,5 +13,5 @@ export async function makeDemoWebhook(server: Pick<ServerProcess, 'url'>, token:
   const { body: trigger } = await rest.send('POST', `${demoWorkflows}/${id}/triggers`, fields);
   const path = `${demoWorkflows}/${id}/triggers/${trigger.id}`;
   const secret = (await rest.send('POST', `${path}/reveal`, {})).body.secret as string;
-  return { id: id as string, path, door: `/webhooks/ai/workflows/${id}`, secret };
+  return { id: id as string, path, endpoint: `/webhooks/ai/workflows/${id}`, secret };
 }

@@ -11,7 +11,7 @@ export interface DnsServer {
   /** Addresses of either family by lower-case name, likewise. */
   addresses: Map<string, string[] | 'servfail' | 'silent'>;
   /** Names that were queried. */
-  asked: string[];
+  requested: string[];
   close(): Promise<void>;
 }
 
@@ -21,13 +21,13 @@ const nxdomain = 3;
 export async function startDnsServer(): Promise<DnsServer> {
   const zone: DnsServer['zone'] = new Map();
   const addresses: DnsServer['addresses'] = new Map();
-  const asked: string[] = [];
+  const requested: string[] = [];
   const socket = createSocket('udp4');
   socket.on('message', (message, { address, port }) => {
     const { id, questions = [] } = decode(message);
     const [question] = questions;
     const name = question?.name.toLowerCase() ?? '';
-    asked.push(name);
+    requested.push(name);
     const found = question?.type === 'TXT' ? zone.get(name) : addresses.get(name);
     if (found === 'silent') return;
     const rcode = found === 'servfail' ? servfail : found === undefined ? nxdomain : 0;
@@ -46,7 +46,7 @@ export async function startDnsServer(): Promise<DnsServer> {
     address: `127.0.0.1:${port}`,
     zone,
     addresses,
-    asked,
+    requested,
     close: () => new Promise((resolve) => socket.close(() => resolve())),
   };
 }

@@ -125,7 +125,7 @@ export async function startModelServer(): Promise<ModelServer> {
     model.questions.push(question);
     let answer = model.script.shift() ?? model.otherwise;
     if (typeof answer === 'function' && answer.length < 2)
-      answer = await (answer as (asked: ModelQuestion) => ModelAnswer | Promise<ModelAnswer>)(question);
+      answer = await (answer as (requested: ModelQuestion) => ModelAnswer | Promise<ModelAnswer>)(question);
     if (typeof answer === 'function')
       return void (await (answer as (r: ServerResponse, q: ModelQuestion) => unknown)(response, question));
     if (question.url.endsWith('/messages')) answerAnthropic(response, answer);

@@ -39,9 +39,9 @@ export interface TestPreview {
 /** One request to a port of loopback, nothing about it normalised. */
 export function askHost(port: number, host: string, target: string, { method = 'GET', headers = {} }: Ask = {}) {
   return new Promise<Served>((resolve, reject) => {
-    const asked = request({ host: '127.0.0.1', port, method, path: target, headers: { host, ...headers } });
-    asked.once('error', reject);
-    asked.once('response', (response) => {
+    const outgoing = request({ host: '127.0.0.1', port, method, path: target, headers: { host, ...headers } });
+    outgoing.once('error', reject);
+    outgoing.once('response', (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.once('error', reject);
@@ -50,7 +50,7 @@ export function askHost(port: number, host: string, target: string, { method = '
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body, text: body.toString() });
       });
     });
-    asked.end();
+    outgoing.end();
   });
 }
 

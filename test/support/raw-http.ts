@@ -13,7 +13,7 @@ export function askRaw(app: TestApp, method: string, path: string, options: Raw 
   const { token = app.token, body, headers = {} } = options;
   const { hostname, port } = new URL(app.url);
   return new Promise((resolve, reject) => {
-    const asked = request({
+    const outgoing = request({
       hostname,
       port,
       method,
@@ -24,8 +24,8 @@ export function askRaw(app: TestApp, method: string, path: string, options: Raw 
         ...headers,
       },
     });
-    asked.once('error', reject);
-    asked.once('response', (response) => {
+    outgoing.once('error', reject);
+    outgoing.once('response', (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.once('error', reject);
@@ -38,7 +38,7 @@ export function askRaw(app: TestApp, method: string, path: string, options: Raw 
         resolve({ status: response.statusCode ?? 0, headers: given, body: isJson && text ? JSON.parse(text) : text });
       });
     });
-    asked.end(body);
+    outgoing.end(body);
   });
 }
 

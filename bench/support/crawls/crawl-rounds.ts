@@ -46,7 +46,7 @@ export async function measureCrawls({ bench, site, portico, others, pages, round
     const first = await portico.crawl(site.origin);
     check(first.counts.html === pages, `Portico captured ${first.counts.html} of ${pages} pages`);
     const { repeated } = await site.tally();
-    check(repeated === 0, `Portico asked ${repeated} times for what it had asked for`);
+    check(repeated === 0, `Portico requested ${repeated} times for what it had asked for`);
     note(ours, await sampleOf(site, first.ended, first));
 
     await site.become(0, 0);

@@ -23,7 +23,7 @@ export interface SiteTally {
 const none = (): SiteTally => ({ pages: 0, unchanged: 0, missing: 0, bytes: 0, first: 0, last: 0, repeated: 0 });
 let site = new Map<string, SitePage>();
 let tally = none();
-let asked = new Set<string>();
+let requested = new Set<string>();
 
 /** The site is served from memory by a process of its own, so that it shares no event loop with anything measured. */
 const server = createServer((request, response) => {
@@ -36,8 +36,8 @@ const server = createServer((request, response) => {
   }
   tally.last = Date.now();
   tally.first ||= tally.last;
-  if (asked.has(url)) tally.repeated += 1;
-  asked.add(url);
+  if (requested.has(url)) tally.repeated += 1;
+  requested.add(url);
   if (request.headers['if-none-match'] === page.etag) {
     tally.unchanged += 1;
     response.writeHead(304, { etag: page.etag }).end();
@@ -55,6 +55,6 @@ process.on('message', (order: SiteOrder) => {
   if (order.kind === 'tally') return void process.send?.(tally);
   if (order.pages > 0) site = sitePages(order.pages, order.edition);
   tally = none();
-  asked = new Set();
+  requested = new Set();
   process.send?.(tally);
 });

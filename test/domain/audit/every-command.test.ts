@@ -144,7 +144,7 @@ function documentOf({ name, type, args }: GraphQLField<unknown, unknown>, given:
 
 describe('every mutation', () => {
   const fields = Object.values(buildGraphqlSchema().getMutationType()?.getFields() ?? {});
-  const asked = async (query: string, variables: Variables) => {
+  const requested = async (query: string, variables: Variables) => {
     const { status, headers, body } = await app.ask('POST', '/graphql', { body: { query, variables } });
     return { status, body, rows: await rowsOf(headers.get('x-request-id') ?? '') };
   };
@@ -162,7 +162,7 @@ describe('every mutation', () => {
       for (const writing of writings) {
         for (const given of [...fc.sample<Variables>(inPlace, 2), ...fc.sample<Variables>(anywhere, 1)]) {
           const { kind } = commandOf(field, (given.input ?? {}) as Variables);
-          const { rows, body } = await asked(documentOf(field, given, writing), given);
+          const { rows, body } = await requested(documentOf(field, given, writing), given);
           if (rows.length !== (kind === 'command' ? 1 : 0))
             wrong.push(`${field.name} by ${writing}: ${rows.length} rows, ${JSON.stringify(body).slice(0, 200)}`);
         }
@@ -176,7 +176,7 @@ describe('every mutation', () => {
     for (const field of fields) {
       const places: Variables = {};
       for (const { name } of field.args) if (name !== 'input') places[name] = name === 'project' ? 'site' : 'acme';
-      const { status, rows } = await asked(documentOf(field, places, 'an unknown argument'), places);
+      const { status, rows } = await requested(documentOf(field, places, 'an unknown argument'), places);
       if (commandOf(field, {}).kind !== 'command') continue;
       const [row] = rows;
       const isPlaced = !!row?.organization_id === !!places.organization && !!row?.project_id === !!places.project;
@@ -188,7 +188,7 @@ describe('every mutation', () => {
 });
 
 describe('a refused command', () => {
-  const asked = async (method: string, path: string, body: unknown, headers: Record<string, string> = {}) => {
+  const requested = async (method: string, path: string, body: unknown, headers: Record<string, string> = {}) => {
     const answer = await app.ask(method, path, { body, headers });
     return { status: answer.status, rows: await rowsOf(answer.headers.get('x-request-id') ?? '') };
   };
@@ -200,23 +200,23 @@ describe('a refused command', () => {
     ['a name given twice with two values', '{"organization":"other"}', 400],
     ['a name that is not known, and nothing may be ignored', '{"naem":1}', 400],
   ])('leaves a row when its body is %s', async (_what, body, status) => {
-    const found = await asked('POST', `${acme}/projects`, body, { Prefer: 'handling=strict' });
+    const found = await requested('POST', `${acme}/projects`, body, { Prefer: 'handling=strict' });
     expect(found).toMatchObject({ status, rows: [{ action: 'projects.createProject', outcome: 'failed' }] });
     expect(found.rows[0]?.organization_id).toEqual(expect.any(Number));
   });
 
   it('leaves a row when its body is of another type', async () => {
     const headers = { 'Content-Type': 'text/plain' };
-    const found = await asked('POST', `${studio}/branches`, 'name=a', headers);
+    const found = await requested('POST', `${studio}/branches`, 'name=a', headers);
     expect(found).toMatchObject({ status: 415, rows: [{ action: 'studio.createBranch', subject_type: 'branch' }] });
     expect(found.rows[0]?.project_id).toEqual(expect.any(Number));
   });
 
   it('is named by what is there of its subject', async () => {
     const slug = 'undefined-behaviour';
-    const named = await asked('POST', `${studio}/collections/posts`, { slug, frontmatter: 5 });
+    const named = await requested('POST', `${studio}/collections/posts`, { slug, frontmatter: 5 });
     expect(named.rows).toMatchObject([{ subject_type: 'entry', subject_id: `posts/${slug}` }]);
-    const nameless = await asked('POST', `${studio}/collections/posts`, { slug: { a: 1 } });
+    const nameless = await requested('POST', `${studio}/collections/posts`, { slug: { a: 1 } });
     expect(nameless.rows).toMatchObject([{ subject_type: 'entry', subject_id: null }]);
   });
 });

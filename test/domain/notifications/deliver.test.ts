@@ -177,16 +177,16 @@ describe('a delivery', () => {
   it('waits 5 s for a connection and 15 s for an answer, and then tries again', async () => {
     const { http } = app.services;
     const open = http.request.bind(http);
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const request = vi.spyOn(http, 'request').mockImplementation((url, options) => {
-      asked.push(options.timeouts);
+      requested.push(options.timeouts);
       // The same with less patience.
       return open(url, { ...options, timeouts: { ...options.timeouts, total: 100 } });
     });
     receiver.answer = () => {};
     const silent = await attempt(await event());
     request.mockRestore();
-    expect(asked).toEqual([{ connect: 5_000, headers: 15_000, idle: 15_000, total: 15_000 }]);
+    expect(requested).toEqual([{ connect: 5_000, headers: 15_000, idle: 15_000, total: 15_000 }]);
     expect(silent).toMatchObject({ status: 'pending', attempts: [{ status: null, error: 'timeout', answer: null }] });
     expect(Math.abs(Date.parse(silent.next_attempt_at) - start - 5 * second)).toBeLessThanOrEqual(second / 2);
   });

@@ -8,13 +8,13 @@ import { workflowScheduleSource } from '../../../src/domain/workflows/triggers/w
 import { noteOldSecrets } from '../../../src/domain/workflows/webhook/secret-retention.ts';
 import { Workflow } from '../../../src/domain/workflows/workflow.entity.ts';
 import type { TestApp } from '../../support/app.ts';
-import { call, newWebhook, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
 import { overtake } from '../../support/overtake.ts';
+import { call, newWebhook, startWebhookApp, type Webhook, workflowsPath } from '../../support/webhook.ts';
 
 let app: TestApp;
 let hook: Webhook;
 beforeAll(async () => {
-  app = await startDoorApp();
+  app = await startWebhookApp();
   hook = await newWebhook(app);
 });
 afterAll(() => app?.stop());
@@ -55,7 +55,7 @@ it('what started an execution is kept when that is tried again while old bodies 
   const headers = { authorization: `Bearer ${hook.secret}` };
   const current = (await app.ask('POST', `${workflowsPath}${hook.path}/reveal`, { body: {} })).body.secret;
   headers.authorization = `Bearer ${current}`;
-  const id = (await call(app.url, hook.door, { headers, body: '{}' })).body.executionId as string;
+  const id = (await call(app.url, hook.endpoint, { headers, body: '{}' })).body.executionId as string;
   await em().execute(`update execution set status = 'failed', finished_at = now() where id = ?`, [id]);
   app.clock.now = new Date(Date.now() + 8 * 24 * 3_600_000);
   const request = { from: 'start', version: 'same', started_by: 'test' } as const;

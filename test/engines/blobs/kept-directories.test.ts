@@ -45,8 +45,8 @@ it('lets requests during a sync share the next, and none the running one', async
 it('fails all requests for a missing directory, and tries anew the next time', async () => {
   const directories = new KeptDirectories();
   const missing = path.join(root, 'missing');
-  const asked = [directories.sync(missing), directories.sync(missing)];
-  for (const one of await Promise.allSettled(asked)) expect(one).toMatchObject({ reason: { code: 'ENOENT' } });
+  const requested = [directories.sync(missing), directories.sync(missing)];
+  for (const one of await Promise.allSettled(requested)) expect(one).toMatchObject({ reason: { code: 'ENOENT' } });
   await mkdir(missing);
   await directories.sync(missing);
 });

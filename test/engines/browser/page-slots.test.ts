@@ -3,11 +3,11 @@ import { PageSlots } from '../../../src/engines/browser/chromium-browser.ts';
 
 const never = new AbortController().signal;
 
-/** Which of these have had their turn by now. */
-async function entered(turns: PageSlots, wants: readonly [number, number][], signal = never): Promise<number[]> {
+/** Which of these requests have a slot by now. */
+async function entered(slots: PageSlots, requests: readonly [number, number][], signal = never): Promise<number[]> {
   const order: number[] = [];
-  for (const [index, [group, most]] of wants.entries())
-    void turns.enter(group, most, signal).then(
+  for (const [index, [group, most]] of requests.entries())
+    void slots.enter(group, most, signal).then(
       () => order.push(index),
       () => {},
     );
@@ -16,8 +16,8 @@ async function entered(turns: PageSlots, wants: readonly [number, number][], sig
 }
 
 it('lets in as many as there is room for, in all and of each group', async () => {
-  const turns = new PageSlots(3);
-  const order = await entered(turns, [
+  const slots = new PageSlots(3);
+  const order = await entered(slots, [
     [1, 2],
     [1, 2],
     [1, 2],
@@ -25,25 +25,25 @@ it('lets in as many as there is room for, in all and of each group', async () =>
     [2, 1],
   ]);
   expect(order).toEqual([0, 1, 3]);
-  turns.leave(2);
+  slots.leave(2);
   await new Promise((resolve) => setImmediate(resolve));
   expect(order).toEqual([0, 1, 3, 4]);
-  turns.leave(1);
+  slots.leave(1);
   await new Promise((resolve) => setImmediate(resolve));
   expect(order).toEqual([0, 1, 3, 4, 2]);
-  for (const group of [1, 1, 2]) turns.leave(group);
-  expect(turns.isIdle).toBe(true);
+  for (const group of [1, 1, 2]) slots.leave(group);
+  expect(slots.isIdle).toBe(true);
 });
 
-it('forgets those who do not wait any more', async () => {
-  const turns = new PageSlots(1);
-  await turns.enter(1, 1, never);
+it('forgets requests that were aborted', async () => {
+  const slots = new PageSlots(1);
+  await slots.enter(1, 1, never);
   const abort = new AbortController();
-  const waiting = turns.enter(1, 1, abort.signal);
+  const waiting = slots.enter(1, 1, abort.signal);
   abort.abort(new Error('enough'));
   await expect(waiting).rejects.toThrow('enough');
-  await expect(turns.enter(1, 1, abort.signal)).rejects.toThrow('enough');
-  turns.leave(1);
-  expect(turns.isIdle).toBe(true);
-  await turns.enter(2, 1, never);
+  await expect(slots.enter(1, 1, abort.signal)).rejects.toThrow('enough');
+  slots.leave(1);
+  expect(slots.isIdle).toBe(true);
+  await slots.enter(2, 1, never);
 });

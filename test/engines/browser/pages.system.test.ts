@@ -45,7 +45,7 @@ async function load(
   answers: Record<string, BrowserAnswer> = {},
   chromium = browser,
 ) {
-  const asked: BrowserRequest[] = [];
+  const requested: BrowserRequest[] = [];
   const page = await chromium.load({
     run: 1,
     url: 'http://site.test/',
@@ -56,17 +56,17 @@ async function load(
     idle: 0,
     atOnce: 4,
     answer: async (request) => {
-      asked.push(request);
+      requested.push(request);
       return answers[request.url] ?? null;
     },
     signal: new AbortController().signal,
     ...given,
   });
-  return { page, asked, html: page.ok ? (page.html ?? '') : '' };
+  return { page, requested, html: page.ok ? (page.html ?? '') : '' };
 }
 
 it('gives the document as scripts have left it, and asks for what it needs', async () => {
-  const { page, asked, html } = await load(
+  const { page, requested, html } = await load(
     `<!doctype html><link rel=stylesheet href=/site.css><body><script src=/app.js></script><img src="/a.png?x=1">`,
     {},
     {
@@ -80,7 +80,7 @@ it('gives the document as scripts have left it, and asks for what it needs', asy
   expect(page).toMatchObject({ ok: true, isCut: false, navigations: [], url: 'http://site.test/' });
   expect(html).toContain('<a href="/made">made</a>');
   expect(html).toMatch(/^<!DOCTYPE html>/);
-  expect(new Set(asked.map(({ type, url }) => `${type} ${new URL(url).pathname}`))).toEqual(
+  expect(new Set(requested.map(({ type, url }) => `${type} ${new URL(url).pathname}`))).toEqual(
     new Set(['stylesheet /site.css', 'script /app.js', 'image /a.png', 'image /back.png']),
   );
 });
@@ -155,11 +155,11 @@ it('takes a page that does not end as it stands when its time is up', async () =
     },
   );
   expect(endless.page).toMatchObject({ ok: true });
-  expect(endless.asked.length).toBeLessThanOrEqual(2_000);
+  expect(endless.requested.length).toBeLessThanOrEqual(2_000);
 });
 
 it('is not held up by dialogs, windows and downloads', async () => {
-  const { page, asked, html } = await load(
+  const { page, requested, html } = await load(
     `<body><script>
       alert('a'); const said = [confirm('b'), prompt('c')];
       onbeforeunload = () => 'stay';
@@ -172,7 +172,7 @@ it('is not held up by dialogs, windows and downloads', async () => {
   );
   expect(page).toMatchObject({ ok: true, isCut: false });
   expect(html).toContain('said false,');
-  expect(asked.filter(({ url }) => url.endsWith('/window'))).toEqual([]);
+  expect(requested.filter(({ url }) => url.endsWith('/window'))).toEqual([]);
 });
 
 it('goes on with another process when a page, or the browser, crashes', async () => {
@@ -229,9 +229,9 @@ it('keeps cookies of a run to itself', async () => {
   const cookie = { document: answerOf('<p>', 'text/html', { 'set-cookie': ['a=1', 'b=2; HttpOnly'] }) };
   await load('', { run: 5, ...cookie });
   const script = '<body><script>document.cookie = "c=3"; document.write(document.cookie); fetch("/api")</script>';
-  const { html, asked } = await load(script, { run: 5, idle: 1_000 });
+  const { html, requested } = await load(script, { run: 5, idle: 1_000 });
   expect(html).toContain('a=1; c=3');
-  expect(asked[0]?.headers.cookie?.split('; ').sort()).toEqual(['a=1', 'b=2', 'c=3']);
+  expect(requested[0]?.headers.cookie?.split('; ').sort()).toEqual(['a=1', 'b=2', 'c=3']);
   expect((await load(script, { run: 6 })).html).not.toContain('a=1');
   await browser.forget(5);
   expect((await load(script, { run: 5 })).html).not.toContain('a=1');
@@ -246,10 +246,10 @@ it('shows each page as if nothing had been shown before', async () => {
   </script>`;
   for (let count = 0; count < 3; count += 1)
     expect((await load(marks, { run: 8, timeout: 30_000 })).html).toContain('||undefined');
-  const { page, asked, html } = await load('<p>quiet</p>', { run: 8, idle: 1_000, timeout: 30_000 });
+  const { page, requested, html } = await load('<p>quiet</p>', { run: 8, idle: 1_000, timeout: 30_000 });
   expect(page).toMatchObject({ ok: true, url: 'http://site.test/', navigations: [] });
   expect(html).toContain('quiet');
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
 });
 
 it.each([
@@ -292,10 +292,10 @@ it('reaches nothing by itself, whatever a page tries', async () => {
       peer.createDataChannel('x'); peer.createOffer().then((offer) => peer.setLocalDescription(offer));
     </script>`;
   const at = { url: `https://site.test/`, idle: 1_500, timeout: 8_000 };
-  const { page, asked } = await load(html, at);
+  const { page, requested } = await load(html, at);
   expect(page.ok).toBe(true);
   expect((await load(html, { ...at, url: 'http://localhost/' })).page.ok).toBe(true);
-  expect(asked.some(({ url }) => url.endsWith('/img'))).toBe(true);
+  expect(requested.some(({ url }) => url.endsWith('/img'))).toBe(true);
   expect(connections).toBe(0);
   // The proof that they were tried, and that there is a server to be reached.
   expect((await browser.refused()).length).toBeGreaterThan(0);

@@ -32,12 +32,12 @@ const answers: [string, string[]][] = [
 
 describe('addresses that may not be reached', () => {
   it.each(odd)('refuses http://%s', async (host) => {
-    let asked = 0;
-    const port = await serve((_, response) => response.end(String(++asked)));
+    let requested = 0;
+    const port = await serve((_, response) => response.end(String(++requested)));
     const { fault } = await fetching({ allowedCidrs: [] });
     const refused = await fault(port, { url: `http://${host}:${port}/` });
     expect(refused).toMatchObject({ error: 'blocked_address', isRetryable: false, retries: 0 });
-    expect(asked).toBe(0);
+    expect(requested).toBe(0);
   });
 
   it.each(answers)('refuses a name with %s', async (_, addresses) => {
@@ -48,13 +48,13 @@ describe('addresses that may not be reached', () => {
   });
 
   it('asks the resolver once per connection, so that a second answer is never dialled', async () => {
-    const turns = [['127.0.0.1'], ['10.0.0.1']];
+    const resolved = [['127.0.0.1'], ['10.0.0.1']];
     const port = await serve((_, response) => response.setHeader('Connection', 'close').end('x'));
-    const { answer, fault } = await fetching({ resolve: async () => turns.shift() ?? [] });
+    const { answer, fault } = await fetching({ resolve: async () => resolved.shift() ?? [] });
     const url = `http://name.test:${port}/`;
     expect((await answer(port, { url })).status).toBe(200);
     expect(await fault(port, { url })).toMatchObject({ error: 'blocked_address' });
-    expect(turns).toEqual([]);
+    expect(resolved).toEqual([]);
   });
 
   it('hands a redirect inwards out without following it', async () => {

@@ -121,12 +121,12 @@ describe('headers', () => {
   });
 
   it('does not send a header that would break the request', async () => {
-    let asked = 0;
-    const port = await serve((_, response) => response.end(String(++asked)));
+    let requested = 0;
+    const port = await serve((_, response) => response.end(String(++requested)));
     const { fault } = await fetching();
     const headers = { 'x-a': 'b\r\nevil: 1' };
     expect(await fault(port, { headers })).toMatchObject({ error: 'internal', isRetryable: false });
-    expect(asked).toBe(0);
+    expect(requested).toBe(0);
   });
 });
 

@@ -145,7 +145,7 @@ describe('names', () => {
   });
 
   it('asks for a name once per connection, not once per request', async () => {
-    let asked = 0;
+    let requested = 0;
     const used = new Set<number | undefined>();
     const port = await serve((request, response) => {
       used.add(request.socket.remotePort);
@@ -153,7 +153,7 @@ describe('names', () => {
     });
     const { answer } = await fetching({
       resolve: async () => {
-        asked += 1;
+        requested += 1;
         return ['127.0.0.1'];
       },
     });
@@ -161,8 +161,8 @@ describe('names', () => {
       await answer(port, { url: `http://site.test:${port}/${n}` });
       await sleep(5);
     }
-    expect(asked).toBe(used.size);
-    expect(asked).toBeLessThan(10);
+    expect(requested).toBe(used.size);
+    expect(requested).toBeLessThan(10);
   });
 });
 

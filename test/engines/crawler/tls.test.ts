@@ -11,44 +11,44 @@ const resolve = async () => ['127.0.0.1'];
 const refused = { ok: false, error: 'tls', isRetryable: false, retries: 0 };
 
 /** A server for `localhost` whose own certificate is the root to trust. */
-async function serveTls(ends?: string): Promise<{ port: number; caFile: string; asked(): number }> {
+async function serveTls(ends?: string): Promise<{ port: number; caFile: string; requested(): number }> {
   const { key, cert } = selfSigned(ends);
   const directory = mkdtempSync(path.join(tmpdir(), 'portico-ca-'));
   const caFile = path.join(directory, 'ca.pem');
   writeFileSync(caFile, cert);
-  let asked = 0;
-  const server = createServer({ key, cert }, (_, response) => response.end(String(++asked)));
+  let requested = 0;
+  const server = createServer({ key, cert }, (_, response) => response.end(String(++requested)));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
     rmSync(directory, { recursive: true });
   });
-  return { port: (server.address() as AddressInfo).port, caFile, asked: () => asked };
+  return { port: (server.address() as AddressInfo).port, caFile, requested: () => requested };
 }
 
 it('reaches a site whose certificate is good, and no other name of it', async () => {
-  const { port, caFile, asked } = await serveTls();
+  const { port, caFile, requested } = await serveTls();
   const { answer, get } = await fetching({ caFile, resolve });
   expect((await answer(port, { url: `https://localhost:${port}/` })).status).toBe(200);
   expect(await get(port, { url: `https://other.test:${port}/` })).toMatchObject(refused);
-  expect(asked()).toBe(1);
+  expect(requested()).toBe(1);
 });
 
 it('refuses a certificate without a trusted issuer', async () => {
-  const { port, asked } = await serveTls();
+  const { port, requested } = await serveTls();
   const { get } = await fetching({ resolve });
   expect(await get(port, { url: `https://localhost:${port}/` })).toMatchObject(refused);
-  expect(asked()).toBe(0);
+  expect(requested()).toBe(0);
 });
 
 it('refuses a certificate that has ended', async () => {
-  const { port, caFile, asked } = await serveTls('20200201000000Z');
+  const { port, caFile, requested } = await serveTls('20200201000000Z');
   const { get } = await fetching({ caFile, resolve });
   const ended = await get(port, { url: `https://localhost:${port}/` });
   expect(ended).toMatchObject(refused);
   expect(ended).toMatchObject({ message: expect.stringContaining('CERT_HAS_EXPIRED') });
-  expect(asked()).toBe(0);
+  expect(requested()).toBe(0);
 });
 
 it('reports a server without TLS as a TLS failure', async () => {

@@ -33,20 +33,20 @@ it('passes on the messages of JSONata', async () => {
 describe('a machine that stands still', () => {
   it('takes no time from an expression that is answered', async () => {
     await evaluate('1');
-    const asked = evaluate('1 + 1');
+    const requested = evaluate('1 + 1');
     standStill(1_500);
-    expect(await asked).toBe(2);
+    expect(await requested).toBe(2);
   });
 
   it('nor from one that is being evaluated', async () => {
     await evaluate('1');
     const [child] = (await allProcesses()).filter(({ parent }) => parent === process.pid);
-    const asked = evaluate('$sum([1..20000].($ * 2))', {}, 2_000);
+    const requested = evaluate('$sum([1..20000].($ * 2))', {}, 2_000);
     standStill(40);
     process.kill(child?.pid ?? 0, 'SIGSTOP');
     standStill(2_500);
     process.kill(child?.pid ?? 0, 'SIGCONT');
-    expect(await asked).toBe(400_020_000);
+    expect(await requested).toBe(400_020_000);
   });
 });
 
@@ -132,20 +132,20 @@ it('holds results to 200 levels', async () => {
 it('refuses contexts that are nested too deep to be sent, those that have waited as well', async () => {
   let deep: unknown = 1;
   for (let level = 0; level < 100_000; level += 1) deep = { a: deep };
-  const asked = Array.from({ length: 6 }, () => faultOf(evaluate('$count(**)', { deep })));
-  expect(await Promise.all(asked)).toEqual(asked.map(() => 'failed'));
+  const requested = Array.from({ length: 6 }, () => faultOf(evaluate('$count(**)', { deep })));
+  expect(await Promise.all(requested)).toEqual(requested.map(() => 'failed'));
   expect(await evaluate('1 + 1')).toBe(2);
 });
 
 it('an evaluation that is not wanted any more ends', async () => {
   const stop = new AbortController();
-  const asked = expressions.evaluate(
+  const requested = expressions.evaluate(
     '($f := function($n){ $f($n + 1) }; $f(1))',
     {},
     { timeout: 30_000, signal: stop.signal },
   );
   stop.abort(new Error('stop'));
-  await expect(asked).rejects.toThrow('stop');
+  await expect(requested).rejects.toThrow('stop');
   expect(await evaluate('2')).toBe(2);
 });
 

@@ -78,13 +78,13 @@ describe('a hostile pack', () => {
     const { send } = await target();
     const { tags, top } = chainOf(100);
     const refs = Array.from({ length: 100 }, (_, at) => `refs/tags/t${at}`);
-    let asked = 0;
-    const count = () => void asked++;
+    let requested = 0;
+    const count = () => void requested++;
     tally.gitRequest.subscribe(count);
     const { text } = await send(pack([commit, emptyTreeEntry, ...tags]), top, refs);
     tally.gitRequest.unsubscribe(count);
     expect(text).toContain('ok refs/tags/t99');
-    expect(asked).toBeLessThan(500);
+    expect(requested).toBeLessThan(500);
   });
 
   it('is refused the same way when a real git client sends it', async () => {

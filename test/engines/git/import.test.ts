@@ -85,8 +85,8 @@ describe('import from a path', () => {
 
   it('fails for a branch that is not there, and takes nothing', async () => {
     const { store, path } = testStore();
-    const asked = store.importFrom('site', { url: source(), kind: 'path', branches: ['trunk', 'light'] });
-    await expect(asked).rejects.toMatchObject({
+    const requested = store.importFrom('site', { url: source(), kind: 'path', branches: ['trunk', 'light'] });
+    await expect(requested).rejects.toMatchObject({
       code: 'not_found',
       message: 'branches: the source has no branch light',
     });
@@ -231,11 +231,11 @@ describe('import over http', () => {
 
   it('asks the pinned address and no other', async () => {
     const http = await origin();
-    const asked: string[] = [];
+    const requested: string[] = [];
     const { store, path } = testStore({
       allowHttp: true,
       resolveUpstream: async (url) => {
-        asked.push(url.hostname);
+        requested.push(url.hostname);
         return { addresses: ['127.0.0.1'] };
       },
     });
@@ -244,7 +244,7 @@ describe('import over http', () => {
       default_branch: 'trunk',
       branches: 3,
     });
-    expect(asked).toEqual(['upstream.invalid']);
+    expect(requested).toEqual(['upstream.invalid']);
     fsck(path('site'));
   });
 

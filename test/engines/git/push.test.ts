@@ -236,14 +236,14 @@ describe('a push that is decided about', () => {
     const before = await repository.head('main');
     await commit('posts/b.md', 'two');
     let decide = (_: PushVerdict) => {};
-    const asked = new Promise<void>((resolve) => {
+    const requested = new Promise<void>((resolve) => {
       rules.authorize = () => {
         resolve();
         return new Promise((answer) => (decide = answer));
       };
     });
     const push = spawn('git', ['push', '-q', 'origin', 'main'], { cwd: copy, stdio: 'ignore', detached: true });
-    await asked;
+    await requested;
     // The whole group: git leaves talking to a helper of its own.
     process.kill(-(push.pid ?? 0), 'SIGKILL');
     while (http.refusals.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -257,14 +257,14 @@ describe('a push that is decided about', () => {
     const before = await repository.head('main');
     await commit('posts/b.md', 'two');
     let decide = (_: PushVerdict) => {};
-    const asked = new Promise<void>((resolve) => {
+    const requested = new Promise<void>((resolve) => {
       rules.authorize = () => {
         resolve();
         return new Promise((answer) => (decide = answer));
       };
     });
     const push = client(copy, 'push', 'origin', 'main').catch((error) => error);
-    await asked;
+    await requested;
     const closed = store.close();
     decide({ allow: true });
     await closed;

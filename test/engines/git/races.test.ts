@@ -142,15 +142,15 @@ describe('writers of one branch', () => {
   it('do not wait for dead processes, and leave nothing behind', async () => {
     const { store, repository, gitDir } = await fresh();
     await save(repository, { a: '1' });
-    const turns = join(gitDir, 'portico/turns');
-    expect(existsSync(turns)).toBe(false);
-    const turn = join(turns, createHash('sha256').update('main').digest('hex'));
-    mkdirSync(turns, { recursive: true });
-    // Of a process that was killed with the turn in its hands.
-    writeFileSync(turn, '');
+    const locks = join(gitDir, 'portico/turns');
+    expect(existsSync(locks)).toBe(false);
+    const lock = join(locks, createHash('sha256').update('main').digest('hex'));
+    mkdirSync(locks, { recursive: true });
+    // Of a process that was killed while it held the lock.
+    writeFileSync(lock, '');
     expect((await save(repository, { a: '2' })).commit).not.toBeNull();
     await store.close();
-    expect(readdirSync(turns)).toEqual([]);
+    expect(readdirSync(locks)).toEqual([]);
   });
 
   it('wait for the turn of one who lives', async () => {

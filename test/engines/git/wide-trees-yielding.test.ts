@@ -39,11 +39,11 @@ it('the bytes of a large tree are read in many steps', async () => {
 it('the sizes of many objects are collected in many steps', async () => {
   const { repository, snapshot } = await wide();
   const oids = (await snapshot.files()).map(({ oid }) => oid);
-  const asked = iterationsDuring(async () => {
+  const requested = iterationsDuring(async () => {
     const sizes = await repository.sizes([...oids, '0'.repeat(40)]);
     expect(sizes).toEqual([...names.map((name) => `of ${name}`.length), null]);
   });
-  expect(await asked).toBeGreaterThan(count / 40);
+  expect(await requested).toBeGreaterThan(count / 40);
 });
 
 it('trees that differ in many names are compared in many steps', async () => {

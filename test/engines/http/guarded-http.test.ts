@@ -26,11 +26,11 @@ describe('request', () => {
   });
 
   it('refuses before any connection', async () => {
-    let asked = 0;
-    const port = await serve((_, response) => response.end(String(++asked)));
+    let requested = 0;
+    const port = await serve((_, response) => response.end(String(++requested)));
     const error = await failure(client({ allowedCidrs: [] }).request(`http://127.0.0.1:${port}/`, { policy }));
     expect(error.code).toBe('invalid_request');
-    expect(asked).toBe(0);
+    expect(requested).toBe(0);
   });
 
   it('refuses headers that belong to the connection', async () => {
@@ -46,15 +46,15 @@ describe('request', () => {
 });
 
 it.each([{}, { pool: 'shared' }])('close does not wait for servers that do not answer (%j)', async (of) => {
-  const asked = vi.fn();
-  const port = await serve(asked);
+  const requested = vi.fn();
+  const port = await serve(requested);
   const http = client({ resolve: async () => ['127.0.0.1'] });
   const leaving = new AbortController();
   const request = { policy: { ...policy, ...of }, signal: leaving.signal };
   const settled = vi.fn();
   const call = http.request(`http://silent.test:${port}/`, request).finally(settled);
   call.catch(() => {});
-  await vi.waitFor(() => expect(asked).toHaveBeenCalled(), 30_000);
+  await vi.waitFor(() => expect(requested).toHaveBeenCalled(), 30_000);
   await http.close();
   expect(settled).not.toHaveBeenCalled();
   leaving.abort();
@@ -65,19 +65,19 @@ describe('rebinding', () => {
   it('connects to the checked answer and asks the resolver once per connection', async () => {
     const port = await serve((_, response) => response.end('inside'));
     const answers = [['93.184.215.14'], ['127.0.0.1']];
-    const asked: string[] = [];
+    const requested: string[] = [];
     const resolve = async (name: string) => {
-      asked.push(name);
-      return answers[asked.length - 1] ?? [];
+      requested.push(name);
+      return answers[requested.length - 1] ?? [];
     };
     const http = client({ allowedCidrs: ['93.184.215.14'], resolve });
     // The first answer is checked and dialled (nothing listens there); a second lookup would have reached the loopback server.
     const url = `http://rebind.test:${port}/`;
     const first = await failure(http.request(url, { policy, timeouts: { connect: 300 } }));
     expect(['timeout', 'connect']).toContain(first.details?.reason);
-    expect(asked).toEqual(['rebind.test']);
+    expect(requested).toEqual(['rebind.test']);
     expect((await failure(http.request(url, { policy }))).details?.reason).toBe('blocked_address');
-    expect(asked).toHaveLength(2);
+    expect(requested).toHaveLength(2);
   });
 
   it('checks every new connection of a pool', async () => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => dns?.close());
 beforeEach(() => {
   dns.addresses.clear();
-  dns.asked.length = 0;
+  dns.requested.length = 0;
 });
 
 /** A resolver of the server, with files of these texts. */
@@ -38,7 +38,7 @@ describe('the addresses of a host', () => {
     dns.addresses.set('inner.example', ['192.0.2.1']);
     expect(await resolve('inner.example')).toEqual(['10.0.0.7']);
     expect(await resolve('INNER')).toEqual(['10.0.0.7', '::7']);
-    expect(dns.asked).toEqual([]);
+    expect(dns.requested).toEqual([]);
     await writeFile(hostsFile, '# inner.example is gone\n');
     expect(await resolve('inner.example')).toEqual(['192.0.2.1']);
   });
@@ -59,7 +59,7 @@ describe('the addresses of a host', () => {
     expect(await resolve('git')).toEqual(['192.0.2.2']);
     expect(await resolve('a.b.c')).toEqual(['192.0.2.3']);
     expect(await resolve('a.b.c.d')).toEqual(['192.0.2.4']);
-    expect([...new Set(dns.asked)]).toEqual([
+    expect([...new Set(dns.requested)]).toEqual([
       'git.one.example',
       'git.two.example',
       'a.b.c',

@@ -45,16 +45,16 @@ const exchanged = (http: GuardedClient, url: URL, request: Pick<ExchangeRequest,
 
 /** A client whose connections come about only once their names are resolved, each when the test says so. */
 function held() {
-  const asked: PromiseWithResolvers<string[]>[] = [];
+  const requested: PromiseWithResolvers<string[]>[] = [];
   const resolve = () => {
     const name = Promise.withResolvers<string[]>();
-    asked.push(name);
+    requested.push(name);
     return name.promise;
   };
   /** Resolves when so many names have been looked up. */
-  const begun = (count: number) => vi.waitFor(() => expect(asked).toHaveLength(count), { timeout: 30_000 });
-  const connected = (at: number) => asked[at]?.resolve(['127.0.0.1']);
-  return { http: client({ resolve }), asked, begun, connected };
+  const begun = (count: number) => vi.waitFor(() => expect(requested).toHaveLength(count), { timeout: 30_000 });
+  const connected = (at: number) => requested[at]?.resolve(['127.0.0.1']);
+  return { http: client({ resolve }), requested, begun, connected };
 }
 
 const named = (url: URL) => new URL(`http://slow.test:${url.port}/`);
@@ -104,14 +104,14 @@ it('has a request wait for a connection that is being opened, and one alone', as
 
 it('fails a request with the reason for which its connection could not be opened', async () => {
   const { seen, url } = await counted();
-  const { http, asked, begun } = held();
+  const { http, requested, begun } = held();
   const opened = http.open(named(url), { policy, connect });
   const outcome = failure(exchanged(http, named(url)));
   await begun(1);
-  asked[0]?.reject(new Error('no such name'));
+  requested[0]?.reject(new Error('no such name'));
   expect((await outcome).details).toMatchObject({ reason: 'dns' });
   await opened;
-  expect([asked.length, seen.connections]).toEqual([1, 0]);
+  expect([requested.length, seen.connections]).toEqual([1, 0]);
 });
 
 it('leaves a connection that is opened for a request that was given up to the next', async () => {

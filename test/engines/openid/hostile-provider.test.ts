@@ -35,7 +35,7 @@ interface Claims {
 async function hostile(
   token: (claims: Claims) => string = (claims) => jwt({ alg: 'RS256', kid: 'a' }, claims, rs256(key.privateKey)),
 ) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const answers: Answers = {};
   const metadata: Record<string, unknown> = {};
   let nonce = '';
@@ -43,7 +43,7 @@ async function hostile(
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
   const server = createServer((request, response) => {
     const path = request.url ?? '';
-    asked.push(path);
+    requested.push(path);
     const own = answers[path];
     if (own) return own(request, response);
     request.resume();
@@ -80,7 +80,7 @@ async function hostile(
     nonce = checks.nonce;
     return openid.finish(`${callback}?code=c&state=${checks.state}`, checks);
   };
-  return { issuer, asked, answers, metadata, openid, signIn };
+  return { issuer, requested, answers, metadata, openid, signIn };
 }
 
 describe('an ID token', () => {
@@ -170,7 +170,7 @@ describe('a hostile provider', () => {
       const { metadata, signIn } = await hostile();
       metadata[name] = `${inner.issuer}/${name === 'jwks_uri' ? 'jwks' : 'token'}`;
       await expect(signIn()).rejects.toMatchObject({ code: 'unavailable' });
-      expect(inner.asked).toEqual([]);
+      expect(inner.requested).toEqual([]);
     },
   );
 
@@ -181,7 +181,7 @@ describe('a hostile provider', () => {
       const { answers, signIn } = await hostile();
       answers[path] = (_request, response) => response.writeHead(307, { location: `${inner.issuer}${path}` }).end();
       await expect(signIn()).rejects.toThrow();
-      expect(inner.asked).toEqual([]);
+      expect(inner.requested).toEqual([]);
     },
   );
 

@@ -11,10 +11,10 @@ const endOthers = `select pg_terminate_backend(pid, 30000) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid() and query like $1`;
 
 /** Ends the sessions of all others that have sent a query, as a restart of the database does; waits for the first. */
-async function endSessions(asked: string): Promise<void> {
+async function endSessions(requested: string): Promise<void> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
-  while ((await client.query(endOthers, [asked])).rowCount === 0);
+  while ((await client.query(endOthers, [requested])).rowCount === 0);
   await client.end();
 }
 
@@ -57,10 +57,10 @@ it('ends though a connection was still being opened', async () => {
     resolve();
     return connect();
   };
-  const asked = orm.em.fork().execute('select 1').catch(String);
+  const requested = orm.em.fork().execute('select 1').catch(String);
   await isOpening;
   const closed = orm.close();
   await holder.rollback();
   await closed;
-  expect(await asked).toMatch('the connections to the database are being closed');
+  expect(await requested).toMatch('the connections to the database are being closed');
 });

@@ -9,11 +9,11 @@ const crawlers = `${acme}/projects/site/crawlers`;
 let app: TestApp;
 let site: Server;
 let host: string;
-let asked: (string | undefined)[];
+let requested: (string | undefined)[];
 beforeAll(async () => {
-  asked = [];
+  requested = [];
   site = createServer((request, response) => {
-    asked.push(`${request.url} ${request.headers['x-key'] ?? ''}`);
+    requested.push(`${request.url} ${request.headers['x-key'] ?? ''}`);
     response.end('User-agent: *\nDisallow: /private\n');
   });
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
@@ -55,7 +55,7 @@ describe('test-url', () => {
     expect(await rules('/docs/a/a/a/a/a')).toEqual([true, 'skip', 'repeated_segment', 'allowed']);
     expect(await rules('https://else.example/')).toEqual([false, 'skip', 'scope', 'not_asked']);
     // Robots are requested once, with the crawler's own headers.
-    expect(asked).toEqual(['/robots.txt k']);
+    expect(requested).toEqual(['/robots.txt k']);
   });
 
   it('applies ignore_robots of a verified domain', async () => {

@@ -29,13 +29,13 @@ describe('the daily look', () => {
   it('happens once a day, and a proof that is there stays', async () => {
     const { at, record } = await proved();
     const { verified_at } = (await app.ask('GET', `${at}/verification`)).body;
-    setting.dns.asked.length = 0;
+    setting.dns.requested.length = 0;
     later(23);
     await recheckDomains(app.services, signal);
-    expect(setting.dns.asked).not.toContain(record);
+    expect(setting.dns.requested).not.toContain(record);
     later(1);
     await recheckDomains(app.services, signal);
-    expect(setting.dns.asked).toContain(record);
+    expect(setting.dns.requested).toContain(record);
     const { body } = await app.ask('GET', `${at}/verification`);
     expect([body.state, body.verified_at]).toEqual(['verified', verified_at]);
   });
@@ -91,12 +91,12 @@ describe('the daily look', () => {
   it('is made before a run, unless it was within the hour', async () => {
     const { record, domain } = await proved();
     const host = { organization_id: setting.organization, host: domain };
-    setting.dns.asked.length = 0;
+    setting.dns.requested.length = 0;
     later(0.9);
     await recheckBeforeRun(app.services, host, signal);
-    expect(setting.dns.asked).toEqual([]);
+    expect(setting.dns.requested).toEqual([]);
     later(0.2);
     await recheckBeforeRun(app.services, host, signal);
-    expect(setting.dns.asked).toContain(record);
+    expect(setting.dns.requested).toContain(record);
   });
 });

@@ -142,9 +142,9 @@ describe('an upstream that rewrites', () => {
     const saved = await project.ask('PUT', '/collections/posts/one', { frontmatter: { tags: ['b'] } });
     const rewritten = commitFiles(host.directory, null, titled('Rewritten'));
     setRef(host.directory, 'refs/heads/main', rewritten);
-    const asked = await project.ask('POST', '/repository/sync', {});
-    expectRefusal(asked, 409, 'upstream_diverged', /bring the two sides together|in conflict/);
-    expect(asked.body.details.diverged[0].message).toContain('rewrote');
+    const response = await project.ask('POST', '/repository/sync', {});
+    expectRefusal(response, 409, 'upstream_diverged', /bring the two sides together|in conflict/);
+    expect(response.body.details.diverged[0].message).toContain('rewrote');
     expect(await project.git.head('main')).toBe(saved.body.commit.sha);
     expect(await project.git.refsBelow('refs/portico/rescue/main')).toMatchObject([{ oid: saved.body.commit.sha }]);
   });

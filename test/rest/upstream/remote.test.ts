@@ -211,21 +211,21 @@ describe('an import', () => {
       send: async (kind, payload) => void (kind.name === importJob.name && sent.push(payload)),
       sendMany: async () => {},
     };
-    const asked = await project.ask('POST', '/repository/import', { url: host.url, mode, branches });
+    const response = await project.ask('POST', '/repository/import', { url: host.url, mode, branches });
     app.services.jobs = jobs;
     const work = async () => {
       await importJobFor(app.services).handle(importJob.payload.parse(sent[0]), new AbortController().signal);
       await app.services.studio.upstreams.settled();
       return (await project.ask('GET', '/repository')).body;
     };
-    return { project, asked, work };
+    return { project, response, work };
   };
   const namesIn = async (project: TestProject) =>
     (await project.git.branches()).map(({ name }) => name.slice(11)).sort();
 
   it('brings in the branches it names, and a mirror the others with them', async () => {
     const hosted = await begin('hosted', ['next', 'old']);
-    expect(hosted.asked.status).toBe(202);
+    expect(hosted.response.status).toBe(202);
     expect(await hosted.work()).toMatchObject({ default_branch: 'next', import: { state: 'completed' } });
     expect(await namesIn(hosted.project)).toEqual(['next', 'old']);
     const mirror = await begin('remote', ['next']);
@@ -256,9 +256,9 @@ describe('an import', () => {
     const sent: unknown[] = [];
     const { jobs } = app.services;
     app.services.jobs = { send: async (_kind, payload) => void sent.push(payload), sendMany: async () => {} };
-    const asked = await project.ask('POST', '/repository/import', { url });
+    const response = await project.ask('POST', '/repository/import', { url });
     app.services.jobs = jobs;
-    expect(asked.status).toBe(202);
+    expect(response.status).toBe(202);
     const payload = importJob.payload.parse(sent[0]);
     return () => importJobFor(app.services).handle(payload, new AbortController().signal);
   };
@@ -326,8 +326,8 @@ describe('an import', () => {
     [Array.from({ length: 100 }, (_, at) => `b${at}`), 202, undefined],
     ['main', 400, 'invalid_request'],
   ])('takes 1 to 100 names of branches (%#)', async (branches, status, code) => {
-    const { asked } = await begin('hosted', branches);
-    expect([asked.status, asked.body.code]).toEqual([status, code]);
+    const { response } = await begin('hosted', branches);
+    expect([response.status, response.body.code]).toEqual([status, code]);
   });
 
   it('of a private repository may stay a mirror', async () => {
@@ -340,12 +340,12 @@ describe('an import', () => {
     app.services.jobs = { send: async (_kind, payload) => void sent.push(payload as never), sendMany: async () => {} };
     const body = { url: host.url, auth: { kind: 'token', token: secret }, mode: 'remote' };
     const key = { 'Idempotency-Key': 'import-1' };
-    const asked = await project.ask('POST', '/repository/import', body, key);
+    const response = await project.ask('POST', '/repository/import', body, key);
     // The answer holds a secret: it is kept for no repeat.
     const again = await project.ask('POST', '/repository/import', body, key);
     expectRefusal(again, 409, 'busy', /under way/);
     app.services.jobs = jobs;
-    expect(asked).toMatchObject({
+    expect(response).toMatchObject({
       status: 202,
       body: {
         mode: 'remote',
@@ -353,7 +353,7 @@ describe('an import', () => {
         hook_secret: expect.stringMatching(/^[\w-]{43}$/),
       },
     });
-    const notice = { 'X-Hub-Signature-256': signature(asked.body.hook_secret, '{}') };
+    const notice = { 'X-Hub-Signature-256': signature(response.body.hook_secret, '{}') };
     expect((await send(project, '{}', notice)).status).toBe(202);
     expect(JSON.stringify(sent)).not.toContain(secret);
     // No request is ahead of the import: its branches appear all at once.

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { unpackBody } from '../../../src/domain/workflows/deliveries/kept-body.ts';
 import type { TestApp } from '../../support/app.ts';
-import { call, newWebhook, sign, startDoorApp, type Webhook } from '../../support/door.ts';
+import { call, newWebhook, sign, startWebhookApp, type Webhook } from '../../support/webhook.ts';
 
 let app: TestApp;
 let hook: Webhook;
 beforeAll(async () => {
-  app = await startDoorApp();
+  app = await startWebhookApp();
   hook = await newWebhook(app, { auth_mode: 'hmac' });
 });
 afterAll(() => app?.stop());
@@ -29,7 +29,7 @@ it('that are in the same memory one after the other are stored as they came, bet
         const isWrong = number % 10 === 3;
         const headers = { 'x-hub-signature-256': sign(isWrong ? 'wrong' : hook.secret, body) };
         const chunks = [body.subarray(0, 500), body.subarray(500)].filter(({ length }) => length > 0);
-        const answer = await call(app.url, hook.door, number % 2 ? { chunks, headers } : { body, headers });
+        const answer = await call(app.url, hook.endpoint, number % 2 ? { chunks, headers } : { body, headers });
         expect(answer.status).toBe(isWrong ? 401 : 202);
         return { body, execution: answer.body.executionId as string | undefined };
       }),

@@ -2,19 +2,27 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TestApp } from '../../support/app.ts';
-import { call, newWebhook, type Sent, sign, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
+import {
+  call,
+  newWebhook,
+  type Sent,
+  sign,
+  startWebhookApp,
+  type Webhook,
+  workflowsPath,
+} from '../../support/webhook.ts';
 
 let app: TestApp;
 let hook: Webhook;
 beforeAll(async () => {
-  app = await startDoorApp();
+  app = await startWebhookApp();
   hook = await newWebhook(app, { auth_mode: 'hmac' });
 });
 afterAll(() => app?.stop());
 
 const json = { 'content-type': 'application/json' };
 const send = (body: string | Uint8Array, headers: Record<string, string> = json, more: Sent = {}) =>
-  call(app.url, hook.door, {
+  call(app.url, hook.endpoint, {
     body,
     headers: { 'x-hub-signature-256': sign(hook.secret, body), ...headers },
     ...more,
@@ -85,7 +93,7 @@ describe('a delivery', () => {
     const coded = encode(plain);
     expect((await accepted(coded, { ...json, 'content-encoding': coding })).body).toEqual({ a: [1, 2, 3] });
     if (coding === 'identity') return;
-    const wrong = await call(app.url, hook.door, {
+    const wrong = await call(app.url, hook.endpoint, {
       body: coded,
       headers: { 'x-hub-signature-256': sign(hook.secret, plain), 'content-encoding': coding },
     });
@@ -154,7 +162,7 @@ describe('a large delivery', () => {
     const bytes = Buffer.from(text);
     const pieces = Array.from({ length: 30 }, (_, at) => bytes.subarray(at * 100_001, (at + 1) * 100_001));
     const chunked = { headers: { ...json, 'x-hub-signature-256': sign(hook.secret, text) }, chunks: pieces };
-    const { status, body } = await call(app.url, hook.door, chunked);
+    const { status, body } = await call(app.url, hook.endpoint, chunked);
     expect(status).toBe(202);
     expect((await deliveryOf(body.executionId)).body).toBe(JSON.parse(text));
     // Noise, so that it is large when it is coded, too.

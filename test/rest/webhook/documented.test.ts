@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestApp } from '../../support/app.ts';
+import { askRaw } from '../../support/raw-http.ts';
+import { vectors } from '../../support/signature-vectors.ts';
 import {
   call,
   newWebhook,
   type Sent,
   setSecret,
   sign,
-  startDoorApp,
+  startWebhookApp,
   type Webhook,
   workflowsPath,
-} from '../../support/door.ts';
-import { askRaw } from '../../support/raw-http.ts';
-import { vectors } from '../../support/signature-vectors.ts';
+} from '../../support/webhook.ts';
 
 let app: TestApp;
 let bearer: Webhook;
 let signed: Webhook;
 beforeAll(async () => {
-  app = await startDoorApp();
+  app = await startWebhookApp();
   bearer = await newWebhook(app);
   signed = await newWebhook(app, { auth_mode: 'hmac' });
 });
@@ -27,7 +27,7 @@ afterAll(() => app?.stop());
 const unauthorized = '{"error":"Unauthorized"}';
 const notConfigured = '{"error":"Workflow webhook not configured"}';
 const auth = ({ secret }: Webhook) => ({ authorization: `Bearer ${secret}` });
-const to = (webhook: Webhook, sent: Sent = {}) => call(app.url, webhook.door, sent);
+const to = (webhook: Webhook, sent: Sent = {}) => call(app.url, webhook.endpoint, sent);
 const signedBody = (body: string | Uint8Array, webhook = signed) => ({
   body,
   headers: { 'x-hub-signature-256': sign(webhook.secret, body), 'content-type': 'application/json' },
@@ -40,7 +40,7 @@ const manage = (method: string, path: string, body?: object) => app.ask(method, 
 
 describe('what the interface documents', () => {
   it('202 for an absolute request target, as proxies send it', async () => {
-    const target = `http://portico.test${bearer.door}?token=${bearer.secret}`;
+    const target = `http://portico.test${bearer.endpoint}?token=${bearer.secret}`;
     expect(await askRaw(app, 'POST', target, { token: null })).toMatchObject({ status: 202 });
   });
 
@@ -92,15 +92,15 @@ describe('what the interface documents', () => {
     await manage('PATCH', off.path, { enabled: false });
     const halted = await newWebhook(app);
     await manage('POST', `/${halted.workflow}/disable`);
-    const doors = [gone.door, off.door, halted.door].concat(
+    const endpoints = [gone.endpoint, off.endpoint, halted.endpoint].concat(
       [randomUUID(), 'x', bearer.workflow.toUpperCase(), `${bearer.workflow}/`, '%ff', ''].map(
         (name) => `/webhooks/ai/workflows/${name}`,
       ),
     );
-    for (const door of doors) {
+    for (const endpoint of endpoints) {
       for (const secret of [gone, off, halted, bearer]) {
-        const { status, text } = await call(app.url, door, { headers: auth(secret) });
-        expect([door, status, text]).toEqual([door, 404, notConfigured]);
+        const { status, text } = await call(app.url, endpoint, { headers: auth(secret) });
+        expect([endpoint, status, text]).toEqual([endpoint, 404, notConfigured]);
       }
     }
   });

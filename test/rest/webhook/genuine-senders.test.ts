@@ -4,13 +4,21 @@ import { sign as octokitSign, verify } from '@octokit/webhooks-methods';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { metricsToken, type TestApp } from '../../support/app.ts';
-import { call, newWebhook, type Sent, sign, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
 import fc from '../../support/properties.ts';
+import {
+  call,
+  newWebhook,
+  type Sent,
+  sign,
+  startWebhookApp,
+  type Webhook,
+  workflowsPath,
+} from '../../support/webhook.ts';
 
 let app: TestApp;
 let hook: Webhook;
 beforeAll(async () => {
-  app = await startDoorApp();
+  app = await startWebhookApp();
   hook = await newWebhook(app, { auth_mode: 'hmac' });
 });
 afterAll(() => app?.stop());
@@ -20,7 +28,7 @@ const examples: unknown = all;
 const payloads = (examples as { name: string; examples: object[] }[]).flatMap(({ name, examples: shown }) =>
   shown.map((payload) => ({ name, text: JSON.stringify(payload) })),
 );
-const send = (sent: Sent) => call(app.url, hook.door, sent);
+const send = (sent: Sent) => call(app.url, hook.endpoint, sent);
 
 /** Eight at a time. */
 async function forEach<T>(items: readonly T[], work: (item: T, at: number) => Promise<void>): Promise<void> {
@@ -112,9 +120,11 @@ it('no secret is in the log, the database or an answer but reveal', async () => 
   const second = (await app.ask('POST', `${workflowsPath}${hook.path}/rotate`, { body: { grace_period_seconds: 60 } }))
     .body.secret as string;
   const bearer = await newWebhook(app);
-  await call(app.url, bearer.door, { headers: { authorization: `Bearer ${bearer.secret}`, 'x-echo': bearer.secret } });
-  await call(app.url, bearer.door, { query: `token=${bearer.secret}&copy=${bearer.secret}` });
-  await call(app.url, bearer.door, { query: `token=${bearer.secret}x` });
+  await call(app.url, bearer.endpoint, {
+    headers: { authorization: `Bearer ${bearer.secret}`, 'x-echo': bearer.secret },
+  });
+  await call(app.url, bearer.endpoint, { query: `token=${bearer.secret}&copy=${bearer.secret}` });
+  await call(app.url, bearer.endpoint, { query: `token=${bearer.secret}x` });
   const secrets = [hook.secret, second, bearer.secret];
   const forms = secrets.flatMap((secret) => [
     secret,

@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TestApp } from '../../support/app.ts';
-import { call, newWebhook, sign, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
 import { overSocket } from '../../support/raw-http.ts';
+import { call, newWebhook, sign, startWebhookApp, type Webhook, workflowsPath } from '../../support/webhook.ts';
 
 const kib = 1024;
 const limit = 64 * kib;
@@ -12,7 +12,7 @@ let app: TestApp;
 let hook: Webhook;
 let open: Webhook;
 beforeAll(async () => {
-  app = await startDoorApp({ PORTICO_WEBHOOK_BODY_LIMIT: '64KiB', PORTICO_WEBHOOK_MEMORY: '100KiB' });
+  app = await startWebhookApp({ PORTICO_WEBHOOK_BODY_LIMIT: '64KiB', PORTICO_WEBHOOK_MEMORY: '100KiB' });
   hook = await newWebhook(app, { auth_mode: 'hmac' });
   open = await newWebhook(app);
 });
@@ -23,10 +23,10 @@ const signed = (body: string | Uint8Array, headers: Record<string, string> = {},
   headers: { 'x-hub-signature-256': sign(webhook.secret, body), ...headers },
 });
 const send = (body: string | Uint8Array, headers?: Record<string, string>) =>
-  call(app.url, hook.door, signed(body, headers));
+  call(app.url, hook.endpoint, signed(body, headers));
 const bearer = (webhook: Webhook) => ({ headers: { authorization: `Bearer ${webhook.secret}` } });
 const head = (webhook: Webhook, ...lines: string[]) =>
-  `${[`POST ${webhook.door} HTTP/1.1`, 'Host: portico.test', `Authorization: Bearer ${webhook.secret}`, ...lines].join('\r\n')}\r\n\r\n`;
+  `${[`POST ${webhook.endpoint} HTTP/1.1`, 'Host: portico.test', `Authorization: Bearer ${webhook.secret}`, ...lines].join('\r\n')}\r\n\r\n`;
 
 describe('the size of a body', () => {
   it('413 above the limit, by its announced length or as it comes', async () => {
@@ -37,9 +37,9 @@ describe('the size of a body', () => {
       chunks: [body.subarray(0, limit), body.subarray(limit)].filter((chunk) => chunk.length > 0),
     });
     expect((await send(most)).status).toBe(202);
-    expect((await call(app.url, hook.door, chunked(most))).status).toBe(202);
+    expect((await call(app.url, hook.endpoint, chunked(most))).status).toBe(202);
     for (const sent of [signed(more), chunked(more)]) {
-      const { status, text } = await call(app.url, hook.door, sent);
+      const { status, text } = await call(app.url, hook.endpoint, sent);
       expect([status, text]).toEqual([413, '{"error":"Payload too large"}']);
     }
   });
@@ -62,15 +62,15 @@ describe('the size of a body', () => {
     socket.write(Buffer.alloc(1000));
     const busy = { ...bearer(open), body: Buffer.alloc(60_000) };
     // Memory is granted in order of arrival: once a later call has been answered, the one above has arrived.
-    expect((await call(app.url, open.door, { ...bearer(open), body: 'small' })).status).toBe(202);
-    const busyAnswer = await call(app.url, open.door, busy);
+    expect((await call(app.url, open.endpoint, { ...bearer(open), body: 'small' })).status).toBe(202);
+    const busyAnswer = await call(app.url, open.endpoint, busy);
     expect(busyAnswer.status).toBe(503);
     expect([busyAnswer.text, busyAnswer.headers['retry-after']]).toEqual(['{"error":"Service unavailable"}', '5']);
-    expect((await call(app.url, open.door, { ...bearer(open), body: 'small' })).status).toBe(202);
+    expect((await call(app.url, open.endpoint, { ...bearer(open), body: 'small' })).status).toBe(202);
     socket.write(Buffer.alloc(59_000));
     expect(await answered).toMatch(/^HTTP\/1\.1 202 /);
     socket.destroy();
-    expect((await call(app.url, open.door, busy)).status).toBe(202);
+    expect((await call(app.url, open.endpoint, busy)).status).toBe(202);
   });
 });
 
@@ -82,7 +82,7 @@ it.each(['zstd', 'gzip, gzip', 'compress', 'gzip, identity'])('415 for the conte
 describe('quotas', () => {
   it('429 above the rate of a trigger, until the minute is over', async () => {
     const webhook = await newWebhook(app, { rate_limit: 2 });
-    const ask = () => call(app.url, webhook.door, bearer(webhook));
+    const ask = () => call(app.url, webhook.endpoint, bearer(webhook));
     expect([(await ask()).status, (await ask()).status]).toEqual([202, 202]);
     const { status, text, headers } = await ask();
     expect([status, text]).toEqual([429, '{"error":"Too many requests"}']);
@@ -96,21 +96,21 @@ describe('quotas', () => {
     const em = app.services.orm.em.fork();
     const set = (limits: object) => em.execute('update organization set limits = ?::json', [JSON.stringify(limits)]);
     await set({ workflow_backlog: 0 });
-    const refused = await call(app.url, open.door, bearer(open));
+    const refused = await call(app.url, open.endpoint, bearer(open));
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '10']);
     await set({});
-    expect((await call(app.url, open.door, bearer(open))).status).toBe(202);
+    expect((await call(app.url, open.endpoint, bearer(open))).status).toBe(202);
   });
 
   it('429 after a thousand wrong signatures a minute of one address, before a body is read', async () => {
     const webhook = await newWebhook(app, { auth_mode: 'hmac' });
     const wrong = { body: '{}', headers: { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` } };
     for (let count = 0; count < 1_000; count += 50) {
-      const answers = await Promise.all(Array.from({ length: 50 }, () => call(app.url, webhook.door, wrong)));
+      const answers = await Promise.all(Array.from({ length: 50 }, () => call(app.url, webhook.endpoint, wrong)));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
     }
-    expect((await call(app.url, webhook.door, wrong)).status).toBe(429);
-    expect((await call(app.url, webhook.door, { body: '{}' })).status).toBe(401);
+    expect((await call(app.url, webhook.endpoint, wrong)).status).toBe(429);
+    expect((await call(app.url, webhook.endpoint, { body: '{}' })).status).toBe(401);
     expect((await send('{}')).status).toBe(202);
   });
 });
@@ -118,8 +118,8 @@ describe('quotas', () => {
 it('counts refusals by reason, and keeps nothing of what the calls contained', async () => {
   const webhook = await newWebhook(app);
   for (let count = 0; count < 22; count += 1)
-    await call(app.url, webhook.door, { headers: { authorization: 'Bearer mistaken' }, query: 'q=mistaken' });
-  await call(app.url, webhook.door, { ...bearer(webhook), method: 'HEAD' });
+    await call(app.url, webhook.endpoint, { headers: { authorization: 'Bearer mistaken' }, query: 'q=mistaken' });
+  await call(app.url, webhook.endpoint, { ...bearer(webhook), method: 'HEAD' });
   const record = await vi.waitUntil(
     async () => {
       const { body } = await app.ask('GET', `${workflowsPath}${webhook.path}`);

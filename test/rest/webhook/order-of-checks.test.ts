@@ -2,14 +2,22 @@ import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebhookEndpoint } from '../../../src/domain/workflows/webhook/webhook.ts';
 import type { TestApp } from '../../support/app.ts';
-import { call, newWebhook, type Sent, sign, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
+import {
+  call,
+  newWebhook,
+  type Sent,
+  sign,
+  startWebhookApp,
+  type Webhook,
+  workflowsPath,
+} from '../../support/webhook.ts';
 
 const limit = 64 * 1024;
 let app: TestApp;
 let bearer: Webhook;
 let signed: Webhook;
 beforeAll(async () => {
-  app = await startDoorApp({ PORTICO_WEBHOOK_BODY_LIMIT: '64KiB' });
+  app = await startWebhookApp({ PORTICO_WEBHOOK_BODY_LIMIT: '64KiB' });
   bearer = await newWebhook(app);
   signed = await newWebhook(app, { auth_mode: 'hmac' });
 });
@@ -20,7 +28,7 @@ const change = (method: string, path: string, body: object) => app.ask(method, `
 
 /** Names the tables of what the application asks the database from now on, one for each statement. */
 async function statements(): Promise<string[]> {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const pool: pg.Pool = await app.services.orm.em.getConnection().getNativeClient();
   const watched = new Set<pg.PoolClient>();
   pool.on('acquire', (client) => {
@@ -31,12 +39,12 @@ async function statements(): Promise<string[]> {
       const [first] = given as [string | { text?: string }];
       const text = typeof first === 'string' ? first : (first.text ?? '');
       const table = /\b(?:from|into|update) (workflow_trigger|data_key|delivery|execution)\b/.exec(text)?.[1];
-      if (table !== undefined) asked.push(table);
+      if (table !== undefined) requested.push(table);
       return Reflect.apply(query, client, given);
     };
     client.query = watch as typeof client.query;
   });
-  return asked;
+  return requested;
 }
 
 describe('what a call costs before it is proved', () => {
@@ -54,42 +62,42 @@ describe('what a call costs before it is proved', () => {
   });
 
   it('is one reading of its trigger, and none while that is remembered', async () => {
-    const door = new WebhookEndpoint(app.services);
-    door.triggers.setListening(true);
+    const endpoint = new WebhookEndpoint(app.services);
+    endpoint.triggers.setListening(true);
     try {
-      const asked = await statements();
+      const requested = await statements();
       const wrong = ['X-Hub-Signature-256', sign('wrong', '{"a":1}')];
       for (let time = 0; time < 3; time += 1)
-        expect((await door.answer(callOf(signed, wrong, ['{"a"', ':1}']))).status).toBe(401);
-      expect((await door.answer(callOf(bearer, ['Authorization', 'Bearer wrong'], []))).status).toBe(401);
-      expect(asked).toEqual(['workflow_trigger', 'workflow_trigger']);
+        expect((await endpoint.answer(callOf(signed, wrong, ['{"a"', ':1}']))).status).toBe(401);
+      expect((await endpoint.answer(callOf(bearer, ['Authorization', 'Bearer wrong'], []))).status).toBe(401);
+      expect(requested).toEqual(['workflow_trigger', 'workflow_trigger']);
 
       // A genuine one asks nothing before the last byte of its body.
       const right = ['X-Hub-Signature-256', sign(signed.secret, '{}')];
       let before = -1;
-      const answer = await door.answer(
+      const answer = await endpoint.answer(
         callOf(signed, right, ['{', '}'], () => {
-          before = asked.length;
+          before = requested.length;
         }),
       );
       expect([answer.status, before]).toEqual([202, 2]);
-      expect(asked.slice(2)).toContain('delivery');
+      expect(requested.slice(2)).toContain('delivery');
     } finally {
-      await door.close();
+      await endpoint.close();
     }
   });
 
   it('is no question to the key service', async () => {
     const unwrap = vi.spyOn(app.services.secrets, 'decrypt');
-    const door = new WebhookEndpoint(app.services);
-    door.triggers.setListening(true);
+    const endpoint = new WebhookEndpoint(app.services);
+    endpoint.triggers.setListening(true);
     try {
       const headers = ['X-Hub-Signature-256', sign(signed.secret, '{}')];
       for (let time = 0; time < 5; time += 1)
-        expect((await door.answer(callOf(signed, headers, ['{}']))).status).toBe(202);
+        expect((await endpoint.answer(callOf(signed, headers, ['{}']))).status).toBe(202);
       expect(unwrap).toHaveBeenCalledTimes(1);
     } finally {
-      await door.close();
+      await endpoint.close();
     }
   });
 });
@@ -144,8 +152,8 @@ describe('of two faults the earlier is answered', () => {
       async () => {
         const webhook = await newWebhook(app, { rate_limit: 1 });
         const headers = { authorization: `Bearer ${webhook.secret}` };
-        expect((await call(app.url, webhook.door, { headers })).status).toBe(202);
-        expect((await call(app.url, webhook.door, { headers })).status).toBe(429);
+        expect((await call(app.url, webhook.endpoint, { headers })).status).toBe(202);
+        expect((await call(app.url, webhook.endpoint, { headers })).status).toBe(429);
         return { webhook, sent: { body: 'x', headers: { ...headers, 'content-encoding': 'zstd' } } };
       },
     ],
@@ -153,6 +161,6 @@ describe('of two faults the earlier is answered', () => {
 
   it.each(cases)('%s: %i', async (_name, status, prepare) => {
     const { webhook, sent } = await prepare();
-    expect((await call(app.url, webhook.door, sent)).status).toBe(status);
+    expect((await call(app.url, webhook.endpoint, sent)).status).toBe(status);
   });
 });

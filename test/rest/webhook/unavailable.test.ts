@@ -7,12 +7,12 @@ import { WebhookEndpoint } from '../../../src/domain/workflows/webhook/webhook.t
 import { DomainError } from '../../../src/kernel/errors.ts';
 import { createWebhook } from '../../../src/rest/webhook.ts';
 import type { TestApp } from '../../support/app.ts';
-import { call, newWebhook, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
+import { call, newWebhook, startWebhookApp, type Webhook, workflowsPath } from '../../support/webhook.ts';
 
 let app: TestApp;
 let hook: Webhook;
 beforeAll(async () => {
-  app = await startDoorApp();
+  app = await startWebhookApp();
   hook = await newWebhook(app);
 });
 afterAll(() => app?.stop());
@@ -20,7 +20,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const unavailable = { status: 503, text: '{"error":"Service unavailable"}' };
 const send = (headers: Record<string, string> = {}) =>
-  call(app.url, hook.door, { headers: { authorization: `Bearer ${hook.secret}`, ...headers }, body: '{}' });
+  call(app.url, hook.endpoint, { headers: { authorization: `Bearer ${hook.secret}`, ...headers }, body: '{}' });
 const count = async () =>
   (await app.services.orm.em.fork().execute('select 1 from execution where workflow_id = ?', [hook.workflow])).length;
 
@@ -43,7 +43,7 @@ it('503 for a secret whose key is missing', async () => {
     [hook.trigger, broken.trigger],
   );
   const headers = { authorization: `Bearer ${broken.secret}` };
-  expect(await call(app.url, broken.door, { headers })).toMatchObject(unavailable);
+  expect(await call(app.url, broken.endpoint, { headers })).toMatchObject(unavailable);
 });
 
 it('503 when the commit is lost, and the repeat of the sender starts one execution', async () => {
@@ -80,14 +80,14 @@ it('503 when the database refuses connections', async () => {
 
 it('a webhook that changes between proof and commit is looked at again', async () => {
   // This process receives no notifications, so an endpoint that caches triggers is stale after a change by another process.
-  const door = new WebhookEndpoint(app.services);
-  door.triggers.setListening(true);
-  const outer = express().use(createWebhook(door, { bodyTime: 300 }));
+  const endpoint = new WebhookEndpoint(app.services);
+  endpoint.triggers.setListening(true);
+  const outer = express().use(createWebhook(endpoint, { bodyTime: 300 }));
   const server = createServer(outer).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
   const at = `http://127.0.0.1:${port}`;
-  const ask = (secret: string) => call(at, hook.door, { headers: { authorization: `Bearer ${secret}` } });
+  const ask = (secret: string) => call(at, hook.endpoint, { headers: { authorization: `Bearer ${secret}` } });
   try {
     expect((await ask(hook.secret)).status).toBe(202);
     const { body } = await app.ask('POST', `${workflowsPath}${hook.path}/rotate`, { body: {} });
@@ -97,19 +97,19 @@ it('a webhook that changes between proof and commit is looked at again', async (
     await app.ask('PATCH', `${workflowsPath}${hook.path}`, { body: { enabled: false } });
     expect((await ask(hook.secret)).status).toBe(404);
     await app.ask('PATCH', `${workflowsPath}${hook.path}`, { body: { enabled: true } });
-    door.triggers.evict(hook.workflow);
+    endpoint.triggers.evict(hook.workflow);
 
-    // Slower than this door allows.
+    // Slower than this endpoint allows.
     const socket = connect(port, '127.0.0.1');
     const answered = new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString())));
     socket.write(
-      `POST ${hook.door} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${hook.secret}\r\nContent-Length: 9\r\n\r\n{`,
+      `POST ${hook.endpoint} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${hook.secret}\r\nContent-Length: 9\r\n\r\n{`,
     );
     expect(await answered).toMatch(/^HTTP\/1\.1 408 [\s\S]*\{"error":"Request timeout"\}$/);
     socket.destroy();
   } finally {
     server.closeAllConnections();
     server.close();
-    await door.close();
+    await endpoint.close();
   }
 });

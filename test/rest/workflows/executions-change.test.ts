@@ -289,14 +289,14 @@ describe('concurrency of many that begin at once', () => {
     app.jobs.splice(0);
     const em = app.services.orm.em.fork();
     const rows = await claim(em, randomUUID(), [first, second], { suspects: null });
-    const asked = rows
+    const requested = rows
       .map(({ id, project_id, workflow_id, attempt }) => ({
         lease: { id, project_id, workflow_id, attempt: id === first ? attempt - 1 : attempt },
         key: '',
         most: 1,
       }))
       .sort((a, b) => (a.lease.id < b.lease.id ? -1 : 1));
-    expect(await em.transactional((within) => takeSlots(within, app.services, asked))).toEqual(['lost', 'queued']);
+    expect(await em.transactional((within) => takeSlots(within, app.services, requested))).toEqual(['lost', 'queued']);
     expect(app.jobs).toEqual([second]);
   });
 });

@@ -50,8 +50,12 @@ describe('an execution by hand', () => {
     await app.pass(1_000);
     const paused = await app.look(workflow, id);
     expect(paused).toMatchObject({ status: 'paused', finished_at: null, output: null });
-    const asked = paused.steps.find((step: { path: string }) => step.path === 'ask');
-    expect(asked).toMatchObject({ status: 'waiting', input: { message: 'Go on, Ann?' }, waits_for: { kind: 'input' } });
+    const requested = paused.steps.find((step: { path: string }) => step.path === 'ask');
+    expect(requested).toMatchObject({
+      status: 'waiting',
+      input: { message: 'Go on, Ann?' },
+      waits_for: { kind: 'input' },
+    });
     const resume = (body: object) => app.ask('POST', `${workflows}/${workflow}/executions/${id}/resume`, { body });
     expect(await resume({ path: 'ask', input: {} })).toMatchObject({
       status: 422,

@@ -62,12 +62,12 @@ export const slowly =
 export async function serveSite(first: Site): Promise<SiteServer> {
   let site = first;
   const log: LoggedRequest[] = [];
-  const asked = new Map<string, number>();
+  const requested = new Map<string, number>();
   let origin = '';
   const server = createServer((raw, response) => {
     const path = raw.url ?? '/';
-    const before = asked.get(path) ?? 0;
-    asked.set(path, before + 1);
+    const before = requested.get(path) ?? 0;
+    requested.set(path, before + 1);
     log.push({ path, headers: raw.headers, at: Date.now() });
     const answer = site({ path, headers: raw.headers, before, origin, raw }, response);
     if (answer !== null) send(response, answer);
@@ -85,7 +85,7 @@ export async function serveSite(first: Site): Promise<SiteServer> {
     become(next) {
       site = next;
       log.length = 0;
-      asked.clear();
+      requested.clear();
     },
     close: () =>
       new Promise<void>((resolve) => {

@@ -26,9 +26,9 @@ function askAtTheLast(id: number, request: 'stop' | 'cancel') {
 
 it('is canceled when that was requested before its end was written, and discards what it captured', async () => {
   const id = await queue(app, await makeCrawler(app, site.host));
-  const asked = askAtTheLast(id, 'cancel');
+  const requested = askAtTheLast(id, 'cancel');
   const run = await workThrough(app, id);
-  expect(asked).toHaveBeenCalledOnce();
+  expect(requested).toHaveBeenCalledOnce();
   expect(run).toMatchObject({ status: 'canceled', finish_reason: 'user', snapshot_id: null });
   expect(run.counts).toMatchObject({ html: 1, captured: 1 });
 });

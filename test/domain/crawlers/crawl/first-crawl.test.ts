@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from '../../../support/app.ts';
 let app: TestApp;
 let site: Server;
 let port: number;
-const asked: string[] = [];
+const requested: string[] = [];
 
 const pages: Record<string, [number, Record<string, string>, string]> = {
   '/': [
@@ -33,7 +33,7 @@ const pages: Record<string, [number, Record<string, string>, string]> = {
 beforeAll(async () => {
   site = createServer((request, response) => {
     const url = request.url ?? '';
-    asked.push(url);
+    requested.push(url);
     const [status, headers, body] = pages[url] ?? [404, {}, 'no'];
     response.writeHead(status, headers).end(body);
   });
@@ -58,5 +58,5 @@ it('captures a small site', async () => {
   const ended = await app.services.orm.em.fork().findOneOrFail(CrawlerRun, { id: run?.id ?? 0 });
   expect(ended.status).toBe('completed');
   expect(ended.counts).toMatchObject({ html: 3, assets: 3, requests: 8, broken: 1, redirects: 1, skipped_scope: 1 });
-  expect(asked.filter((url) => url !== '/robots.txt').sort()).toEqual([...Object.keys(pages), '/gone'].sort());
+  expect(requested.filter((url) => url !== '/robots.txt').sort()).toEqual([...Object.keys(pages), '/gone'].sort());
 });

@@ -39,7 +39,7 @@ function holdHosts(begun: () => void): Promise<void> {
 /** Milliseconds from a request to the next slot of its host. */
 async function distanceFrom(path: string): Promise<number> {
   const [host] = await execute('select extract(epoch from next_at)::float * 1000 as next from crawl_host');
-  return host?.next - (site.log.find((asked) => asked.path === path)?.at ?? 0);
+  return host?.next - (site.log.find((requested) => requested.path === path)?.at ?? 0);
 }
 
 it('leaves the next slot of a host its distance from a request, though the host’s row had to be waited for', async () => {

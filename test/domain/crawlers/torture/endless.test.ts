@@ -76,11 +76,11 @@ it('leaves variants that are all the same', async () => {
   );
   const run = await crawl(app, site.host, { workers: 1 });
   expect(run).toMatchObject({ status: 'completed', finish_reason: 'done' });
-  const asked = site.paths().filter((path) => path.startsWith('/same'));
+  const requested = site.paths().filter((path) => path.startsWith('/same'));
   // Those under way when the trap is seen are still requested.
-  expect(asked.length).toBeGreaterThan(50);
-  expect(asked.length).toBeLessThanOrEqual(60);
-  expect((await rulesOf(run.id)).filter((rule) => rule === 'same_content')).toHaveLength(200 - asked.length);
+  expect(requested.length).toBeGreaterThan(50);
+  expect(requested.length).toBeLessThanOrEqual(60);
+  expect((await rulesOf(run.id)).filter((rule) => rule === 'same_content')).toHaveLength(200 - requested.length);
 });
 
 it('reads ten thousand links of a page and says that there were more', async () => {

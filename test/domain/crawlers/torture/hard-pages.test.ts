@@ -37,9 +37,9 @@ describe.each([
 it('captures statuses that are listed, with what they link to', async () => {
   const [missing] = statusCases.filter(({ name }) => name === '404');
   if (missing === undefined) throw new Error('no such case');
-  const { rows, asked } = await torture(app, site, [missing], { status_ok: [200, 404] });
+  const { rows, requested } = await torture(app, site, [missing], { status_ok: [200, 404] });
   expect(rows.get('/s404')).toMatchObject({ state: 'done', http_status: 404, sha256: expect.anything() });
-  expect(asked.has('/linked-from-404')).toBe(true);
+  expect(requested.has('/linked-from-404')).toBe(true);
 });
 
 it('says of which pages only the beginning was read', async () => {

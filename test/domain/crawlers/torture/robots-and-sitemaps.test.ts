@@ -31,7 +31,7 @@ async function under(robots: (hop: number) => SiteAnswer | undefined, settings: 
   const run = await crawl(app, server.host, settings);
   return {
     run,
-    asked: server
+    requested: server
       .paths()
       .filter((path) => !path.startsWith('/robots'))
       .sort(),
@@ -49,7 +49,7 @@ describe('robots.txt', () => {
     ['too late to be read', text(`User-agent: *\nAllow: /\n${'# padding\n'.repeat(60_000)}Disallow: /`)],
   ];
   it.each(allowsAll)('that is %s allows everything', async (_, answer) => {
-    expect((await under(() => answer)).asked).toEqual(all);
+    expect((await under(() => answer)).requested).toEqual(all);
   });
 
   it.each([
@@ -62,28 +62,28 @@ describe('robots.txt', () => {
     ['the longer rule', 'User-agent: *\nDisallow: /\nAllow: /$\nAllow: /c', ['/', '/c/d']],
     ['a byte order mark', '\ufeffUser-agent: *\nDisallow: /a', ['/', '/b.pdf', '/b.pdf?x', '/c/d']],
   ])('is obeyed with %s', async (_, robots, expected) => {
-    const { asked, run } = await under(() => text(robots));
-    expect(asked).toEqual(expected);
+    const { requested, run } = await under(() => text(robots));
+    expect(requested).toEqual(expected);
     const urls = await urlsOf(app, run.id);
     expect(urls.filter(({ rule }) => rule === 'robots')).toHaveLength(all.length - expected.length);
   });
 
   it('is found behind five redirects', async () => {
-    const { asked } = await under((hop) =>
+    const { requested } = await under((hop) =>
       hop < 5 ? redirect(`/robots-${hop + 1}.txt`) : text('User-agent: *\nDisallow: /a'),
     );
-    expect(asked).toEqual(['/', '/b.pdf', '/b.pdf?x', '/c/d']);
+    expect(requested).toEqual(['/', '/b.pdf', '/b.pdf?x', '/c/d']);
   });
 
   it.each([500, 503, 429])('that answers %i keeps everything closed', async (status) => {
-    const { asked, run } = await under(() => ({ status }));
+    const { requested, run } = await under(() => ({ status }));
     expect(run).toMatchObject({ status: 'failed', finish_reason: 'robots_unreachable' });
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   it('is ignored when a verified owner says so', async () => {
-    const { asked } = await under(() => text('User-agent: *\nDisallow: /'), { ignore_robots: true });
-    expect(asked).toEqual(all);
+    const { requested } = await under(() => text('User-agent: *\nDisallow: /'), { ignore_robots: true });
+    expect(requested).toEqual(all);
   });
 });
 
@@ -100,7 +100,7 @@ async function mapped(files: (origin: string) => Record<string, SiteAnswer>, fir
   const run = await crawl(app, server.host, { sitemap: [{ url: first, recursive: true }], max_errors: 1_000 });
   return {
     run,
-    asked: server
+    requested: server
       .paths()
       .filter((path) => !path.startsWith('/map'))
       .sort(),
@@ -162,9 +162,9 @@ describe('sitemaps', () => {
   ];
 
   it.each(cases)('reads %s', async (_, files, expected) => {
-    const { asked, run } = await mapped(files);
+    const { requested, run } = await mapped(files);
     expect(run.status).toBe('completed');
-    expect(asked).toEqual(expected);
+    expect(requested).toEqual(expected);
   });
 
   it('says in the log which it does not read, and why', async () => {

@@ -17,7 +17,7 @@ describe('a sorted list', () => {
     const change = fc.tuple(key, fc.option(fc.nat(), { freq: 2 }));
     const changes = fc.array(fc.array(change, { maxLength: 40 }), { maxLength: 8 });
     fc.assert(
-      fc.property(fc.uniqueArray(key, { maxLength: 1_500 }), changes, key, (begin, edits, asked) => {
+      fc.property(fc.uniqueArray(key, { maxLength: 1_500 }), changes, key, (begin, edits, requested) => {
         const held = new Map(begin.map((name) => [name, 0]));
         let list = SortedList.of(items(held), keyOf);
         for (const edit of edits) {
@@ -30,8 +30,8 @@ describe('a sorted list', () => {
           const wanted = items(held);
           expect(list.toArray()).toEqual(wanted);
           expect(list.size).toBe(wanted.length);
-          expect(list.get(asked)).toEqual(wanted.find((item) => item.key === asked));
-          expect([...list.from(asked)]).toEqual(wanted.filter((item) => item.key >= asked));
+          expect(list.get(requested)).toEqual(wanted.find((item) => item.key === requested));
+          expect([...list.from(requested)]).toEqual(wanted.filter((item) => item.key >= requested));
           expect(earlier.toArray()).toEqual(was);
         }
       }),

@@ -46,8 +46,8 @@ it('logs go thirty days after the end, and the log shows how much was removed', 
   await at(ended + 30 * day + 1, prune);
   expect(await log(first)).toMatch(isLeftOut);
   const job = first.jobs.at(-1).id;
-  const asked = { organization: 'acme', project: 'site', deployment: first.id, job };
-  expect(await running.app.run(getDeploymentLog, asked)).toMatchObject({ complete: true });
+  const requested = { organization: 'acme', project: 'site', deployment: first.id, job };
+  expect(await running.app.run(getDeploymentLog, requested)).toMatchObject({ complete: true });
 });
 
 it('deployments go after a year, but for what is shown, what can be gone back to, and the newest', async () => {

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { deliveryBlobs } from '../../../../src/domain/workflows/deliveries/kept-body.ts';
 import { pruneExecutions } from '../../../../src/domain/workflows/executions/prune-executions.ts';
 import type { TestApp } from '../../../support/app.ts';
-import { call, newWebhook, startDoorApp, type Webhook } from '../../../support/door.ts';
+import { call, newWebhook, startWebhookApp, type Webhook } from '../../../support/webhook.ts';
 
 let app: TestApp;
 let hook: Webhook;
 beforeAll(async () => {
-  app = await startDoorApp();
+  app = await startWebhookApp();
   hook = await newWebhook(app);
 });
 afterAll(() => app?.stop());
@@ -17,7 +17,7 @@ const day = 24 * 3_600_000;
 const em = () => app.services.orm.em.fork();
 const send = async (key: string, body: string | Uint8Array) => {
   const headers = { authorization: `Bearer ${hook.secret}`, 'idempotency-key': key };
-  return (await call(app.url, hook.door, { headers, body })).body.executionId as string;
+  return (await call(app.url, hook.endpoint, { headers, body })).body.executionId as string;
 };
 const end = (execution: string) =>
   em().execute(`update execution set status = 'failed', finished_at = ? where id = ?`, [app.clock.now, execution]);

@@ -102,8 +102,8 @@ describe('the wait before another try', () => {
   });
 
   it('is what the peer asks for at least, up to an hour', () => {
-    const asked = (retryAfter: number) => retryDelay(call('a'), 1, { ...failure, retryAfter }, 1);
-    expect([asked(500), asked(90_000), asked(3_600_000), asked(3_600_001)]).toEqual([
+    const delayAfter = (retryAfter: number) => retryDelay(call('a'), 1, { ...failure, retryAfter }, 1);
+    expect([delayAfter(500), delayAfter(90_000), delayAfter(3_600_000), delayAfter(3_600_001)]).toEqual([
       1_000, 90_000, 3_600_000, 3_600_000,
     ]);
   });

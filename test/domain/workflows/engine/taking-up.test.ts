@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { call, newWebhook, type Webhook } from '../../../support/door.ts';
+import { call, newWebhook, type Webhook } from '../../../support/webhook.ts';
 import { type ExecutingApp, startExecutingApp, workflows } from '../../../support/workflows/executing.ts';
 
 let app: ExecutingApp;
@@ -17,7 +17,7 @@ afterAll(() => app.stop());
 async function callWith(numbers: readonly number[]): Promise<string[]> {
   const headers = { authorization: `Bearer ${webhook.secret}`, 'content-type': 'application/json' };
   const answers = await Promise.all(
-    numbers.map((n) => call(app.url, webhook.door, { headers, body: JSON.stringify({ n }) })),
+    numbers.map((n) => call(app.url, webhook.endpoint, { headers, body: JSON.stringify({ n }) })),
   );
   expect(answers.map(({ status }) => status)).toEqual(numbers.map(() => 202));
   return answers.map(({ body }) => body.executionId);

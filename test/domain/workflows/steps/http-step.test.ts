@@ -239,9 +239,9 @@ it('a step whose time is over is aborted', async () => {
   answer = () => {};
   const stop = new AbortController();
   const call = await stepCall(app, ids, { id: 'fetch', type: 'http', url: base } as HttpStep, { signal: stop.signal });
-  const asked = runHttpStep(call);
+  const requested = runHttpStep(call);
   setTimeout(() => stop.abort(new Error('time is over')), 50);
-  await expect(asked).rejects.toThrow('time is over');
+  await expect(requested).rejects.toThrow('time is over');
 });
 
 it('is tried again when the server could evaluate nothing', async () => {

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { dispatchSchedules } from '../../../../src/domain/schedules/dispatch.ts';
 import { workflowScheduleSource } from '../../../../src/domain/workflows/triggers/workflow-schedule-source.ts';
 import type { TestApp } from '../../../support/app.ts';
-import { startDoorApp, workflowsPath } from '../../../support/door.ts';
+import { startWebhookApp, workflowsPath } from '../../../support/webhook.ts';
 
 let app: TestApp;
 let workflow: string;
 let trigger: string;
 beforeAll(async () => {
-  app = await startDoorApp();
+  app = await startWebhookApp();
 });
 afterAll(() => app?.stop());
 

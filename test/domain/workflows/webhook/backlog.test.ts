@@ -25,10 +25,10 @@ async function counted(pending: number, limit = 10): Promise<void> {
 }
 
 it('is counted once for all that ask at the same time, and not again within a second', async () => {
-  const asked = [backlog.isFull(1, 10), backlog.isFull(1, 10)];
+  const requested = [backlog.isFull(1, 10), backlog.isFull(1, 10)];
   expect(answers).toHaveLength(1);
   answers[0]?.(10);
-  expect(await Promise.all(asked)).toEqual([true, true]);
+  expect(await Promise.all(requested)).toEqual([true, true]);
   now += 1_000;
   expect(await backlog.isFull(1, 10)).toBe(true);
   expect(answers).toHaveLength(1);
@@ -57,17 +57,17 @@ it('makes no caller wait for a new count that has room by the old one', async ()
 it('refuses no caller by an old count', async () => {
   await counted(10);
   now += 1_001;
-  const asked = backlog.isFull(1, 10);
+  const requested = backlog.isFull(1, 10);
   answers.pop()?.(9);
-  expect(await asked).toBe(false);
+  expect(await requested).toBe(false);
 });
 
 it('goes by no count that is very old', async () => {
   await counted(3);
   now += 10_001;
-  const asked = backlog.isFull(1, 10);
+  const requested = backlog.isFull(1, 10);
   answers.pop()?.(10);
-  expect(await asked).toBe(true);
+  expect(await requested).toBe(true);
 });
 
 it('fails the callers that wait for a count that fails, and counts again for the next', async () => {

@@ -13,11 +13,11 @@ it.each([
   ['its second question, after three seconds for the first', 3_000],
 ])('answers 503 within five seconds when the database takes %s and does not answer', async (_which, first) => {
   vi.useFakeTimers();
-  const asked = vi.fn(() => new Promise<never>(() => {}));
+  const requested = vi.fn(() => new Promise<never>(() => {}));
   const secrets = { decrypt: vi.fn(() => new Promise<never>(() => {})) };
   const log = { warn: vi.fn(), error: vi.fn() };
   const services = {
-    orm: { em: { fork: () => ({ execute: asked }) } },
+    orm: { em: { fork: () => ({ execute: requested }) } },
     clock: { now: () => new Date() },
     metrics: { operation: () => {} },
     workflows: { limits: { memory_bytes: 1024, body_bytes: 1024, backlog: 10 } },
@@ -35,7 +35,7 @@ it.each([
     answer = given;
   });
   await vi.advanceTimersByTimeAsync(4_400);
-  expect([asked.mock.calls.length, secrets.decrypt.mock.calls.length]).toEqual(first === 0 ? [1, 0] : [0, 1]);
+  expect([requested.mock.calls.length, secrets.decrypt.mock.calls.length]).toEqual(first === 0 ? [1, 0] : [0, 1]);
   expect(answer).toBeUndefined();
   await vi.advanceTimersByTimeAsync(500);
   expect(answer).toMatchObject({

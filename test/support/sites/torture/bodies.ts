@@ -16,15 +16,15 @@ const leading = (
   name: string,
   path: string,
   body: string | Buffer,
-  asked: string[],
+  requested: string[],
   spared: string[] = [],
   type?: string,
 ): TortureCase => ({
   name,
   path,
-  answers: { [path]: html(body, type), ...Object.fromEntries([...asked, ...spared].map((at) => [at, found])) },
+  answers: { [path]: html(body, type), ...Object.fromEntries([...requested, ...spared].map((at) => [at, found])) },
   row: ok,
-  asked,
+  requested,
   spared,
 });
 
@@ -38,7 +38,7 @@ export const bodyCases: TortureCase[] = [
       '/packed/in': found,
     },
     row: ok,
-    asked: ['/packed/z', '/packed/in'],
+    requested: ['/packed/z', '/packed/in'],
   },
   {
     name: 'a coding that lies',
@@ -66,7 +66,7 @@ export const bodyCases: TortureCase[] = [
     path: '/untyped',
     answers: { '/untyped': { headers: {}, body: `<!DOCTYPE html>${to('/untyped/in')}` }, '/untyped/in': found },
     row: { ...ok, content_type: 'text/html' },
-    asked: ['/untyped/in'],
+    requested: ['/untyped/in'],
   },
   leading('HTML called plain text', '/plain', `<!doctype html>${to('/plain/in')}`, [], ['/plain/in'], 'text/plain'),
   leading(

@@ -15,7 +15,7 @@ const reading = (name: string, path: string, body: Buffer, letter: string, type 
   path,
   answers: { [path]: html(body, type), [`${path}/${encodeURIComponent(letter)}`]: found },
   row: { state: 'done', http_status: 200 },
-  asked: [`${path}/${encodeURIComponent(letter)}`],
+  requested: [`${path}/${encodeURIComponent(letter)}`],
 });
 
 const link = (path: string, letter: string) => `<a href="${path}/${letter}">x</a>`;

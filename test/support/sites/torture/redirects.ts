@@ -26,7 +26,7 @@ export const redirectCases: TortureCase[] = [
       '/cookie/in': page('In'),
     },
     row: { ...done, http_status: 200 },
-    asked: ['/cookie/in'],
+    requested: ['/cookie/in'],
   },
   {
     name: 'to itself with a new cookie each time',
@@ -52,7 +52,7 @@ export const redirectCases: TortureCase[] = [
     // The way in belongs to no circle.
     row: done,
   },
-  { name: 'twenty hops', path: '/twenty', answers: hops('twenty', 20), row: done, asked: ['/twenty/end'] },
+  { name: 'twenty hops', path: '/twenty', answers: hops('twenty', 20), row: done, requested: ['/twenty/end'] },
   { name: 'twenty-one hops', path: '/more', answers: hops('more', 21), row: done, spared: ['/more/end'] },
   {
     name: 'to a private address',
@@ -83,7 +83,7 @@ export const redirectCases: TortureCase[] = [
     path: '/relative/a',
     answers: { '/relative/a': redirect('../relative/./b?c', 308), '/relative/b?c': page('B') },
     row: done,
-    asked: ['/relative/b?c'],
+    requested: ['/relative/b?c'],
   },
   {
     name: 'nowhere: an empty Location',
@@ -102,7 +102,7 @@ export const redirectCases: TortureCase[] = [
     path: '/letters',
     answers: { '/letters': redirect(Buffer.from('/grün').toString('latin1')), '/gr%C3%BCn': page('Green') },
     row: done,
-    asked: ['/gr%C3%BCn'],
+    requested: ['/gr%C3%BCn'],
   },
   {
     name: 'to an address without a scheme',
@@ -112,14 +112,14 @@ export const redirectCases: TortureCase[] = [
       '/protocol/in': page('In'),
     },
     row: done,
-    asked: ['/protocol/in'],
+    requested: ['/protocol/in'],
   },
   {
     name: 'by a meta element, soon',
     path: '/meta',
     answers: { '/meta': html('<meta http-equiv="refresh" content="10; URL=/meta/in">'), '/meta/in': page('In') },
     row: { ...done, http_status: 200 },
-    asked: ['/meta/in'],
+    requested: ['/meta/in'],
   },
   {
     name: 'by a meta element, later',

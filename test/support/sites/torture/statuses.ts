@@ -48,7 +48,7 @@ export const statusCases: TortureCase[] = [
       '/recovers/in': page('In'),
     },
     row: { state: 'done', http_status: 200, attempts: 3 },
-    asked: ['/recovers/in'],
+    requested: ['/recovers/in'],
   },
   {
     name: 'a page for browsers only',

@@ -12,7 +12,7 @@ export interface TortureCase {
   /** What the frontier says of the path in the end: a subset of its row. */
   row: { state: 'done' | 'error' | 'skipped'; [field: string]: unknown };
   /** Paths that must have been requested, and that must not. */
-  asked?: string[];
+  requested?: string[];
   spared?: string[];
 }
 

@@ -8,9 +8,9 @@ it('sends what a crawler sends of itself to its own host alone, wherever robots.
     ['https://own.example/robots.txt', 'https://elsewhere.example/r.txt'],
     ['https://elsewhere.example/r.txt', 'https://own.example/r.txt'],
   ]);
-  const asked: Pick<FetchRequest, 'url' | 'headers'>[] = [];
+  const requested: Pick<FetchRequest, 'url' | 'headers'>[] = [];
   const fetch = async ({ url, headers }: FetchRequest) => {
-    asked.push({ url, headers });
+    requested.push({ url, headers });
     const location = hops.get(url) ?? null;
     const found = {
       contentType: 'text/plain',
@@ -32,7 +32,7 @@ it('sends what a crawler sends of itself to its own host alone, wherever robots.
     pause: async () => {},
   });
   expect(answer.movedTo).toBe('https://own.example/robots.txt');
-  expect(asked).toEqual([
+  expect(requested).toEqual([
     { url: 'http://own.example/robots.txt', headers: own },
     { url: 'https://own.example/robots.txt', headers: own },
     { url: 'https://elsewhere.example/r.txt', headers: { accept: '*/*', 'user-agent': 'Robot/1' } },

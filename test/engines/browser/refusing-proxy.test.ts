@@ -3,8 +3,8 @@ import { type AddressInfo, connect } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { openRefusingProxy, type RefusingProxy } from '../../../src/engines/browser/chromium-browser.ts';
 
-let door: RefusingProxy | undefined;
-afterEach(() => door?.close());
+let proxy: RefusingProxy | undefined;
+afterEach(() => proxy?.close());
 
 const said = (port: number, text: string) =>
   new Promise<string>((resolve, reject) => {
@@ -24,8 +24,8 @@ it('lets nothing through, neither requests nor tunnels', async () => {
   });
   await new Promise<void>((resolve) => inner.listen(0, '127.0.0.1', resolve));
   const { port } = inner.address() as AddressInfo;
-  door = await openRefusingProxy();
-  const at = Number(new URL(door.url).port);
+  proxy = await openRefusingProxy();
+  const at = Number(new URL(proxy.url).port);
   const status = await new Promise((resolve) =>
     request({ host: '127.0.0.1', port: at, path: `http://127.0.0.1:${port}/`, agent: false }, (response) =>
       resolve(response.statusCode),
@@ -34,7 +34,7 @@ it('lets nothing through, neither requests nor tunnels', async () => {
   expect(status).toBe(403);
   expect(await said(at, `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)).toMatch(/^HTTP\/1\.1 403 /);
   expect(await said(at, 'anything else\r\n')).toMatch(/^HTTP\/1\.1 403 /);
-  expect(door.refused).toEqual([
+  expect(proxy.refused).toEqual([
     `GET http://127.0.0.1:${port}/ HTTP/1.1`,
     `CONNECT 127.0.0.1:${port} HTTP/1.1`,
     'anything else',
@@ -44,11 +44,11 @@ it('lets nothing through, neither requests nor tunnels', async () => {
 });
 
 it('closes though a client is still connected', async () => {
-  door = await openRefusingProxy();
-  const socket = connect(Number(new URL(door.url).port), '127.0.0.1');
+  proxy = await openRefusingProxy();
+  const socket = connect(Number(new URL(proxy.url).port), '127.0.0.1');
   await new Promise((resolve) => socket.once('connect', resolve));
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.on('error', () => {});
-  await door.close();
+  await proxy.close();
   await closed;
 });

@@ -13,13 +13,13 @@ export interface Webhook {
   trigger: string;
   /** Below the workflows of the project. */
   path: string;
-  /** Of the door. */
-  door: string;
+  /** Path of the endpoint. */
+  endpoint: string;
   secret: string;
 }
 
 /** An application whose job queue takes jobs, and does none. */
-export async function startDoorApp(environment: Record<string, string> = {}): Promise<TestApp> {
+export async function startWebhookApp(environment: Record<string, string> = {}): Promise<TestApp> {
   const app = await startTestApp(environment);
   const queue = app.services.jobs as RunningQueue;
   await queue.start({ kinds: [advanceJob], jobs: [] });
@@ -39,7 +39,7 @@ export async function newWebhook(app: TestApp, fields: object = {}): Promise<Web
   const { id: trigger } = await ask(`/${workflow}/triggers`, { type: 'webhook', ...fields });
   const path = `/${workflow}/triggers/${trigger}`;
   const { secret } = await ask(`${path}/reveal`, {});
-  return { workflow, trigger, path, door: `/webhooks/ai/workflows/${workflow}`, secret };
+  return { workflow, trigger, path, endpoint: `/webhooks/ai/workflows/${workflow}`, secret };
 }
 
 /** Gives a webhook a secret of the test's choice, which no interface does. */
@@ -56,7 +56,7 @@ export async function setSecret(app: TestApp, webhook: Webhook, secret: string):
 export const sign = (secret: string, body: string | Uint8Array): string =>
   `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 
-export interface DoorAnswer {
+export interface WebhookAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
@@ -74,15 +74,19 @@ export interface Sent {
   query?: string;
 }
 
-/** Calls a door as an outside service does. */
-export function call(base: string, door: string, { method = 'POST', headers = {}, body, chunks, query }: Sent = {}) {
-  return new Promise<DoorAnswer>((resolve, reject) => {
-    const asked = request(`${base}${door}${query === undefined ? '' : `?${query}`}`, {
+/** Calls an endpoint as an outside service does. */
+export function call(
+  base: string,
+  endpoint: string,
+  { method = 'POST', headers = {}, body, chunks, query }: Sent = {},
+) {
+  return new Promise<WebhookAnswer>((resolve, reject) => {
+    const outgoing = request(`${base}${endpoint}${query === undefined ? '' : `?${query}`}`, {
       method,
       headers: { ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }), ...headers },
     });
-    asked.once('error', reject);
-    asked.once('response', (response) => {
+    outgoing.once('error', reject);
+    outgoing.once('response', (response) => {
       const parts: Buffer[] = [];
       response.on('data', (part: Buffer) => parts.push(part));
       response.once('error', reject);
@@ -97,7 +101,7 @@ export function call(base: string, door: string, { method = 'POST', headers = {}
         });
       });
     });
-    if (chunks) for (const chunk of chunks) asked.write(chunk);
-    asked.end(body);
+    if (chunks) for (const chunk of chunks) outgoing.write(chunk);
+    outgoing.end(body);
   });
 }

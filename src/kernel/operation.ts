@@ -225,6 +225,11 @@ export type Operation<
     extensions: readonly Extension<S, Runtimes>[];
     execute(context: Scopes<Also>[S] & Adds, input: z.output<In>): Promise<z.output<Out>>;
     /**
+     * Of a command of the database: does before its transaction what can take long, so that the wait for it holds no connection of the pool. What it
+     * has read can have changed when `execute` runs.
+     */
+    prepare?(context: Scopes<Also>[S] & Adds, input: z.output<In>): Promise<void>;
+    /**
      * Refuses a call by what is known of it before a file beside its input is read: the fields that came before the file, and its name. A field
      * that is not there may still come.
      */

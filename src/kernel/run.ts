@@ -173,6 +173,7 @@ async function perform(
     return output;
   }
 
+  await operation.prepare?.(context as never, input as never);
   let inside = context;
   const output = await around(operation, context, () =>
     em().transactional(async (fork) => {

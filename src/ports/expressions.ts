@@ -1,3 +1,5 @@
+import type { Caller } from '../lib/call-slots.ts';
+
 /**
  * Why an expression has no value: JSONata's own complaint (`failed`), or one of the caps on time, memory and the size of the result, or a
  * key that objects give a meaning of their own. `unavailable` is no fault of it: the server is stopping, or could start no process.
@@ -22,6 +24,8 @@ export class ExpressionError extends Error {
 
 /** Evaluates users' expressions, off the event loop and within limits. */
 export interface Expressions {
+  /** The same on behalf of a workflow: slow expressions of one workflow, or of one organization, do not keep others waiting. */
+  of(caller: Caller): Expressions;
   /**
    * The value of a JSONata expression over a context of JSON values; undefined when it finds nothing.
    * @param timeout milliseconds; default 1 s

@@ -1,3 +1,4 @@
+import { type Caller, CallSlots } from '../../lib/call-slots.ts';
 import { ChildError, type ChildFault, ChildPool } from '../../lib/child-pool.ts';
 import { isLonger } from '../../lib/objects.ts';
 import { ExpressionError, type ExpressionFault, type Expressions } from '../../ports/expressions.ts';
@@ -22,13 +23,24 @@ const faults: Record<ChildFault, ExpressionFault> = {
 /** The evaluator beside this module, as it is run: TypeScript from the sources, JavaScript from a build. */
 const evaluator = new URL(`./evaluator${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
-/** JSONata and JSON Schema in processes of their own, under the caps of the port. */
-export function createExpressions({ processes = 2 }: { processes?: number } = {}): Expressions {
+/**
+ * JSONata and JSON Schema in processes of their own, under the caps of the port. A process is started when the others are busy; one workflow has at most
+ * two of the four, and one organization three.
+ */
+export function createExpressions({ processes = 4 }: { processes?: number } = {}): Expressions {
   const pool = new ChildPool<ExpressionTask, ExpressionAnswer>({ module: evaluator, size: processes, heap });
 
-  async function ask(task: ExpressionTask, deadline: number, signal?: AbortSignal): Promise<ExpressionAnswer> {
+  const slots = new CallSlots(processes);
+
+  async function ask(
+    caller: Caller | null,
+    task: ExpressionTask,
+    deadline: number,
+    signal?: AbortSignal,
+  ): Promise<ExpressionAnswer> {
+    const evaluate = () => pool.run(task, { deadline, signal });
     try {
-      const answer = await pool.run(task, { deadline, signal });
+      const answer = await (caller === null ? evaluate() : slots.run(caller, evaluate));
       if ('fault' in answer) throw new ExpressionError(answer.fault, answer.message);
       return answer;
     } catch (error) {
@@ -37,17 +49,19 @@ export function createExpressions({ processes = 2 }: { processes?: number } = {}
     }
   }
 
-  return {
+  const expressionsOf = (caller: Caller | null): Expressions => ({
+    of: expressionsOf,
     async evaluate(expression, context, { timeout = second, signal } = {}) {
       if (isLonger(context, largestContext * 1024 * 1024))
         throw new ExpressionError('too_much_memory', `what it reads is larger than ${largestContext} MiB`);
-      const answer = await ask({ kind: 'evaluate', expression, context, timeout }, timeout + grace, signal);
+      const answer = await ask(caller, { kind: 'evaluate', expression, context, timeout }, timeout + grace, signal);
       return 'json' in answer && answer.json !== undefined ? (JSON.parse(answer.json) as unknown) : undefined;
     },
     async validate(schema, value) {
-      const answer = await ask({ kind: 'validate', schema, value }, second + grace);
+      const answer = await ask(caller, { kind: 'validate', schema, value }, second + grace);
       return 'faults' in answer ? answer.faults : [];
     },
     close: () => pool.close(),
-  };
+  });
+  return expressionsOf(null);
 }

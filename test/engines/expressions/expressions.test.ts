@@ -164,3 +164,30 @@ describe('JSON Schema', () => {
     expect(await expressions.validate(bad, 'aa')).toEqual([]);
   });
 });
+
+describe('several workflows', () => {
+  const endless = '($f := function($n){ $f($n + 1) }; $f(1))';
+  const organization_id = 1;
+  let shared: Expressions;
+  beforeAll(() => {
+    shared = createExpressions();
+  });
+  afterAll(() => shared.close());
+
+  it('do not wait for the slow expressions of one, nor of one organization', async () => {
+    const controller = new AbortController();
+    const slow = ['a', 'b', 'c'].flatMap((workflow_id) =>
+      Array.from({ length: 5 }, () =>
+        shared
+          .of({ workflow_id, organization_id })
+          .evaluate(endless, {}, { timeout: 60_000, signal: controller.signal })
+          .catch(() => 'slow'),
+      ),
+    );
+    const quick = shared.of({ workflow_id: 'd', organization_id: 2 }).evaluate('1 + 1', {});
+    expect(await Promise.race([quick, ...slow])).toBe(2);
+    controller.abort();
+    expect(new Set(await Promise.all(slow))).toEqual(new Set(['slow']));
+    expect(await shared.of({ workflow_id: 'e', organization_id }).evaluate('1 + 1', {})).toBe(2);
+  });
+});

@@ -1,7 +1,7 @@
 import type { Services } from '../../../kernel/services.ts';
 import { SharedCommits } from '../../../kernel/shared-commits.ts';
+import { CallSlots } from '../../../lib/call-slots.ts';
 import type { WorkflowServices } from '../workflows.ts';
-import { CallSlots } from './calls.ts';
 import { CheckpointWriter, type Lease, readStepRows } from './checkpoints.ts';
 import { Journal, RunState } from './journal.ts';
 import { type Claimed, clearWake, Fenced } from './lease.ts';
@@ -162,14 +162,21 @@ export interface DriverParts {
 
 /** Puts together what it takes to advance an execution from where its rows say it stands. */
 function makeParts(
-  { services, calls, random, writer }: DriverResources,
+  { calls, random, writer }: DriverResources,
   claimed: Claimed,
   {
+    services,
     lease,
     signals,
     onCancel,
     onCleared,
-  }: { lease: Lease; signals: Signals; onCancel(reason: string): void; onCleared(): void },
+  }: {
+    services: WorkflowServices;
+    lease: Lease;
+    signals: Signals;
+    onCancel(reason: string): void;
+    onCleared(): void;
+  },
 ): DriverParts {
   const { row, runs, version } = claimed;
   const runState = new RunState(row);
@@ -331,14 +338,17 @@ export class Driver {
     const { id, project_id, workflow_id, attempt, cancel_requested, cancel_reason } = claimed.row;
     this.lease = { id, project_id, workflow_id, attempt };
     this.#signals = new Signals(cancel_requested ? (cancel_reason ?? 'cancelled') : null, onWaiting);
+    const caller = { workflow_id, organization_id: claimed.version.organization.id };
+    const services = { ...resources.services, expressions: resources.services.expressions.of(caller) };
     this.#parts = makeParts(resources, claimed, {
+      services,
       lease: this.lease,
       signals: this.#signals,
       onCancel: (reason) => this.cancel(reason),
       onCleared,
     });
     this.#advance = new Advance({
-      services: resources.services,
+      services,
       takeSlot: resources.takeSlot,
       claimed,
       lease: this.lease,
@@ -363,7 +373,7 @@ export class Driver {
   }
 
   cancel(reason: string): void {
-    if (this.#signals.cancel(reason)) this.#parts.work.breakOff();
+    if (this.#signals.cancel(reason)) this.#parts.work.cancel();
   }
 
   /** Something has happened to the execution: its rows say what. */

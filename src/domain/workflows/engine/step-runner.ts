@@ -1,4 +1,5 @@
 import type { Services } from '../../../kernel/services.ts';
+import type { CallSlots } from '../../../lib/call-slots.ts';
 import { forEachConcurrently } from '../../../lib/concurrency.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import { type Evaluation, holds } from '../expressions/evaluate.ts';
@@ -6,7 +7,7 @@ import { secretsOf } from '../secrets.operations.ts';
 import { isActing, typeOf } from '../step-types.ts';
 import { type Begun, failed, type Step, type StepResult, timedOut } from '../steps/step-type.ts';
 import type { WorkflowServices } from '../workflows.ts';
-import { type CallSlots, callStep, idempotencyKey, peerEnd, retryDelay } from './calls.ts';
+import { callStep, idempotencyKey, peerEnd, retryDelay } from './calls.ts';
 import { storeOutput } from './checkpoints.ts';
 import type { Journal } from './journal.ts';
 import type { LoadedVersion } from './lease.ts';
@@ -134,6 +135,9 @@ export async function beginStep(
   }
 }
 
+/** Why an expression has no value any more. */
+const cancelled = new Error('the execution is cancelled');
+
 /** Steps begun side by side. */
 const mostTogether = 20;
 
@@ -146,9 +150,13 @@ interface StepWorkOptions extends ActingOptions {
 export class StepWork {
   readonly acting: ActingSteps;
   readonly #of: StepWorkOptions;
+  readonly #cancelled = new AbortController();
+  /** Aborted when no more expressions may be evaluated for the execution. */
+  readonly #signal: AbortSignal;
 
   constructor(options: StepWorkOptions) {
     this.#of = options;
+    this.#signal = AbortSignal.any([options.signal, this.#cancelled.signal]);
     this.acting = new ActingSteps(options);
   }
 
@@ -171,9 +179,16 @@ export class StepWork {
   }
 
   async #begin(site: Site, run: StepState): Promise<void> {
-    const { services, journal, signal, scopeAt } = this.#of;
+    const { services, journal, scopeAt } = this.#of;
     const scope = scopeAt(site.scope);
-    const { status, ...rest } = await beginStep(services, site.step, { scope, signal, now: journal.now });
+    const evaluating = { scope, signal: this.#signal, now: journal.now };
+    const begun = await beginStep(services, site.step, evaluating).catch((error: unknown) => {
+      if (error !== cancelled) throw error;
+      return null;
+    });
+    // The journal has broken it off already.
+    if (begun === null) return;
+    const { status, ...rest } = begun;
     if (status === 'running' && isActing(site.step)) return this.acting.note(site, run);
     if (status === 'completed') return this.#complete(run, rest.output);
     journal.move(run, { ...rest, status });
@@ -218,6 +233,12 @@ export class StepWork {
   breakOff(within?: string): void {
     this.#of.journal.breakOff(within);
     this.acting.breakOff(within);
+  }
+
+  /** Breaks off all that is under way, expressions included: the execution is cancelled. */
+  cancel(): void {
+    this.breakOff();
+    this.#cancelled.abort(cancelled);
   }
 
   /** Takes in how steps have ended that acted. */

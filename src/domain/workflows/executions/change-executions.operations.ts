@@ -5,10 +5,10 @@ import type { Services } from '../../../kernel/services.ts';
 import { jsonValue } from '../../../kernel/shapes.ts';
 import { begunExecution } from '../deliveries/delivery.schema.ts';
 import { advanceJob } from '../engine/advance-job.ts';
-import { WorkflowVersion } from '../workflow.entity.ts';
+import { type Workflow, WorkflowVersion } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { findWorkflow } from '../workflow-record.ts';
-import { workflowOperation } from '../workflows.ts';
+import { type WorkflowContext, workflowOperation } from '../workflows.ts';
 import { beginExecution } from './begin-execution.ts';
 import { cancelExecution as cancel } from './cancel-execution.ts';
 import type { Execution } from './execution.entity.ts';
@@ -18,6 +18,8 @@ import { execution, executionId, retryFrom } from './executions.schema.ts';
 import { retryExecutions } from './retry-execution.ts';
 
 interface WaitingRow {
+  status: string;
+  type: string;
   input: { schema?: object | null } | null;
   next_try_at: Date | string | null;
   started_at: Date | string | null;
@@ -27,9 +29,34 @@ const answerSql = `
   update step_run set status = 'completed', output = ?::json, finished_at = ?, next_try_at = null, waits_for = null
   where execution_id = ? and path = ?`;
 
+/** @throws DomainError `validation_failed` for an input that is not what a schema describes */
+async function checkInput(
+  { services, organization }: Pick<WorkflowContext, 'services' | 'organization'>,
+  workflow_id: string,
+  schema: object,
+  input: unknown,
+): Promise<void> {
+  const expressions = services.expressions.of({ workflow_id, organization_id: organization.id });
+  const faults = await expressions.validate(schema, input);
+  const errors = faults.map(({ field, message }) => ({ field: `/input${field}`, code: 'invalid', message }));
+  const [first] = errors;
+  if (first)
+    throw new DomainError('validation_failed', `input${first.field.slice(6)}: ${first.message}`, {
+      details: { errors },
+    });
+}
+
+async function findWaiting(em: EntityManager, execution_id: string, path: string): Promise<WaitingRow | undefined> {
+  const [run] = await em.execute<WaitingRow[]>(
+    'select input, status, type, next_try_at, started_at from step_run where execution_id = ? and path = ?',
+    [execution_id, path],
+  );
+  return run;
+}
+
 /**
  * Answers a step that waits for a person, and lets the execution go on, in the caller's transaction, which holds its row.
- * @throws DomainError `not_found`, `conflict` when the step does not wait, `validation_failed` when the answer is not what it asks for
+ * @throws DomainError `not_found`, `conflict` when the step does not wait
  */
 async function answerWaiting(
   em: EntityManager,
@@ -37,10 +64,7 @@ async function answerWaiting(
   row: Execution,
   { path, input, by }: { path: string; input: unknown; by: string },
 ): Promise<void> {
-  const [run] = await em.execute<(WaitingRow & { status: string; type: string })[]>(
-    'select input, status, type, next_try_at, started_at from step_run where execution_id = ? and path = ?',
-    [row.id, path],
-  );
+  const run = await findWaiting(em, row.id, path);
   if (!run) throw new DomainError('not_found', 'path: the execution has no such step run');
   const isOpen = ['pending', 'running', 'paused'].includes(row.status) && !row.cancel_requested;
   const now = services.clock.now();
@@ -48,16 +72,6 @@ async function answerWaiting(
   const isLate = run.next_try_at !== null && new Date(run.next_try_at) <= now;
   if (!isOpen || run.type !== 'wait_for_input' || run.status !== 'waiting' || isLate)
     throw new DomainError('conflict', 'path: the step does not wait for input');
-  const { schema } = run.input ?? {};
-  if (schema) {
-    const faults = await services.expressions.validate(schema, input ?? null);
-    const errors = faults.map(({ field, message }) => ({ field: `/input${field}`, code: 'invalid', message }));
-    const [first] = errors;
-    if (first)
-      throw new DomainError('validation_failed', `input${first.field.slice(6)}: ${first.message}`, {
-        details: { errors },
-      });
-  }
   await em.execute(answerSql, [JSON.stringify(input ?? null), now, row.id, path]);
   const event = {
     type: 'step.completed',
@@ -80,6 +94,13 @@ function refuseEnded({ status, finished_at }: Execution, meaning: string): void 
 
 const subject = ({ execution: id }: { execution: string }) => ({ type: 'execution', id });
 
+/** @throws DomainError `not_found` */
+async function versionToRun(em: EntityManager, row: Workflow, number = row.version): Promise<WorkflowVersion> {
+  const found = await em.findOne(WorkflowVersion, { workflow_id: row.id, number });
+  if (!found) throw new DomainError('not_found', 'Version not found');
+  return found;
+}
+
 export const runWorkflow = workflowOperation({
   name: 'workflows.runWorkflow',
   kind: 'command',
@@ -92,22 +113,15 @@ export const runWorkflow = workflowOperation({
   }),
   output: begunExecution,
   audit: ({ workflow }) => ({ type: 'workflow', id: workflow }),
+  async prepare(context, { workflow: id, input = null, version }) {
+    const { definition } = await versionToRun(context.em, await findWorkflow(context, id), version);
+    if (definition.input_schema !== undefined) await checkInput(context, id, definition.input_schema, input);
+  },
   async execute(context, { workflow: id, input = null, version }) {
     const { em, services, actor } = context;
     const row = await findWorkflow(context, id, { lock: 'shared' });
-    const wanted = { workflow_id: row.id, number: version ?? row.version };
-    const of = await em.findOne(WorkflowVersion, wanted);
-    if (!of) throw new DomainError('not_found', 'Version not found');
-    const schema = of.definition.input_schema;
-    if (schema !== undefined) {
-      const faults = await services.expressions.validate(schema, input);
-      const errors = faults.map(({ field, message }) => ({ field: `/input${field}`, code: 'invalid', message }));
-      const [first] = errors;
-      if (first)
-        throw new DomainError('validation_failed', `input${first.field.slice(6)}: ${first.message}`, {
-          details: { errors },
-        });
-    }
+    // One that was published meanwhile has its execution check the input.
+    const of = await versionToRun(em, row, version);
     const execution_id = await beginExecution(em, services, {
       workflow: row,
       version: of.number,
@@ -173,6 +187,12 @@ export const resumeExecution = workflowOperation({
     if (typeof id !== 'string') return;
     const names = { execution: id, ...(typeof workflow === 'string' && { workflow }) };
     refuseEnded(await findExecution(context, names), 'it takes no input');
+  },
+  async prepare(context, { path, input: answer, ...input }) {
+    const row = await findExecution(context, input);
+    const run = await findWaiting(context.em, row.id, path);
+    const schema = run?.status === 'waiting' ? run.input?.schema : null;
+    if (schema && !row.finished_at) await checkInput(context, row.workflow_id, schema, answer ?? null);
   },
   async execute(context, { path, input: answer, ...input }) {
     const row = await findExecution(context, input, { lock: true });

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Caller, CallSlots } from '../../../../src/domain/workflows/engine/calls.ts';
-import fc from '../../../support/properties.ts';
+import { type Caller, CallSlots } from '../../src/lib/call-slots.ts';
+import fc from '../support/properties.ts';
 
 /** Slots with calls that go on until they are ended by hand. */
 function held(most: number) {

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { workflowAdvanceJobFor } from '../../../src/jobs/job-handlers.ts';
+import type { Expressions } from '../../../src/ports/expressions.ts';
+import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
+
+let app: ExecutingApp;
+let real: Expressions;
+beforeAll(async () => {
+  app = await startExecutingApp({ PORTICO_DATABASE_POOL: '2' });
+  real = app.services.expressions;
+});
+afterAll(async () => {
+  app.services.expressions = real;
+  await app?.stop();
+});
+
+/** Expressions that answer schemas only after another request has been served. */
+function servingMeanwhile(served: number[]): Expressions {
+  const expressions: Expressions = {
+    ...real,
+    of: () => expressions,
+    async validate() {
+      served.push((await app.ask('GET', workflows)).status);
+      return [];
+    },
+  };
+  return expressions;
+}
+
+describe('schemas that take long to check', () => {
+  const schema = { type: 'string' };
+
+  it('hold no connection of the database while an execution is begun', async () => {
+    const workflow = await app.save({
+      portico: 'workflow/1',
+      input_schema: schema,
+      steps: [{ id: 'a', type: 'transform', expression: '1' }],
+    });
+    const served: number[] = [];
+    app.services.expressions = servingMeanwhile(served);
+    const begun = await Promise.all(Array.from({ length: 4 }, () => app.begin(workflow, 'text')));
+    expect(begun).toHaveLength(4);
+    expect(served).toEqual([200, 200, 200, 200]);
+    app.services.expressions = real;
+    await app.settle();
+  });
+
+  it('nor while a step is answered', async () => {
+    const workflow = await app.save({
+      portico: 'workflow/1',
+      steps: [{ id: 'a', type: 'wait_for_input', message: 'Go on?', schema }],
+    });
+    const ids = [await app.begin(workflow), await app.begin(workflow), await app.begin(workflow)];
+    await app.settle();
+    const served: number[] = [];
+    app.services.expressions = servingMeanwhile(served);
+    const answers = await Promise.all(
+      ids.map((id) =>
+        app.ask('POST', `${workflows}/${workflow}/executions/${id}/resume`, { body: { path: 'a', input: 'yes' } }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(served).toEqual([200, 200, 200]);
+    app.services.expressions = real;
+    await app.settle();
+  });
+});
+
+it('stops evaluating when an execution is cancelled', async () => {
+  const endless = '($f := function($n){ $f($n + 1) }; $f(1))';
+  const workflow = await app.save({
+    portico: 'workflow/1',
+    steps: [{ id: 'a', type: 'transform', expression: endless, timeout: '60s' }],
+  });
+  const id = await app.begin(workflow);
+  await workflowAdvanceJobFor(app.services).handleAll(app.jobs.splice(0).map((execution_id) => ({ execution_id })));
+  const { engine } = app.services.workflows;
+  let isOver = false;
+  const over = engine.idle().then(() => {
+    isOver = true;
+  });
+  expect((await app.ask('POST', `${workflows}/${workflow}/executions/${id}/cancel`)).status).toBe(200);
+  while (!isOver) await engine.listen({ renew: false });
+  await over;
+  expect(await app.look(workflow, id)).toMatchObject({
+    status: 'cancelled',
+    steps: [{ path: 'a', status: 'cancelled' }],
+  });
+}, 20_000);

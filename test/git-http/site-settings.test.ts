@@ -167,6 +167,8 @@ describe('a file that says which files are content', () => {
       'languages.yml says which files are content',
     );
     expect(await made.push({ 'config/production/languages.en.yml': 'contentDir: .\n' })).not.toBeNull();
+    for (const name of ['security', 'markup', 'outputFormats', 'module'])
+      expect(await made.push({ [`config/_default/${name}.yml`]: 'a: 1\n' })).toContain('says which files are content');
   });
 
   it('is content where it says nothing: data called config below the root of a site', async () => {
@@ -215,6 +217,87 @@ describe('data that is in a collection because pages lie beside it', () => {
     }
     const url = '/collections/directory-data/posts/a.11tydata';
     expect((await made.as(editor, 'PUT', url, { frontmatter: { a: 2 } })).status).toBe(200);
+  });
+});
+
+describe("data of a framework's that is wherever the site is", () => {
+  it.each<[string, Files]>([
+    ['Eleventy', { 'eleventy.config.js': 'export default () => ({ dir: { data: "" } });' }],
+    ['Jekyll', { '_config.yml': 'data_dir: .\n' }],
+  ])('is not changed with edit_studio: %s', async (_framework, configuration) => {
+    const made = await site({
+      ...configuration,
+      'index.md': post,
+      'site.json': '{}',
+      'package.json': '{}',
+      'content/lists/a.json': '{}',
+    });
+    for (const [file, why] of [
+      ['package.json', 'is what programs are configured by'],
+      ['.github/workflows/build.yml', 'is what programs are configured by'],
+      ['tools/release.json', 'is data that no configuration declares as content'],
+    ] as const)
+      expect(await made.push({ [file]: '{"a":1}' })).toContain(
+        `${file} ${why}, which needs the permission manage_studio`,
+      );
+    const change = { frontmatter: { scripts: { prebuild: 'evil' } } };
+    expect((await made.as(editor, 'PUT', '/collections/data/package', change)).status).toBe(403);
+    expect((await made.as(editor, 'DELETE', '/collections/data/package')).status).toBe(403);
+    const draft = { slug: '.github/workflows/b', path: '.github/workflows/b.json', frontmatter: { on: 'push' } };
+    expect((await made.as(editor, 'POST', '/collections/data', draft)).status).toBe(403);
+    expect(await made.push({ 'content/lists/a.json': '{"a":1}' })).toBeNull();
+  });
+});
+
+describe('data that a pattern as wide as the site has', () => {
+  const wide = 'collections:\n  - { name: all, folder: /, extension: json, create: true, fields: [{ name: a }] }\n';
+  const named =
+    '  - { name: files, files: [{ name: app, label: App, file: app.json, fields: [{ name: a, label: A }] }] }\n';
+
+  it('is code where programs are configured by it, unless it is listed as a file', async () => {
+    const made = await site({
+      'static/admin/config.yml': wide + named,
+      'package.json': '{}',
+      'app.json': '{}',
+      'places.json': '{}',
+    });
+    for (const file of [
+      'package.json',
+      'Package.JSON',
+      'tsconfig.app.json',
+      'vercel.json',
+      '.eslintrc.json',
+      'config.json',
+    ])
+      expect(await made.push({ [file]: '{"a":1}' })).not.toBeNull();
+    expect((await made.as(editor, 'PUT', '/collections/all/package', { frontmatter: { a: 'x' } })).status).toBe(403);
+    expect(await made.push({ 'places.json': '{"a":"b"}' })).toBeNull();
+  });
+
+  it.each([
+    'wrangler.toml',
+    'sub/composer.json',
+    'babel.config.json',
+    'compose.yaml',
+    '.gitlab-ci.yml',
+    '.circleci/x.yml',
+  ])('is code: %s', async (file) => {
+    const config = { collections: { all: { path: '.', extensions: ['json', 'yml', 'yaml', 'toml'] } } };
+    const made = await site({ 'studio.config.json': JSON.stringify(config), 'a.json': '{}' });
+    expect(await made.push({ [file]: '' })).toContain(`${file} is what programs are configured by`);
+    expect(await made.push({ 'data/compose.yaml': 'a: 1\n', 'data/app.json': '{}' })).toBeNull();
+  });
+
+  it('is code where it is from before the paths of entries had a template', async () => {
+    const template = wide.replace('create: true', 'create: true, path: "{{slug}}/index"');
+    const made = await site({ 'static/admin/config.yml': template, 'package.json': '{}', 'a/index.json': '{}' });
+    expect(await made.push({ 'package.json': '{"a":1}' })).toContain('is what programs are configured by');
+    expect(await made.push({ 'a/index.json': '{"a":"b"}' })).toBeNull();
+  });
+
+  it('is content where the configuration lists it as a file', async () => {
+    const made = await site({ 'static/admin/config.yml': `collections:\n${named}`, 'app.json': '{}' });
+    expect(await made.push({ 'app.json': '{"a":"b"}' })).toBeNull();
   });
 });
 

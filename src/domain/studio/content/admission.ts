@@ -1,12 +1,13 @@
 import type { ErrorCode } from '../../../kernel/errors.ts';
 import { maxEntryBytes } from '../entries/saved-entry.ts';
-import { directoryOf } from '../frameworks/routing/paths.ts';
+import { directoryOf, nameOf } from '../frameworks/routing/paths.ts';
 import { mediaRootOf } from '../media/media-facts.ts';
 import { mediaNameProblem, mediaTypeProblem } from '../media/media-types.ts';
 import { nameProblem, pathProblem } from '../path-rules.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import { isBelowContent } from '../schema/inferred-groups.ts';
-import { isSettings, markdownExtensions } from '../schema/site-layout.ts';
+import { lists } from '../schema/path-set.ts';
+import { below, dataExtensions, extensionOf, isSettings, joinPath, markdownExtensions } from '../schema/site-layout.ts';
 import { schemaAt } from './collection-index.ts';
 import type { SiteIndex } from './site-index.ts';
 
@@ -41,15 +42,43 @@ export const isRegular = (mode: string) => mode === '100644' || mode === '100755
 const textOfPrograms =
   /(?:^|\/)(?:(?:[\w.-]+[._-])?(?:requirements|constraints)(?:[._-][\w.-]+)?|requirements\/[^/]+|CMakeLists)\.txt$/i;
 
+/** Names of data by which packages are installed, sites are built and code is compiled, in whatever directory they lie. */
+const dataOfPrograms =
+  /^(?:package(?:-lock)?|npm-shrinkwrap|composer|lerna|nx|turbo|rush|vercel|netlify|wrangler|deno|bunfig|import-map|[jt]sconfig(?:\.[\w.-]+)?|cargo|pyproject|pnpm-(?:lock|workspace)|nixpacks|mise|rust-toolchain|docker-compose(?:\.[\w.-]+)?|[\w.-]+\.config)\.(?:json|ya?ml|toml)$/i;
+/** Names that mean a program's configuration at the top of a site or a repository, and elsewhere may be any data. */
+const dataAtTop =
+  /^(?:_?config(?:\.[\w.-]+)?|hugo|mkdocs|theme|compose(?:\.[\w.-]+)?|app|project|render|fly|railway|heroku|static|now|firebase|environment|amplify|buildspec|appspec|cloudbuild|azure-pipelines|bitbucket-pipelines|appveyor|readthedocs|taskfile(?:\.[\w.-]+)?|lefthook|moon|uv|renovate)\.(?:json|ya?ml|toml)$/i;
+/** Data of MkDocs that is hidden from the site and is content. */
+const hiddenContent = /^\.(?:authors|meta)\.ya?ml$/;
+
 /**
- * Whether data is in a collection only because pages lie beside it. Programs may read it, and who adds pages could have it become content: with
- * Eleventy `app.json` gives values to `app.md`; what is called `.11tydata.json` is for nothing else.
+ * Whether data is what programs are configured by, as its name says: a pattern that is as wide as a repository has it, too. What a configuration
+ * lists as a file is content all the same.
  */
-function isLoose({ kind, source, path: directory, paths }: CollectionSchema, path: string, root: string): boolean {
+function configuresPrograms({ path: directory, paths }: CollectionSchema, path: string, root: string): boolean {
+  if (!dataExtensions.some((one) => one === extensionOf(path)) || lists(paths, path)) return false;
+  const name = nameOf(path);
+  if (dataOfPrograms.test(name)) return true;
+  const place = directoryOf(path);
+  if ((place === '' || place === root) && dataAtTop.test(name)) return true;
+  const inside = (below(directory, path) ?? path).split('/');
+  return inside.some((segment) => segment.startsWith('.') && !hiddenContent.test(segment));
+}
+
+/**
+ * Whether data is in a collection only because pages lie beside it, or because a framework takes its values from wherever it is. Programs may read it,
+ * and who adds pages could have it become content: with Eleventy `app.json` gives values to `app.md`; what is called `.11tydata.json` is for nothing
+ * else.
+ */
+function isLoose(schema: CollectionSchema, path: string, root: string): boolean {
+  const { kind, source, path: directory, paths, extensions, matches } = schema;
   if (kind !== 'data') return false;
   if (source.kind === 'inference') return !isBelowContent(directory, root);
-  if (source.kind !== 'eleventy' || paths.kind !== 'listed' || path.endsWith('.11tydata.json')) return false;
-  return !isBelowContent(directoryOf(path), root);
+  const isBeside = source.kind === 'eleventy' && paths.kind === 'listed';
+  if (isBeside && path.endsWith('.11tydata.json')) return false;
+  // No file that is listed has this name, which stands for any at the top.
+  const isAnywhere = () => extensions.some((one) => ['', root].some((top) => matches(joinPath(top, `-.${one}`))));
+  return (isBeside || isAnywhere()) && !isBelowContent(directoryOf(path), root);
 }
 
 /**
@@ -65,8 +94,9 @@ export function codeProblem(
 ): string | null {
   if (isSettings(discovery, path)) return 'says which files are content';
   if (textOfPrograms.test(path)) return 'is what programs are installed or built by';
-  const isCode = schema !== undefined && isLoose(schema, path, discovery.contentRoot);
-  return isCode ? 'is data that no configuration declares as content' : null;
+  if (schema === undefined) return null;
+  if (configuresPrograms(schema, path, discovery.contentRoot)) return 'is what programs are configured by';
+  return isLoose(schema, path, discovery.contentRoot) ? 'is data that no configuration declares as content' : null;
 }
 
 /**

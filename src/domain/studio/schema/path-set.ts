@@ -44,6 +44,13 @@ export const without = (of: PathSet, ...others: PathSet[]): PathSet => ({
   without: [packages, ...others],
 });
 
+/** Whether a set names a path as a file, beside whatever patterns it has; files that were only found by a pattern are not named by it. */
+export function lists(set: PathSet, path: string): boolean {
+  if (set.kind === 'listed') return set.paths.includes(path);
+  if (set.kind === 'difference') return lists(set.of, path);
+  return set.kind === 'union' && set.of.some((one) => lists(one, path));
+}
+
 const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 const dated = /^\d{2,4}-\d{1,2}-\d{1,2}-./;
 

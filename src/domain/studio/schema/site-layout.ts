@@ -284,13 +284,16 @@ export const hasFilesBeside = (
     filesBeside === true ||
     (withFilesBeside.has(framework ?? '') && (kind !== 'inference' || /(^|\/)(content|docs)(\/|$)/.test(path))));
 
-/** Files that a reader looks for by name in the site's directory, beside those of frameworks. */
+/**
+ * Files that a reader looks for by name in the site's directory, beside those of frameworks, and Hugo's that say which programs run and how pages are
+ * made; case does not count in their names.
+ */
 const besideFrameworks =
-  /^(frontmatter\.json|config\/[\w-]+\/(hugo|config|module|languages(\.[\w-]+)?)\.(toml|ya?ml|json))$/;
+  /^(frontmatter\.json|config\/[\w-]+\/(build|caches|cascade|config|deployment|hugo|languages|markup|mediatypes|module|outputformats|outputs|security|server)(\.[\w-]+)?\.(toml|ya?ml|json))$/i;
 
 /**
- * Whether a site is read by what a file of this name holds, or would be if it were there: it says where the site is or which files are content.
- * Such a file is code, whatever collection it lies in: who may change content alone could make any file content by it.
+ * Whether a site is read by what a file of this name holds, or would be if it were there: it says where the site is, which files are content, or how
+ * pages are made. Such a file is code, whatever collection it lies in: who may change content alone could make any file content by it.
  */
 export function isSettings(
   { contentRoot, rootOrigin, settings }: Pick<Discovery, 'contentRoot' | 'rootOrigin' | 'settings'>,

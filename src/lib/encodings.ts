@@ -1,11 +1,11 @@
 /** Shorter parts of base64 stand in other texts by chance. */
 const shortestCore = 6;
 
-/** The letters that a text contributes to its base64 wherever in other bytes it stands: one for each of the three positions. */
-export function base64Cores(text: string): string[] {
+/** The letters that bytes contribute to the base64 of more bytes wherever they stand among them: one for each of the three positions. */
+export function base64Cores(bytes: Buffer): string[] {
   return [0, 1, 2].map((before) => {
-    const whole = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]).toString('base64');
-    const tail = (before + Buffer.byteLength(text)) % 3;
+    const whole = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+    const tail = (before + bytes.length) % 3;
     return whole.replace(/=+$/, '').slice(before === 0 ? 0 : before + 1, tail === 0 ? undefined : -1);
   });
 }
@@ -22,26 +22,32 @@ function inJson(text: string): string[] {
   return [...forms, ...forms.map(escaped)];
 }
 
-/** As URLs write it: a component, a value of a form, a path and a query that were not encoded before (WHATWG URL). */
+/** As URLs write it: a component, a value of a form, a path, a query and a password that were not encoded before (WHATWG URL). */
 function inUrls(text: string): string[] {
+  const signedIn = new URL('http://x');
+  signedIn.password = text;
   const [path, query] = ['http://x/', 'http://x/?'].map((base) => new URL(base + text).href.slice(base.length));
   const form = new URLSearchParams({ '': text }).toString().slice(1);
-  return [encodeURIComponent(text), form, path ?? '', query ?? ''];
+  return [encodeURIComponent(text), form, path ?? '', query ?? '', signedIn.password];
 }
 
 /** How a text is written in JSON, URLs, base64 and hexadecimal; none is empty, and letters may have another case elsewhere. */
 export function encodingsOf(text: string): string[] {
   const wellFormed = text.toWellFormed();
-  const whole = Buffer.from(text).toString('base64');
-  const cores = base64Cores(text).filter(({ length }) => length >= shortestCore);
-  const encoded = [whole, ...cores];
+  // A byte a character, as `btoa` and thereby JSONata's `$base64encode` read a text.
+  const bytes = [Buffer.from(text), Buffer.from(text, 'latin1')];
+  const encoded = bytes.flatMap((each) => [
+    each.toString('base64'),
+    ...base64Cores(each).filter(({ length }) => length >= shortestCore),
+  ]);
   const forms = [
     text,
     ...inJson(text),
     ...inUrls(wellFormed),
+    ...inUrls(escaped(wellFormed)),
     ...encoded,
     ...encoded.map(base64Url),
-    Buffer.from(text).toString('hex'),
+    ...bytes.map((each) => each.toString('hex')),
   ];
   return [...new Set(forms)].filter((form) => form !== '');
 }

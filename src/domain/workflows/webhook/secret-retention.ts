@@ -20,7 +20,7 @@ function percentDecoded(text: string): string {
 
 /** Tells whether a text holds one of the secrets: as it is, in base64 or base64url, hexadecimal, or percent-encoded in any mixture. */
 export function secretFinder(secrets: readonly string[]): (text: string) => boolean {
-  const plain = secrets.flatMap((secret) => [secret, ...base64Cores(secret)]);
+  const plain = secrets.flatMap((secret) => [secret, ...base64Cores(Buffer.from(secret))]);
   const folded = secrets.flatMap((secret) => [Buffer.from(secret).toString('hex'), percentEncoded(secret)]);
   const shortest = Math.min(...[...plain, ...folded].map(({ length }) => length));
   const holds = (text: string) => {

@@ -18,6 +18,10 @@ it.each([
   ['base64', Buffer.from(secret).toString('base64')],
   ['the middle of base64', Buffer.from(`user:${secret}!`).toString('base64')],
   ['the middle of base64url', Buffer.from(`us:${secret}!`).toString('base64url')],
+  ['base64 of a byte a character', btoa(`user:${secret}`)],
+  ['JSON in a query', new URL(`https://a.example/?k=${JSON.stringify({ k: secret })}`).href],
+  ['JSON in a component', encodeURIComponent(JSON.stringify({ k: secret }))],
+  ['a password', Object.assign(new URL('https://a.example'), { username: 'user', password: secret }).href],
   ['hexadecimal', Buffer.from(secret).toString('hex').toUpperCase()],
 ])('is taken out as %s', (_form, text) => {
   const kept = String(redact(text));

@@ -45,7 +45,18 @@ describe('schemas that take long to check', () => {
     await app.settle();
   });
 
-  it('nor while a step is answered', async () => {
+  it('refuse an input for which they never end', async () => {
+    const workflow = await app.save({
+      portico: 'workflow/1',
+      input_schema: { pattern: '^(a+)+$' },
+      steps: [{ id: 'a', type: 'transform', expression: '1' }],
+    });
+    const body = { input: `${'a'.repeat(40)}!` };
+    const { status, body: answer } = await app.ask('POST', `${workflows}/${workflow}/executions`, { body });
+    expect([status, answer.message]).toEqual([422, 'input: cannot be checked by the schema: took too long']);
+  });
+
+  it('hold none while a step is answered', async () => {
     const workflow = await app.save({
       portico: 'workflow/1',
       steps: [{ id: 'a', type: 'wait_for_input', message: 'Go on?', schema }],

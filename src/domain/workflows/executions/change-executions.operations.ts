@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { jsonValue } from '../../../kernel/shapes.ts';
+import { ExpressionError } from '../../../ports/expressions.ts';
 import { begunExecution } from '../deliveries/delivery.schema.ts';
 import { advanceJob } from '../engine/advance-job.ts';
 import { type Workflow, WorkflowVersion } from '../workflow.entity.ts';
@@ -29,7 +30,7 @@ const answerSql = `
   update step_run set status = 'completed', output = ?::json, finished_at = ?, next_try_at = null, waits_for = null
   where execution_id = ? and path = ?`;
 
-/** @throws DomainError `validation_failed` for an input that is not what a schema describes */
+/** @throws DomainError `validation_failed` for an input that is not what a schema describes, or that the schema cannot be checked by */
 async function checkInput(
   { services, organization }: Pick<WorkflowContext, 'services' | 'organization'>,
   workflow_id: string,
@@ -37,7 +38,12 @@ async function checkInput(
   input: unknown,
 ): Promise<void> {
   const expressions = services.expressions.of({ workflow_id, organization_id: organization.id });
-  const faults = await expressions.validate(schema, input);
+  const faults = await expressions.validate(schema, input).catch((error: unknown) => {
+    if (!(error instanceof ExpressionError)) throw error;
+    throw error.fault === 'unavailable'
+      ? new DomainError('unavailable', `input: cannot be checked now: ${error.message}`)
+      : new DomainError('validation_failed', `input: cannot be checked by the schema: ${error.message}`);
+  });
   const errors = faults.map(({ field, message }) => ({ field: `/input${field}`, code: 'invalid', message }));
   const [first] = errors;
   if (first)

@@ -98,3 +98,30 @@ it('stops evaluating when an execution is cancelled', async () => {
     steps: [{ path: 'a', status: 'cancelled' }],
   });
 }, 20_000);
+
+it('lets other executions begin beside hundreds whose expressions are slow', async () => {
+  const slow = await app.save({ portico: 'workflow/1', steps: [{ id: 'a', type: 'transform', expression: '1 + 1' }] });
+  const quick = await app.save({ portico: 'workflow/1', steps: [{ id: 'a', type: 'transform', expression: 'input' }] });
+  const end = new AbortController();
+  const expressions: Expressions = {
+    ...real,
+    of: () => expressions,
+    evaluate: () => new Promise((resolve) => end.signal.addEventListener('abort', () => resolve(2))),
+  };
+  app.services.expressions = expressions;
+  const { engine } = app.services.workflows;
+  for (let n = 0; n < 402; n += 1) await app.begin(slow);
+  await engine.advance(app.jobs.splice(0));
+  const id = await app.begin(quick, 'text');
+  let isTaken = false;
+  const taken = engine.advance(app.jobs.splice(0)).then(() => {
+    isTaken = true;
+  });
+  while (!isTaken) await engine.listen({ renew: false });
+  await taken;
+  while ((await app.look(quick, id)).status !== 'completed') await engine.listen({ renew: false });
+  end.abort();
+  await engine.idle();
+  app.services.expressions = real;
+  await app.settle();
+}, 60_000);

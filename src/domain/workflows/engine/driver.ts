@@ -261,7 +261,9 @@ class Advance {
     this.#of.runState.started_at ??= this.#of.journal.now;
     const scope = this.#of.scopeAt({ steps: {} });
     const { services, lease, takeSlot } = this.#of;
-    const begun = await beginExecuting(services, version.definition, { row, lease, scope, takeSlot });
+    const begun = await this.#of.signals.begin(() =>
+      beginExecuting(services, version.definition, { row, lease, scope, takeSlot }),
+    );
     if (begun.kind === 'lost') throw new Fenced();
     if (begun.kind === 'queued') return false;
     this.#of.runState.status = 'running';
@@ -291,7 +293,7 @@ class Advance {
     if (plan.actions.length > 0 && this.#of.signals.stopped === null) {
       if (this.#budget.isOver && acting.underWay === 0) return this.#of.records.release({ isHandedOn: true });
       this.#budget.add(plan.actions.length);
-      await this.#of.work.act(plan.actions);
+      await this.#of.signals.begin(() => this.#of.work.act(plan.actions));
       if (acting.isReady) await this.#launch();
       return false;
     }

@@ -16,7 +16,7 @@ import {
 } from './lease.ts';
 import { beat, mostCrashes, recordFault, releaseExecutions, removeWorker, Suspects } from './workers.ts';
 
-/** Executions a process advances at the same time; executions that rest, or only wait for peers, do not count. */
+/** Executions a process advances at the same time; executions that rest, or only wait for peers or slow expressions, do not count. */
 const mostDrivers = 400;
 /** Most executions that only wait for peers; counted apart, so that slow peers do not block new executions. */
 const mostWaiting = 4_000;
@@ -243,6 +243,8 @@ export class Engine {
     await this.#cancelSuspects(new Map(signals.map(({ id, cancel }) => [id, cancel])));
     await this.#beginSuspects();
     if (renew) await this.#refill();
+    // Drivers count as waiting after some time, of which nothing else notifies.
+    this.#notifyChange();
   }
 
   /** Ends suspects that are cancelled while they wait to act. */

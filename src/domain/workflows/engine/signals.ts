@@ -3,6 +3,9 @@ import { Notifier } from '../../../lib/timing.ts';
 /** Why a driver ends before its execution rests: another has taken over, or the process stops. */
 export type DriverStop = 'lost' | 'closing';
 
+/** A driver whose steps take longer to begin waits for expressions that are slow, or for a process to evaluate them, milliseconds. */
+const slow = 1_000;
+
 /** Notifications to a driver while it runs: stop, cancel, and that its rows have changed. */
 export class Signals {
   readonly notifier = new Notifier();
@@ -11,6 +14,8 @@ export class Signals {
   #cancel: string | null;
   #isWoken = false;
   #isWaiting = false;
+  /** Since when steps begin, by the clock of `performance`; null: none do. */
+  #beginning: number | null = null;
 
   readonly #onWaiting: () => void;
 
@@ -23,9 +28,19 @@ export class Signals {
     this.#onWaiting = onWaiting;
   }
 
-  /** Whether the driver does nothing but wait for what is under way outside. */
+  /** Whether the driver does nothing but wait for what is under way outside, slow expressions included. */
   get isWaiting(): boolean {
-    return this.#isWaiting;
+    return this.#isWaiting || (this.#beginning !== null && performance.now() - this.#beginning > slow);
+  }
+
+  /** Does what begins steps, whose expressions are evaluated in other processes. */
+  async begin<T>(work: () => Promise<T>): Promise<T> {
+    this.#beginning = performance.now();
+    try {
+      return await work();
+    } finally {
+      this.#beginning = null;
+    }
   }
 
   /** Resolves at the next notification, or after so many milliseconds. */

@@ -294,3 +294,145 @@ describe.each(sites)('a page of $name', (site) => {
     if (site.isTriedOut) dashboard.forgive(/404/);
   });
 });
+
+interface Template {
+  name: string;
+  /** Path of the entry, and its name in the dashboard. */
+  file: string;
+  entry: string;
+  body: string;
+  /** What the entry's page is built by, and from. */
+  command: string;
+  files: Record<string, string>;
+  /** Each text on the page that is clicked, and the source after which is then typed; null: nothing is opened. */
+  clicked: [text: string, source: string | null][];
+}
+
+const page = (content: string) =>
+  `<!doctype html>\n<html><head><title>Odd</title></head><body><main><h1>Odd</h1>${content}</main></body></html>\n`;
+const liquid = `The frost came in the night.
+
+{% include box.html %}
+
+The price is {{ page.price }} in all.
+
+{% if page.price %}
+Words between tags.
+{% endif %}
+
+* An item with {{ page.price }} in it
+* An item without
+
+Last words of the post.
+`;
+const clickedLiquid: Template['clicked'] = [
+  ['The frost came', 'in the night.'],
+  ['Words of the box', null],
+  ['The price is', '{{ page.price }} in all.'],
+  ['Words between tags', '{% endif %}'],
+  ['An item with 7', 'in it'],
+  ['An item without', 'An item without'],
+  ['Last words', 'of the post.'],
+];
+const shownLiquid =
+  '<p>The frost came in the night.</p><aside>Words of the box.</aside><p>The price is 7 in all.</p><p>Words between tags.</p><ul><li>An item with 7 in it</li><li>An item without</li></ul><p>Last words of the post.</p>';
+
+const templates: Template[] = [
+  {
+    name: 'liquid',
+    file: '_posts/2020-03-04-odd.md',
+    entry: 'posts/2020-03-04-odd',
+    body: liquid,
+    command: 'jekyll build --quiet --destination www',
+    files: {
+      '_config.yml': 'title: Sample\n',
+      '_layouts/plain.html': page('{{ content }}'),
+      '_includes/box.html': '<aside>Words of the box.</aside>\n',
+    },
+    clicked: clickedLiquid,
+  },
+  {
+    name: 'nunjucks',
+    file: 'posts/odd.md',
+    entry: 'posts/odd',
+    body: liquid.replace('box.html', '"box.html"'),
+    command: 'cp -r built www',
+    files: {
+      'eleventy.config.js': "export default () => ({ markdownTemplateEngine: 'njk', dir: { output: 'www' } });\n",
+      'built/posts/odd/index.html': page(shownLiquid),
+    },
+    clicked: clickedLiquid,
+  },
+  {
+    name: 'mdx',
+    file: 'docs/odd.mdx',
+    entry: 'docs/odd',
+    body: `import Chart from './chart';
+
+The frost came in the night.
+
+<Chart year={2018} />
+
+The price is {props.price} in all.
+
+<Note kind="tip">
+
+Words inside of a component.
+
+</Note>
+
+An item has a <Badge level={1}>new</Badge> badge.
+
+Last words of the post.
+`,
+    command: 'cp -r built www',
+    files: {
+      'docusaurus.config.js': "export default { title: 'Sample', url: 'https://portico.example', baseUrl: '/' };\n",
+      'built/docs/odd/index.html': page(
+        '<p>The frost came in the night.</p><figure>Words of the chart.</figure><p>The price is 7 in all.</p><aside><p>Words inside of a component.</p></aside><p>An item has a <b>new</b> badge.</p><p>Last words of the post.</p>',
+      ),
+    },
+    clicked: [
+      ['The frost came', 'in the night.'],
+      ['Words of the chart', null],
+      ['The price is', '{props.price} in all.'],
+      ['Words inside', 'of a component.'],
+      ['An item has', '</Badge> badge.'],
+      ['Last words', 'of the post.'],
+    ],
+  },
+];
+
+test.each(templates)('what templates put into a page is not edited there: $name', async (template) => {
+  const { name, file, entry, command, files, clicked } = template;
+  const { app } = dashboard;
+  const studio = `${acme}/projects/${name}/studio`;
+  let text = `---\nlayout: plain\ntitle: Odd\nprice: 7\n---\n\n${template.body}`;
+  await ask('POST', `${acme}/projects`, { name, machine_name: name });
+  await seed(app, { ...files, [file]: text }, name);
+  await ask('POST', `${studio}/route-patterns/detect`, { save: true });
+  const built = { provider: 'build', build_command: command, output_directory: 'www' };
+  await ask('POST', `${studio}/environments`, { name: 'Live', branch: 'main', auto_deploy: true, ...built });
+  await app.services.studio.moves.settled();
+  await workOff(app);
+  const view = await dashboard.open(`/p/acme/${name}/content/${entry}`);
+  await titleField(view).waitFor();
+  await view.getByText('Page', { exact: true }).click();
+  await pageReady(view);
+  for (const [shown, source] of clicked) {
+    // Not on what a template has put in its midst.
+    await frameOf(view)
+      .getByText(shown)
+      .click({ position: { x: 5, y: 5 } });
+    await expectFocus(view, source === null ? 'Pieces of this page' : 'Text');
+    expect(await textBox(view).isVisible()).toBe(source !== null);
+    if (source === null) continue;
+    await typeAtEnd(view, ' More');
+    await view.keyboard.press('Escape');
+    await textBox(view).waitFor({ state: 'hidden' });
+    const end = text.indexOf(source) + source.length;
+    text = `${text.slice(0, end)} More${text.slice(end)}`;
+  }
+  await save(view);
+  expect((await ask('GET', `${studio}/collections/${entry}?raw=true`)).raw).toBe(text);
+});

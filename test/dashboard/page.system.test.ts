@@ -71,6 +71,18 @@ describe('pieces of a page', () => {
     await expectFocus(page, 'Text');
   });
 
+  test('are opened by touch, once what was done in the dashboard before is over', async () => {
+    const page = await openOnPage('touched', undefined, { hasTouch: true });
+    const last = frameOf(page).getByText('Last words');
+    await last.scrollIntoViewIfNeeded();
+    const { x = 0, y = 0 } = (await last.boundingBox()) ?? {};
+    // As long as a browser takes an act of a person for the cause of what follows.
+    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    await page.touchscreen.tap(x + 20, y + 5);
+    await textBox(page).waitFor();
+    await expectFocus(page, 'Text');
+  });
+
   test('are edited in place, and nothing else changes', async () => {
     const { app } = dashboard;
     const page = await openOnPage('edited');

@@ -30,7 +30,7 @@ export async function openPage(): Promise<Page> {
   return browser.newPage({ viewport: wide, locale: 'en-GB' });
 }
 
-interface Visitor {
+export interface Visitor {
   /** Of the person, who has an account in `acme` from the first time on; null: without a session. */
   email?: string | null;
   role?: Preset;
@@ -38,6 +38,8 @@ interface Visitor {
   colorScheme?: 'light' | 'dark';
   /** That the account has chosen. */
   language?: 'en' | 'de';
+  /** Has a screen that is touched, too. */
+  hasTouch?: boolean;
 }
 
 export interface Dashboard {
@@ -152,7 +154,14 @@ export function withDashboard(environment: Record<string, string> = {}): Dashboa
       return started();
     },
     async open(path, visitor = {}) {
-      const { email = 'ada@example.org', role = 'owner', size = wide, colorScheme = 'light', language } = visitor;
+      const {
+        email = 'ada@example.org',
+        role = 'owner',
+        size = wide,
+        colorScheme = 'light',
+        language,
+        hasTouch,
+      } = visitor;
       const { url } = started();
       const context = await (browser as Browser).newContext({
         viewport: size,
@@ -160,6 +169,7 @@ export function withDashboard(environment: Record<string, string> = {}): Dashboa
         locale: 'en-GB',
         timezoneId: 'UTC',
         reducedMotion: 'reduce',
+        ...(hasTouch && { hasTouch }),
       });
       contexts.push(context);
       watch(context, url, faults);

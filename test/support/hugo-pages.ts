@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { seed, studio } from './app.ts';
 import { builtDashboard } from './build.ts';
-import { type Dashboard, withDashboard } from './dashboard.ts';
+import { type Dashboard, type Visitor, withDashboard } from './dashboard.ts';
 import { workOff } from './deployments.ts';
 import { titleField } from './entry-editor.ts';
 import { pageReady } from './page-editor.ts';
@@ -61,7 +61,7 @@ export interface HugoPages {
   /** An entry of its own for a test, built. @returns its address in the dashboard */
   freshPage(slug: string, text?: string): Promise<string>;
   /** The same, open on its page. */
-  openOnPage(slug: string, text?: string): Promise<Page>;
+  openOnPage(slug: string, text?: string, visitor?: Visitor): Promise<Page>;
 }
 
 /** Starts the dashboard with that site deployed, for the tests of a file. @param more files beside its own @param command builds it */
@@ -108,8 +108,8 @@ export function withHugoPages(more: Record<string, string> = {}, command = 'hugo
     dashboard,
     work,
     freshPage,
-    async openOnPage(slug, text) {
-      const page = await dashboard.open(await freshPage(slug, text));
+    async openOnPage(slug, text, visitor) {
+      const page = await dashboard.open(await freshPage(slug, text), visitor);
       await titleField(page).waitFor();
       await page.getByText('Page', { exact: true }).click();
       await pageReady(page);

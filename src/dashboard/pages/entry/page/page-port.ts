@@ -43,6 +43,9 @@ export function listenToFrame(frame: HTMLIFrameElement, origin: string, { onBegi
 /** Times that a page may take the focus by itself: some do so once, with a field for searches. */
 const mostThefts = 5;
 
+/** Milliseconds for which a browser takes an act of a person for the cause of what follows (transient activation); none takes longer. */
+const activation = 5_000;
+
 interface FrameFocus {
   /** Whether a person acts in the frame, as far as the browser shows. */
   isPerson: () => boolean;
@@ -51,18 +54,28 @@ interface FrameFocus {
 }
 
 /**
- * Keeps the focus out of a frame whose scripts take it: what is typed elsewhere would go to them. A person moves it there by mouse or touch, which is over
- * the frame then, or by Tab. A key may be quicker than the focus comes back, so a page that goes on taking it has to go.
+ * Keeps the focus out of a frame whose scripts take it: what is typed elsewhere would go to them. A person moves it there by mouse, which is over the
+ * frame then, by Tab, or by touch. Of a touch in a frame of another process a browser shows only that a person has acted, which no script brings about;
+ * it counts when the act was none in the dashboard. A key may be quicker than the focus comes back, so a page that goes on taking it has to go.
  * @param onThefts after the last that is endured
  */
 export function useFrameFocus(frame: RefObject<HTMLIFrameElement | null>, onThefts: () => void): FrameFocus {
   const isTabbed = useRef(false);
   const thefts = useRef(0);
   const last = useRef<HTMLElement | null>(null);
-  const isEntered = () => frame.current?.matches(':hover') || isTabbed.current;
+  /** When a person last acted in the dashboard. */
+  const acted = useRef(Number.NEGATIVE_INFINITY);
+  const isTouched = () => navigator.userActivation.isActive && performance.now() - acted.current > activation;
+  const isEntered = () => frame.current?.matches(':hover') || isTabbed.current || isTouched();
+  const act = () => {
+    acted.current = performance.now();
+  };
   useWindowEvent('keydown', ({ key }) => {
     isTabbed.current = key === 'Tab';
+    act();
   });
+  useWindowEvent('pointerdown', act);
+  useWindowEvent('pointerup', act);
   useWindowEvent('focusin', ({ target }) => {
     if (target instanceof HTMLElement && target !== frame.current) last.current = target;
   });

@@ -50,7 +50,7 @@ export const hostileScript = (seed: number, seconds: number): string => `
       () => ({ type: 'here' }),
       () => ({ type: 'saves' }),
       () => ({ type: 'hovered', at: pick([null, { id: below(6), box: box() }]) }),
-      () => ({ type: 'located', question: below(20), at: pick([null, { group: below(20), box: box(), isAfter: random() < 0.5 }]) }),
+      () => ({ type: 'located', request: below(20), at: pick([null, { group: below(20), box: box(), isAfter: random() < 0.5 }]) }),
       () => ({ type: 'dragged' }),
       () => ({ type: 'show', id: below(6), nodes: [{ tag: 'p', children: ['Forged'] }] }),
       () => ({ type: 'pieces', pieces: [{ id: 0, selector: '*', text: '', isImage: false }] }),

@@ -417,7 +417,7 @@ class EditedPage {
     return nearest;
   }
 
-  #locate({ groups, left, top, question }: Extract<ToPage, { type: 'locate' }>): void {
+  #locate({ groups, left, top, request }: Extract<ToPage, { type: 'locate' }>): void {
     let at: Located = null;
     let least = Number.POSITIVE_INFINITY;
     for (const [group, ids] of groups.entries()) {
@@ -429,7 +429,7 @@ class EditedPage {
       least = far;
       at = { group, box, isAfter: top > box.top + box.height / 2 };
     }
-    this.#send({ type: 'located', question, at });
+    this.#send({ type: 'located', request, at });
   }
 
   #hover({ target }: MouseEvent): void {

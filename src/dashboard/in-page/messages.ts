@@ -38,7 +38,7 @@ export type ToPage =
   /** Puts the pieces into this order, as far as they stand side by side. */
   | { type: 'order'; ids: readonly number[] }
   /** Answers which of these groups of pieces is nearest to a point of its window. */
-  | { type: 'locate'; groups: readonly (readonly number[])[]; left: number; top: number; question: number }
+  | { type: 'locate'; groups: readonly (readonly number[])[]; left: number; top: number; request: number }
   /** Looks for the pieces again, and answers: the frame has loaded something, and it is known of no other page. */
   | { type: 'check' }
   /** The bytes of a picture that was not built yet; its address is that in the text. */
@@ -90,7 +90,7 @@ const fromPage = z.discriminatedUnion('type', [
   /** The answer to `locate`: the nearest group, where it is, and whether the point is in its lower half; null: none is on the page. */
   z.object({
     type: z.literal('located'),
-    question: z.int(),
+    request: z.int(),
     at: z.nullable(z.object({ group: id, box, isAfter: z.boolean() })),
   }),
   /** Files are dragged over the page. */

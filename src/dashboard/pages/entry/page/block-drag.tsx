@@ -24,7 +24,7 @@ import type { SyntaxNode } from '../visual/shown.ts';
 import { partsIn } from './one-block.ts';
 import classes from './page.module.css';
 
-/** Milliseconds between two questions where the mouse is: a page may answer 20 times in a second. */
+/** Milliseconds between two requests for what is under the mouse: 20 messages of a page are taken in a second. */
 const pace = 80;
 /** Pixels of the handle, and of the edges at which the page scrolls while something is dragged. */
 const size = 24;
@@ -108,9 +108,9 @@ export function BlockDrag({ ref, frame, view, isLocked, opened, send, onBegin, o
   /** Where the mouse is, in the window of the page. */
   const pointer = useRef<{ left: number; top: number } | null>(null);
 
-  /** Counts what the page was asked. */
-  const question = useRef(0);
-  const dropped = useRef<{ question: number; act: Drop } | null>(null);
+  /** Number of the last request for what is under the mouse. */
+  const request = useRef(0);
+  const dropped = useRef<{ request: number; act: Drop } | null>(null);
 
   const begin = (next: Drag, handle: Hovered = null) => {
     onBegin();
@@ -146,10 +146,10 @@ export function BlockDrag({ ref, frame, view, isLocked, opened, send, onBegin, o
     const box = frame.current?.getBoundingClientRect();
     if (box) pointer.current = { left: clientX - box.left, top: clientY - box.top };
   };
-  const ask = useEffectEvent(() => {
+  const requestPlace = useEffectEvent(() => {
     if (!drag || !pointer.current) return;
-    question.current += 1;
-    send({ type: 'locate', groups: drag.groups, ...pointer.current, question: question.current });
+    request.current += 1;
+    send({ type: 'locate', groups: drag.groups, ...pointer.current, request: request.current });
   });
   const scroll = useEffectEvent(() => {
     if (!pointer.current) return;
@@ -157,12 +157,12 @@ export function BlockDrag({ ref, frame, view, isLocked, opened, send, onBegin, o
     if (top < edge) send({ type: 'scroll', by: -edge / 2 });
     else if (top > (frame.current?.clientHeight ?? 0) - edge) send({ type: 'scroll', by: edge / 2 });
   });
-  /** What was dragged is let go of: where, the page says once more. */
+  /** What was dragged is let go of. The place is requested once more, for the mouse may have moved since. */
   const drop = (act: Drop) => {
     if (!drag || !pointer.current || dropped.current) return;
-    question.current += 1;
-    dropped.current = { question: question.current, act };
-    send({ type: 'locate', groups: drag.groups, ...pointer.current, question: question.current });
+    request.current += 1;
+    dropped.current = { request: request.current, act };
+    send({ type: 'locate', groups: drag.groups, ...pointer.current, request: request.current });
     setTimeout(() => dropped.current?.act === act && end(), patience);
   };
   const dropBlock = () =>
@@ -174,10 +174,10 @@ export function BlockDrag({ ref, frame, view, isLocked, opened, send, onBegin, o
       view.dispatch(change);
       onMoved(moved.id);
     });
-  const locate = ({ at, question: answered }: Extract<FromPage, { type: 'located' }>) => {
+  const locate = ({ at, request: answered }: Extract<FromPage, { type: 'located' }>) => {
     const block = at && drag?.targets[at.group];
     const located = block ? at : null;
-    if (dropped.current?.question !== answered) return setTarget(located);
+    if (dropped.current?.request !== answered) return setTarget(located);
     const { act } = dropped.current;
     // The text has become another one.
     const isOld = drag?.doc !== view.state.doc;
@@ -188,7 +188,7 @@ export function BlockDrag({ ref, frame, view, isLocked, opened, send, onBegin, o
   const isDragged = drag !== null;
   useEffect(() => {
     if (!isDragged) return;
-    const timer = setInterval(() => [scroll(), ask()], pace);
+    const timer = setInterval(() => [scroll(), requestPlace()], pace);
     return () => clearInterval(timer);
   }, [isDragged]);
 

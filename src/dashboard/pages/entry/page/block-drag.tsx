@@ -80,8 +80,10 @@ function shownBlocks({ state }: EditorView, blocks: readonly SyntaxNode[]): Pick
 }
 
 function handleStyle({ offsetLeft, offsetTop, clientWidth, clientHeight }: HTMLElement, box: Box): CSSProperties {
-  // Where there is no room before it, the handle is at its end.
-  const left = box.left < size + 8 ? box.left + box.width - size : box.left - size - 8;
+  // Where there is no room before it, the handle is behind it, and where there is none either, at its end: it hides no small picture.
+  const [before, behind] = [box.left - size - 8, box.left + box.width + 8];
+  const atEnd = behind + size <= clientWidth ? behind : box.left + box.width - size;
+  const left = before < 0 ? atEnd : before;
   return {
     insetInlineStart: offsetLeft + between(0, left, clientWidth - size),
     insetBlockStart: offsetTop + between(0, box.top, clientHeight - size),

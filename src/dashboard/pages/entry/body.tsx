@@ -107,8 +107,7 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
   const hint = useId();
   const isMarkdown = language === 'markdown' && !isRaw;
   const nearest = () => {
-    // Beside the first picture that lies beside the text: not one with an address, or with an alias or a template for where it is.
-    const [, link] = /!\[[^[\]]*\]\((?![a-z][a-z0-9+.-]*:|[~@#{])([^()\s]+)\)/i.exec(editor.text) ?? [];
+    const [, link] = /!\[[^[\]]*\]\((?!https?:)([^()\s]+)\)/.exec(editor.text) ?? [];
     return link !== undefined && place.path !== null && !link.startsWith('/')
       ? directoryOf(new URL(link, `http://x/${place.path}`).pathname.slice(1))
       : (assetFolderOf(place) ?? place.mediaPath);

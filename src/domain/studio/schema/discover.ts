@@ -246,8 +246,7 @@ export async function discoverSchemas(files: SiteFiles, options: DiscoveryOption
   await inferMissing(drafts, owned, options.sampleEntries);
   const precedence = drafts.map(({ schema }) => schema.collection);
   const byName = drafts.map(({ schema }) => schema).sort((a, b) => (a.collection < b.collection ? -1 : 1));
-  const ownRoots = reading.layout.mediaRoots ?? (await mediaRootsOf(paths, layout));
-  const schemas = withMediaPaths(withMatches(byName, precedence), ownRoots);
+  const schemas = withMatches(byName, precedence);
   const inferred = drafts.some(({ infer }) => infer);
   const byTree = inferred || covered > 0 || reading.readsListing || warnings.some(({ code }) => ofTree.has(code));
   return {
@@ -259,17 +258,9 @@ export async function discoverSchemas(files: SiteFiles, options: DiscoveryOption
     settings: [...reading.settings].filter((path) => dataExtensions.some((one) => path.endsWith(`.${one}`))).sort(),
     contentRoot: layout.root,
     rootOrigin: origin,
-    mediaRoots: withFilesBeside(ownRoots, schemas, layout),
+    mediaRoots: withFilesBeside(reading.layout.mediaRoots ?? (await mediaRootsOf(paths, layout)), schemas, layout),
     locales: reading.layout.locales,
   };
-}
-
-/** New files come to where the site publishes files as they are, unless the collection names another directory. */
-function withMediaPaths(schemas: readonly CollectionSchema[], roots: readonly MediaRoot[]): CollectionSchema[] {
-  const root = roots.find(({ public_path }) => public_path !== null) ?? roots[0];
-  return schemas.map((schema) =>
-    root && schema.media_path === undefined ? { ...schema, media_path: root.path } : schema,
-  );
 }
 
 /** Adds the directories of collections whose entries may have files beside them; where these are published follows from each entry. */

@@ -138,12 +138,7 @@ export const studioSchema = z
     inferred: z.boolean(),
     fields: z.array(studioField),
     json_schema: freeObject,
-    media_path: z
-      .string()
-      .optional()
-      .describe(
-        'Directory that new files come to: by the configuration, or else the one that the site publishes as it is',
-      ),
+    media_path: z.string().optional(),
     asset_folders: z
       .boolean()
       .optional()

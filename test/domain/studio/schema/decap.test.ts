@@ -140,7 +140,7 @@ singletons:
       { path: 'static/home', public_path: '/static/home' },
     ]);
     const paths = ['people', 'bare', 'beside', 'each', 'out'].map((name) => named(found, name).media_path);
-    expect(paths).toEqual(['static/img/people', 'static/bare', 'beside/images', 'static/img', 'static/img']);
+    expect(paths).toEqual(['static/img/people', 'static/bare', 'beside/images', undefined, undefined]);
     expect(named(found, 'fields').fields.map(({ editor }) => editor)).toEqual([
       { media_path: 'static/covers' },
       undefined,

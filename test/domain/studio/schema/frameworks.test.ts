@@ -449,17 +449,6 @@ describe('directories beside the content', () => {
     },
   );
 
-  it.each([
-    ['hugo.toml', '', 'static'],
-    ['_config.yml', '', 'assets'],
-    ['eleventy.config.js', 'export default (c) => { c.addPassthroughCopy("img") }', 'img'],
-    ['eleventy.config.js', 'export default () => {}', undefined],
-  ])('come to a directory that the site publishes as it is: %s %s', async (config, text, directory) => {
-    const found = await discover({ [config]: text, 'content/posts/a.md': '---\ntitle: A\n---\n' });
-    expect(found.schemas.map((one) => one.media_path)).toEqual(found.schemas.map(() => directory));
-    expect(found.schemas.length).toBeGreaterThan(0);
-  });
-
   it('are media in the directory of MkDocs that an inherited configuration names', async () => {
     const found = await discover({ 'mkdocs.yml': 'INHERIT: base.yml', 'base.yml': 'docs_dir: text', 'text/a.md': '' });
     expect(found.mediaRoots).toEqual([{ path: 'text', public_path: '/' }]);

@@ -255,5 +255,5 @@ test('an upload whose connection is cut in the middle leaves nothing behind, and
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('button', { name: /cut\.svg/ }).waitFor();
   expect((await list()).map(({ size }) => size)).toEqual([buffer.length]);
-  dashboard.forgive(/^asked http|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/);
+  dashboard.forgive(/^requested http|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/);
 });

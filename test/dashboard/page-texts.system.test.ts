@@ -132,6 +132,7 @@ test('of two entries at one address, the one that the site shows is edited on it
   const hidden = await open(other);
   await hidden.getByRole('status').getByText(`The site shows another entry at this address: ${shown}`).waitFor();
   await frameOf(hidden).getByText('Last words').click();
+  await expectFocus(hidden, 'Text');
   await textBox(hidden).getByText('Last words').click();
   await hidden.keyboard.press('End');
   await hidden.keyboard.type(' More.');

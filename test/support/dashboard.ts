@@ -49,6 +49,8 @@ export interface Dashboard {
   open(path: string, visitor?: Visitor): Promise<Page>;
   /** Takes out of what pages have complained of what a test has caused on purpose; it must have happened. */
   forgive(fault: RegExp): void;
+  /** Takes out complaints that a test may bring about or not. */
+  tolerate(fault: RegExp): void;
   /**
    * Database statements behind each query that the tab has sent, by the operation's name, authentication aside. What runs in the background
    * adds some now and then, so each is requested several times, and the least counts.
@@ -64,7 +66,8 @@ interface Query {
 /** Where a page's complaints go: the console, errors, requests that fail or leave the server. */
 function watch(context: BrowserContext, origin: string, faults: string[]): void {
   context.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
+    if (message.type() !== 'error' && message.type() !== 'warning') return;
+    faults.push(`${message.text()} ${message.location().url}`);
   });
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('request', (request) => {
@@ -196,6 +199,9 @@ export function withDashboard(environment: Record<string, string> = {}): Dashboa
       const others = faults.filter((text) => !fault.test(text));
       expect(others.length, `a complaint like ${fault}`).toBeLessThan(faults.length);
       faults.splice(0, faults.length, ...others);
+    },
+    tolerate(fault) {
+      faults.splice(0, faults.length, ...faults.filter((text) => !fault.test(text)));
     },
     async statementsOf(page) {
       const [{ name, value } = { name: '', value: '' }] = await page.context().cookies();

@@ -29,6 +29,8 @@ const pace = 80;
 /** Pixels of the handle, and of the edges at which the page scrolls while something is dragged. */
 const size = 24;
 const edge = 40;
+/** Pixels before a block that the handle needs. */
+const room = size + 8;
 /** Milliseconds that the tree of a long text may take. */
 const patience = 500;
 
@@ -81,7 +83,7 @@ function shownBlocks({ state }: EditorView, blocks: readonly SyntaxNode[]): Pick
 
 function handleStyle({ offsetLeft, offsetTop, clientWidth, clientHeight }: HTMLElement, box: Box): CSSProperties {
   // Where there is no room before it, the handle is behind it, and where there is none either, at its end: it hides no small picture.
-  const [before, behind] = [box.left - size - 8, box.left + box.width + 8];
+  const [before, behind] = [box.left - room, box.left + box.width + 8];
   const atEnd = behind + size <= clientWidth ? behind : box.left + box.width - size;
   const left = before < 0 ? atEnd : before;
   return {
@@ -224,9 +226,11 @@ export function BlockDrag({ ref, frame, view, isLocked, opened, send, onBegin, o
   const isPart = ({ id }: NonNullable<Hovered>) => partsIn(view.state).some((part) => part.id === id);
   // What is dragged keeps the handle that is held.
   const beside = drag ? held : (hovered ?? opened);
+  // Of the piece that is open the editor lies behind what the page shows of it, too: there it would hide what is edited.
+  const isHidden = !drag && beside?.id === opened?.id && beside !== null && beside.box.left < room;
   return (
     <>
-      {beside && !isLocked && isPart(beside) && (
+      {beside && !isHidden && !isLocked && isPart(beside) && (
         // Alt+arrows do the same by keyboard.
         <div
           className={classes.handle ?? ''}

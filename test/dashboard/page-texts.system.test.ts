@@ -1,4 +1,4 @@
-/** Texts that are hard to find on their pages: what is edited is the block that was clicked, and what cannot be told apart is not edited there. */
+/** Texts that are hard to find on their pages: what is edited is the block that was clicked, and what cannot be distinguished is not edited there. */
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { studio } from '../support/app.ts';

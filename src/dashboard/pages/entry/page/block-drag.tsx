@@ -150,23 +150,26 @@ export function BlockDrag({ ref, frame, view, isLocked, opened, send, onBegin, o
     const box = frame.current?.getBoundingClientRect();
     if (box) pointer.current = { left: clientX - box.left, top: clientY - box.top };
   };
-  const requestPlace = useEffectEvent(() => {
+  const requestPlace = () => {
     if (!drag || !pointer.current) return;
     request.current += 1;
     send({ type: 'locate', groups: drag.groups, ...pointer.current, request: request.current });
-  });
-  const scroll = useEffectEvent(() => {
+  };
+  const scroll = () => {
     if (!pointer.current) return;
     const { top } = pointer.current;
     if (top < edge) send({ type: 'scroll', by: -edge / 2 });
     else if (top > (frame.current?.clientHeight ?? 0) - edge) send({ type: 'scroll', by: edge / 2 });
+  };
+  const update = useEffectEvent(() => {
+    scroll();
+    requestPlace();
   });
   /** What was dragged is let go of. The place is requested once more, for the mouse may have moved since. */
   const drop = (act: Drop) => {
     if (!drag || !pointer.current || dropped.current) return;
-    request.current += 1;
+    requestPlace();
     dropped.current = { request: request.current, act };
-    send({ type: 'locate', groups: drag.groups, ...pointer.current, request: request.current });
     setTimeout(() => dropped.current?.act === act && end(), patience);
   };
   const dropBlock = () =>
@@ -192,7 +195,7 @@ export function BlockDrag({ ref, frame, view, isLocked, opened, send, onBegin, o
   const isDragged = drag !== null;
   useEffect(() => {
     if (!isDragged) return;
-    const timer = setInterval(() => [scroll(), requestPlace()], pace);
+    const timer = setInterval(() => update(), pace);
     return () => clearInterval(timer);
   }, [isDragged]);
 

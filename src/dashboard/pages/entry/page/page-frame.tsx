@@ -563,7 +563,7 @@ export function PageFrame({
           send={(message) => port.current?.send(message)}
           onBegin={close}
           onMoved={(id) => open(id, 'end')}
-          onFiles={(files, behind) => dropFiles(files, behind)}
+          onFiles={dropFiles}
         />
       )}
       {opened?.field != null && style && (

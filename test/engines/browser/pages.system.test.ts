@@ -302,3 +302,51 @@ it('reaches nothing by itself, whatever a page tries', async () => {
   await fetch(`http://127.0.0.1:${port}/`);
   expect(connections).toBe(1);
 });
+
+it('lets scripts read of other origins only what these let them read', async () => {
+  const html = `<script>onload = async () => {
+    for (const at of ['closed', 'open', 'named', 'others']) {
+      const read = await fetch('http://other.test/' + at).then((r) => r.text(), () => 'refused');
+      document.body.append(at + '=' + read + ';');
+    }
+  }</script><body>`;
+  const allowing = (origin: string) => ({ 'access-control-allow-origin': origin });
+  const { html: left } = await load(
+    html,
+    { idle: 5_000 },
+    {
+      'http://other.test/closed': answerOf('read', 'text/plain'),
+      'http://other.test/open': answerOf('read', 'text/plain', allowing('*')),
+      'http://other.test/named': answerOf('read', 'text/plain', allowing('http://site.test')),
+      'http://other.test/others': answerOf('read', 'text/plain', allowing('http://third.test')),
+    },
+  );
+  expect(left).toContain('closed=refused;open=read;named=read;others=refused;');
+});
+
+it('says which document makes a request', async () => {
+  const asking = `<img src="http://site.test/of"><script>
+    fetch('http://site.test/sent', { method: 'POST', mode: 'no-cors', body: 'x' })</script>`;
+  const { requested } = await load(
+    `<img src=/own.png><iframe srcdoc="<img src='/inside.png'>"></iframe><iframe src="http://other.test/frame"></iframe>`,
+    { idle: 5_000 },
+    { 'http://other.test/frame': answerOf(asking) },
+  );
+  const from = Object.fromEntries(requested.map(({ url, from }) => [new URL(url).pathname, from]));
+  expect(from).toEqual({
+    '/own.png': 'http://site.test',
+    '/inside.png': 'http://site.test',
+    '/frame': 'http://site.test',
+    '/of': 'http://other.test',
+    '/sent': 'http://other.test',
+  });
+  const opaque = Promise.withResolvers<string | null>();
+  await load(`<img src=/held><iframe sandbox="allow-scripts" srcdoc="<script>fetch('/opaque')</script>"></iframe>`, {
+    answer: async ({ url, from }) => {
+      if (url.endsWith('/opaque')) opaque.resolve(from);
+      else await opaque.promise;
+      return null;
+    },
+  });
+  expect(await opaque.promise).toBeNull();
+});

@@ -24,6 +24,7 @@ export type Site = (request: SiteRequest, response: ServerResponse) => SiteAnswe
 
 export interface LoggedRequest {
   path: string;
+  method: string;
   headers: IncomingHttpHeaders;
   /** Milliseconds since 1970 when it came. */
   at: number;
@@ -68,7 +69,7 @@ export async function serveSite(first: Site): Promise<SiteServer> {
     const path = raw.url ?? '/';
     const before = requested.get(path) ?? 0;
     requested.set(path, before + 1);
-    log.push({ path, headers: raw.headers, at: Date.now() });
+    log.push({ path, method: raw.method ?? '', headers: raw.headers, at: Date.now() });
     const answer = site({ path, headers: raw.headers, before, origin, raw }, response);
     if (answer !== null) send(response, answer);
   });

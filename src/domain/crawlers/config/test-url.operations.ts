@@ -65,10 +65,11 @@ async function robotsOf(context: CrawlerContext, crawler: Crawler, { origin, sib
     crawler.settings.user_agent ?? crawlDefaults(services.settings, crawlers.limits, organization).user_agent;
   const isOwn = [origin.host, ...siblings].includes(url.host);
   const headers = requestHeaders({ userAgent, headers: secrets.headers, isOwn });
+  const hosts = [crawler.host, ...crawler.settings.allowed_domains];
   const answer = await fetchRobots({
     fetcher: services.fetcher,
     origin: url.origin,
-    request: { headers, policy: policyFor(crawlers.limits, project) },
+    request: { headers, policy: policyFor(crawlers.limits, { organization_id: organization.id, hosts }) },
     signal,
     pause: async (milliseconds) => void (await pause(milliseconds, undefined, { signal })),
   });

@@ -14,10 +14,12 @@ import {
   mostShown,
   SharedAnswers,
 } from './browser-session.ts';
+import { agrees, isOtherOrigin, isReadable, onward, preflightOf } from './cross-origin.ts';
 import { type BaseEntry, baseEntry } from './fetch/base-entries.ts';
 import { BrowserFault, type ShownPage } from './fetch/captured.ts';
 import type { FetchContext, PageBrowser } from './fetch/fetch-context.ts';
 import { fetchAnswer, mergedCookies, mostHops } from './fetch/fetch-url.ts';
+import type { RunSite } from './open/run-site.ts';
 
 /** Fetched by scripts for their own use. */
 const apis = new Set(['xhr', 'fetch', 'eventsource', 'ping']);
@@ -56,6 +58,21 @@ async function mayRequest({ discovery: { site } }: Pick<FetchContext, 'discovery
   return rules === null || rules.isAllowed(url);
 }
 
+/**
+ * Whether a request gets what the crawler and the run hold for its host: headers, and cookies. A document of another site, such as an
+ * advertisement in a frame, must not act with them, and one of an allowed domain not on the crawler's own hosts.
+ */
+export function isEntitled(
+  site: Pick<RunSite, 'isOwn' | 'isInScope'>,
+  { from }: Pick<BrowserRequest, 'from'>,
+  url: string,
+): boolean {
+  if (!site.isInScope(url)) return true;
+  if (from === null) return false;
+  const [there, here] = [hostOfUrl(url), hostOfUrl(from)];
+  return here === there || site.isOwn(here) || (!site.isOwn(there) && site.isInScope(from));
+}
+
 /** Of a browser's request, and the client's own to set; a part of a body is no answer to be kept. */
 const dropped =
   /^(host|connection|content-length|accept-encoding|cookie|user-agent|range|if-.*|proxy-.*|transfer-encoding|te|upgrade)$/;
@@ -65,7 +82,7 @@ const dropped =
  * @param given those the crawler's requests to that host have
  */
 export function pageHeaders(
-  { headers }: BrowserRequest,
+  { headers }: Pick<BrowserRequest, 'headers'>,
   given: Readonly<Record<string, string>>,
   isInScope: boolean,
 ): Record<string, string> {
@@ -78,6 +95,37 @@ export function pageHeaders(
 /** Most milliseconds something that is sent may take. */
 const longest = 30_000;
 
+type Count = (requests: number, bytes: number) => void;
+
+/** Asks another origin whether it agrees to what a page wants to send there, unless any page may send that. */
+async function mayCross(
+  { policy, signal }: Pick<FetchContext, 'policy' | 'signal'>,
+  { services, budget, run }: BrowserParts,
+  request: BrowserRequest,
+  url: string,
+  count: Count,
+): Promise<boolean> {
+  const headers = preflightOf(request, url);
+  if (headers === null) return true;
+  if (!(await budget.reserve())) return false;
+  count(1, 0);
+  try {
+    const answer = await services.http.request(url, {
+      method: 'OPTIONS',
+      headers,
+      policy,
+      signal,
+      timeouts: { total: longest },
+    });
+    answer.discard();
+    return agrees(request, answer);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    services.log.debug({ err: error, run: run.id, url }, 'a preflight was not answered');
+    return false;
+  }
+}
+
 /**
  * Sends what a page sends (anything but a GET) through the guarded client. It belongs to no snapshot.
  * @param count called for each request that is sent, and with the bytes received
@@ -88,21 +136,24 @@ async function forward(
   context: FetchContext,
   parts: BrowserParts,
   request: BrowserRequest,
-  count: (requests: number, bytes: number) => void,
+  count: Count,
 ): Promise<BrowserAnswer | null> {
   const { services, budget, run } = parts;
   const { url, method, headers, body } = request;
   const target = URL.parse(url);
-  if (target === null || !(await mayRequest(context, url)) || !(await budget.reserve())) return null;
+  if (target === null || !(await mayRequest(context, url))) return null;
+  if (!(await mayCross(context, parts, request, url, count)) || !(await budget.reserve())) return null;
   count(1, 0);
   const { cookies, policy, signal } = context;
+  const { site } = context.discovery;
   const given = context.headersFor(target.host).headers;
-  const cookie = mergedCookies(cookies.header(target, services.clock.now()), headers.cookie);
+  const isOurs = isEntitled(site, request, url);
+  const cookie = isOurs ? mergedCookies(cookies.header(target, services.clock.now()), headers.cookie) : null;
   try {
     const answer = await services.http.request(target, {
       method,
       headers: {
-        ...pageHeaders(request, given, context.discovery.site.isInScope(url)),
+        ...pageHeaders(request, given, isOurs && site.isInScope(url)),
         ...(cookie !== null && { cookie }),
         'accept-encoding': 'identity',
       },
@@ -113,7 +164,7 @@ async function forward(
       timeouts: { total: longest },
     });
     const set = answer.headers['set-cookie'];
-    if (set !== undefined) cookies.store(target, [set].flat(), services.clock.now());
+    if (set !== undefined && isOurs) cookies.store(target, [set].flat(), services.clock.now());
     const bytes = await answer.bytes();
     count(0, bytes.length);
     const isRedirect = answer.status >= 300 && answer.status < 400;
@@ -128,6 +179,12 @@ async function forward(
 /** Requested by scripts, and different each time. */
 const changing = new Set(['xhr', 'fetch', 'eventsource', 'document', 'ping']);
 
+/** Without what a page holds for one origin only (Fetch, 4.4: HTTP-redirect fetch). */
+function withoutAuthorization(request: BrowserRequest): BrowserRequest {
+  const { authorization: _, ...headers } = request.headers;
+  return { ...request, headers };
+}
+
 /** Answers the requests of one page in its browser, through the guarded client, and keeps count of it. */
 class PageRequests {
   readonly #context: FetchContext;
@@ -137,7 +194,7 @@ class PageRequests {
   readonly #leftToRun = new Set<string>();
   #requests = 0;
   #bytes = 0;
-  readonly #count = (requests: number, bytes: number): void => {
+  readonly #count: Count = (requests, bytes) => {
     this.#requests += requests;
     this.#bytes += bytes;
   };
@@ -160,14 +217,22 @@ class PageRequests {
   /** @returns null when it is refused, or there is no answer */
   async answer(request: BrowserRequest): Promise<BrowserAnswer | null> {
     if (request.method !== 'GET') return forward(this.#context, this.#parts, request, this.#count);
+    const { origin } = new URL(request.url);
     for (let url: string | null = this.#normalised(request.url, this.#of.url), hop = 0; hop <= mostHops; hop += 1) {
       if (url === null) return null;
-      const known: Known = await this.#known(request, url, hop);
-      if (known.kind === 'answer') return known.answer;
+      const isElsewhere = new URL(url).origin !== origin;
+      if (isElsewhere && request.type === 'document' && hop > 0) return onward(url);
+      const known: Known = await this.#known(isElsewhere ? withoutAuthorization(request) : request, url, hop);
+      if (known.kind === 'answer') return this.#isHidden(request, url, known.answer, isElsewhere) ? null : known.answer;
       if (known.kind === 'none') return null;
       url = this.#normalised(known.to, url);
     }
     return null;
+  }
+
+  /** Whether scripts would read what a redirect has led to, and its origin does not let them: to the browser it looks like the first origin's. */
+  #isHidden(request: BrowserRequest, url: string, { headers }: BrowserAnswer, isElsewhere: boolean): boolean {
+    return isElsewhere && apis.has(request.type) && isOtherOrigin(request, url) && !isReadable(request, headers);
   }
 
   #normalised(url: string, base: string): string | null {
@@ -178,7 +243,8 @@ class PageRequests {
   /** Resources of several pages are fetched once. */
   async #known(request: BrowserRequest, url: string, hop: number): Promise<Known> {
     const { shared, services, run, snapshot } = this.#parts;
-    if (changing.has(request.type)) return this.#fetch(request, url, hop);
+    if (changing.has(request.type) || !isEntitled(this.#context.discovery.site, request, url))
+      return this.#fetch(request, url, hop);
     return shared.get(url, async () => {
       const place = { run_id: run.id, snapshot_id: snapshot.id };
       const before = await capturedBefore(services.orm.em.fork(), services.blobs, place, url);
@@ -188,9 +254,13 @@ class PageRequests {
 
   async #fetch(request: BrowserRequest, url: string, hop: number): Promise<Known> {
     const { budget, run } = this.#parts;
-    if (!(await mayRequest(this.#context, url)) || !(await budget.reserve())) return { kind: 'none' };
+    if (!(await mayRequest(this.#context, url))) return { kind: 'none' };
+    if (!(await mayCross(this.#context, this.#parts, request, url, this.#count))) return { kind: 'none' };
+    if (!(await budget.reserve())) return { kind: 'none' };
     const host = hostOfUrl(url);
-    const isInScope = this.#context.discovery.site.isInScope(url);
+    const { site } = this.#context.discovery;
+    const isInScope = site.isInScope(url);
+    const isOurs = isEntitled(site, request, url);
     const { id, place, depth, follows } = this.#of;
     const of: LeasedUrl = {
       id,
@@ -206,17 +276,18 @@ class PageRequests {
       level: 1,
       attempts: 0,
     };
-    const base = changing.has(request.type) ? undefined : await this.#parts.baseOf(of);
+    const base = changing.has(request.type) || !isOurs ? undefined : await this.#parts.baseOf(of);
     const pageRequest: PageRequest = { type: request.type, isInScope };
-    const keeps = (headers: FetchedHeaders) => isKept(run.settings, pageRequest, headers);
+    const keeps = (headers: FetchedHeaders) => isOurs && isKept(run.settings, pageRequest, headers);
     const { outcome, result } = await fetchAnswer(
       this.#context,
       of,
       base,
       { received() {} },
       {
-        headers: pageHeaders(request, this.#context.headersFor(host).headers, isInScope),
-        ...(request.headers.cookie !== undefined && { cookie: request.headers.cookie }),
+        headers: pageHeaders(request, this.#context.headersFor(host).headers, isOurs && isInScope),
+        ...(isOurs && request.headers.cookie !== undefined && { cookie: request.headers.cookie }),
+        takesCookies: isOurs,
         read: 'all',
         most: mostShown,
         keeps,
@@ -229,7 +300,11 @@ class PageRequests {
     this.#note(outcome, !result.ok ? keeps({}) : keeps(result.headers));
     if (!result.ok) return { kind: 'none' };
     if (outcome.redirect_to !== null) return { kind: 'redirect', to: outcome.redirect_to };
-    if (run.settings.status_ok.includes(result.status) && isLeftToRun(run.settings, pageRequest, result.headers))
+    if (
+      isOurs &&
+      run.settings.status_ok.includes(result.status) &&
+      isLeftToRun(run.settings, pageRequest, result.headers)
+    )
       this.#leftToRun.add(url);
     return this.#shown(of, result, base);
   }

@@ -193,7 +193,13 @@ export function checkHost(
   limits: CrawlLimits,
   { organization_id, host, token, method, signal }: Check,
 ): Promise<Proof[]> {
-  const web = { http: services.http, policy: policyFor(limits, { organization_id }), signal, host, token };
+  const web = {
+    http: services.http,
+    policy: policyFor(limits, { organization_id, hosts: [host] }),
+    signal,
+    host,
+    token,
+  };
   const by: Record<ProofMethod, () => Promise<Proof>> = {
     dns: () => checkDns(services.dns, host, token),
     file: () => checkFile(web),

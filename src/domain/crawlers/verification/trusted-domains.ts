@@ -35,7 +35,7 @@ export const isTrusted = (entries: readonly TrustedDomain[], host: string): bool
   entries.some((entry) => isNamed(entry, host));
 
 /** The exact names of the list, as a policy of outgoing requests takes them: those alone may be private addresses. */
-export const trustedNames = (entries: readonly TrustedDomain[]): string[] =>
+const trustedNames = (entries: readonly TrustedDomain[]): string[] =>
   entries.filter(({ is_wildcard }) => !is_wildcard).map(({ name, port }) => (port === null ? name : `${name}:${port}`));
 
 /** Options of the public suffix list: suffixes of hosting services count, since their customers are strangers to each other. */
@@ -65,10 +65,24 @@ export function domainFault(domain: string): string {
   return `must be a host name or an http(s) origin${hint}`;
 }
 
-/** What crawls and domain checks of an organisation may reach: the ports of the web, and inner addresses only by exact trusted names. */
+interface Reached {
+  organization_id: number;
+  /** Of the crawler: its own first, then those of `allowed_domains`. */
+  hosts: readonly string[];
+}
+
+/**
+ * What crawls and domain checks may reach: the ports of the web, and inner addresses only by exact trusted names. A crawl whose own host is not
+ * among these reaches those that its crawler names: pages of the internet must not choose among them.
+ */
 export function policyFor(
   { ports, trusted_domains }: { ports: readonly number[]; trusted_domains: readonly TrustedDomain[] },
-  { organization_id }: { organization_id: number },
+  { organization_id, hosts }: Reached,
 ): HttpPolicy {
-  return { pool: String(organization_id), ports, trustedNames: trustedNames(trusted_domains) };
+  const exact = trusted_domains.filter(({ is_wildcard }) => !is_wildcard);
+  const [own = '', ...allowed] = hosts;
+  const reached = isTrusted(exact, own)
+    ? exact
+    : exact.filter((entry) => allowed.some((host) => isTrusted([entry], host)));
+  return { pool: String(organization_id), ports, trustedNames: trustedNames(reached) };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hostOf, hostText } from '../../../../src/domain/crawlers/config/host.ts';
-import { isTrusted, trustedNames } from '../../../../src/domain/crawlers/verification/trusted-domains.ts';
+import { isTrusted, policyFor } from '../../../../src/domain/crawlers/verification/trusted-domains.ts';
 import { ConfigError, readConfig } from '../../../../src/server/config.ts';
 import { crawlLimitsOf } from '../../../../src/server/feature-settings.ts';
 import fc from '../../../support/properties.ts';
@@ -31,8 +31,17 @@ describe('PORTICO_TRUSTED_DOMAINS', () => {
     expect(isTrusted(trusted(list), host)).toBe(expected);
   });
 
-  it('only exact names may be inner addresses', () => {
-    expect(trustedNames(trusted('a.example,*.b.example,localhost:8080'))).toEqual(['a.example', 'localhost:8080']);
+  it.each([
+    [['a.example'], ['a.example', 'localhost:8080']],
+    [['localhost:8080'], ['a.example', 'localhost:8080']],
+    // Vouched for as a wildcard: not a host inside.
+    [['x.b.example'], []],
+    [['of.the.internet'], []],
+    [['of.the.internet', 'localhost:8080'], ['localhost:8080']],
+    [['of.the.internet', 'localhost:8081', '*.a.example'], []],
+  ])('only exact names may be inner addresses; to a crawler of %j: %j', (hosts, names) => {
+    const limits = limitsOf({ PORTICO_TRUSTED_DOMAINS: 'a.example,*.b.example,localhost:8080' });
+    expect(policyFor(limits, { organization_id: 1, hosts }).trustedNames).toEqual(names);
   });
 
   it.each(['http://a.example', 'a.example/x', '*.', '*.a.example:80', 'a b', '*'])('refuses %s', (entry) => {

@@ -170,6 +170,8 @@ interface Asking {
   headers: Record<string, string>;
   /** Of the page; it wins over what the run has kept. */
   cookie?: string;
+  /** Whether it has the run's cookies, and its answer may set some. */
+  takesCookies: boolean;
   read: 'all';
   /** Bytes of body that come back. */
   most: number;
@@ -200,7 +202,8 @@ async function ask(
     isStored && base?.isFresh && base.request_hash === hash && (base.etag !== null || base.last_modified !== null);
   const sent = asking?.headers ?? headers;
   const { cookies, services } = context;
-  const kept = cookies.isEmpty ? null : cookies.header(new URL(of.url), services.clock.now());
+  const kept =
+    cookies.isEmpty || asking?.takesCookies === false ? null : cookies.header(new URL(of.url), services.clock.now());
   const cookie = asking ? mergedCookies(kept, asking.cookie) : kept;
   return context.fetcher.fetch({
     url: of.url,
@@ -273,7 +276,8 @@ export async function fetchAnswer(
   if (!isShown) progress.received();
   if (!result.ok) return { outcome: failed(context, of, result), result };
   const set = result.headers['set-cookie'];
-  if (set !== undefined) context.cookies.store(new URL(of.url), [set].flat(), context.services.clock.now());
+  if (set !== undefined && asking?.takesCookies !== false)
+    context.cookies.store(new URL(of.url), [set].flat(), context.services.clock.now());
   const pause = retryAfter(result.headers['retry-after'], context.services.clock.now());
   const wait = [429, 503].includes(result.status) && pause !== null ? pause / 1_000 : null;
   // The reader of a document takes ownership of its bytes, so it gets a copy.

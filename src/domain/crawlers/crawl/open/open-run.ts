@@ -162,7 +162,10 @@ export async function openRun(
     quota: organization.limits.crawl_bytes ?? crawl.quota_bytes,
     limits,
     domain: { scheme: match?.[1]?.toLowerCase() ?? null, host: crawler.host },
-    policy: policyFor(crawl, project),
+    policy: policyFor(crawl, {
+      organization_id: organization.id,
+      hosts: [crawler.host, ...settings.allowed_domains],
+    }),
     limitsOf,
     headers: (isOwn) => (isOwn ? own : others),
   };

@@ -5,21 +5,24 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useQuery } from 'urql';
 import { FindMedia } from '../documents.ts';
-import { directoryOf, fileAddress, type StoredFile } from '../lib/media.ts';
+import { fileAddress, type StoredFile } from '../lib/media.ts';
+import { uploadDirectory } from '../lib/upload.ts';
 import { Waiting } from '../shell/states.tsx';
 import classes from './fields.module.css';
 import { useForm } from './form.tsx';
 
 interface MediaPickerProps {
   isImage: boolean;
-  /** Where new files come to; null: where the first of those that are shown is. */
-  directory: string | null;
+  /** How the entry names what the file comes beside, or takes the place of. */
+  named: string | null;
+  /** Directory for new files, if one is set besides that of the collection. */
+  own: string | null;
   onClose: () => void;
   onTake: (file: StoredFile) => void;
 }
 
 /** Searches the files of the content, and takes new ones in. */
-export function MediaPicker({ isImage, directory, onClose, onTake }: MediaPickerProps) {
+export function MediaPicker({ isImage, named, own, onClose, onTake }: MediaPickerProps) {
   const { t } = useTranslation(['entry', 'common']);
   const { place } = useForm();
   const [q, setQ] = useState('');
@@ -37,9 +40,8 @@ export function MediaPicker({ isImage, directory, onClose, onTake }: MediaPicker
     if (!file) return;
     setUploading(true);
     setFault(null);
-    const target = directory ?? place.mediaPath ?? directoryOf(files[0]?.path ?? '');
     try {
-      const stored = await place.upload(file, target);
+      const stored = await place.upload(file, await uploadDirectory(place, named, own));
       if (stored) onTake(stored);
     } catch (error) {
       setFault((error as Error).message);

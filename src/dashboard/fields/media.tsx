@@ -2,7 +2,7 @@ import { Button, Group, Input, Stack, TextInput } from '@mantine/core';
 import { IconFile, IconPhoto } from '@tabler/icons-react';
 import { lazy, Suspense, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { candidatePaths, directoryOf, fileAddress, linkTo, type StoredFile } from '../lib/media.ts';
+import { candidatePaths, fileAddress, linkTo, type StoredFile } from '../lib/media.ts';
 import classes from './fields.module.css';
 import { textOf, useField, useForm, type WidgetProps } from './form.tsx';
 
@@ -40,7 +40,6 @@ export function MediaWidget({ field, pointer }: WidgetProps) {
   const id = useId();
   const link = textOf(value);
   const isImage = field.type === 'image';
-  const [near] = link === '' || !/[./]/.test(link) ? [] : candidatePaths(place.path, link);
   const take = (file: StoredFile) => {
     set(linkTo(place, file));
     setOpen(false);
@@ -87,7 +86,8 @@ export function MediaWidget({ field, pointer }: WidgetProps) {
         {isOpen && (
           <MediaPicker
             isImage={isImage}
-            directory={near === undefined ? (field.mediaPath ?? null) : directoryOf(near)}
+            named={/[./]/.test(link) ? link : null}
+            own={field.mediaPath ?? null}
             onClose={() => setOpen(false)}
             onTake={take}
           />

@@ -1,9 +1,10 @@
 /** Files stored in the content: on the branch one works on, or where that takes no commits, in a draft that is begun with them. */
-import { FindMedia } from '../documents.ts';
+import { decodedUri } from '../../lib/text.ts';
+import { FindMedia, type MediaKind } from '../documents.ts';
 import { client } from './client.ts';
 import { translated } from './faults.ts';
 import { i18n } from './i18n.ts';
-import { type StoredFile, studioPath } from './media.ts';
+import { directoryOf, type StoredFile, studioPath } from './media.ts';
 import type { Place } from './place.ts';
 import { requestProof } from './proof.ts';
 import { startTask } from './tasks.ts';
@@ -91,16 +92,51 @@ async function draftOf(upload: Upload, base: string | undefined): Promise<string
   return JSON.stringify({ actions, title: name, ...(base !== undefined && { base }) });
 }
 
+/** The first files of the content by path. @param q part of the path; null: any */
+async function findMedia(
+  { organization, project }: Place,
+  branch: string | null,
+  q: string | null,
+  type: MediaKind | null,
+): Promise<StoredFile[]> {
+  const variables = { organization, project, branch, q, type, after: null };
+  const { data } = await client.query(FindMedia, variables, { requestPolicy: 'network-only' }).toPromise();
+  return data?.project?.studio?.media?.nodes ?? [];
+}
+
 /** Address the site uses for a file, and what entries name it by, where it has them. */
 async function addressesOf(
-  { organization, project }: Place,
+  place: Place,
   branch: string,
   path: string,
 ): Promise<Pick<StoredFile, 'public_path' | 'link'>> {
-  const variables = { organization, project, branch, q: path, type: null, after: null };
-  const { data } = await client.query(FindMedia, variables, { requestPolicy: 'network-only' }).toPromise();
-  const found = data?.project?.studio?.media?.nodes.find((file) => file.path === path);
+  const found = (await findMedia(place, branch, path, null)).find((file) => file.path === path);
   return { public_path: found?.public_path ?? null, link: found?.link ?? null };
+}
+
+/**
+ * Directory that new files of an entry come to: beside the file that it names, if that lies beside the entry; or the entry's own one; or else beside
+ * what it names by an address or an alias, or where the site has its first picture.
+ * @param named how the entry names a file that it has; null: it has none
+ * @param own directory for new files of the entry or the field; null: that of the collection, if it has one
+ */
+export async function uploadDirectory(
+  place: Place & { branch: string | null; path: string | null; mediaPath: string | null },
+  named: string | null,
+  own: string | null,
+): Promise<string> {
+  const isBeside = named !== null && place.path !== null && !/^(?:[/#{]|[~@]\/|[a-z][a-z0-9+.-]*:)/i.test(named);
+  if (isBeside) return directoryOf(new URL(named, `http://x/${place.path}`).pathname.slice(1));
+  const set = own ?? place.mediaPath;
+  if (set !== null) return set;
+  // Behind an alias (`~/`, `@/`) or a template for the address of the site.
+  const rooted = decodedUri(named?.replace(/^.*\}\}|[?#].*$/g, '').replace(/^[~@]?\//, '') ?? '');
+  const likely = rooted === '' ? [] : await findMedia(place, place.branch, rooted, null);
+  const found = likely.find(
+    ({ path, public_path }) => path === rooted || path.endsWith(`/${rooted}`) || public_path === named,
+  );
+  const [first] = found ? [found] : await findMedia(place, place.branch, null, 'image');
+  return directoryOf(first?.path ?? '');
 }
 
 /** A file as it was stored. */

@@ -19,8 +19,9 @@ import { type FormPlace, FormProvider } from '../../fields/form.tsx';
 import { FieldView } from '../../fields/registry.tsx';
 import { client } from '../../lib/client.ts';
 import { linkLabel, linkTarget, pictureLabel } from '../../lib/markdown-text.ts';
-import { assetFolderOf, directoryOf, imageIn, linkTo } from '../../lib/media.ts';
+import { assetFolderOf, imageIn, linkTo } from '../../lib/media.ts';
 import { useBodyMode } from '../../lib/preferences.ts';
+import { uploadDirectory } from '../../lib/upload.ts';
 import { Waiting } from '../../shell/states.tsx';
 import type { Editor } from './editor.ts';
 import classes from './entry.module.css';
@@ -58,7 +59,7 @@ function insert(view: View, text: string): void {
  * Files that were pasted or dropped: each is stored, and its link takes the place that was kept for it: at a place in the text, or in a block of its own
  * behind the one that ends there.
  */
-function useUploads(place: FormPlace, nearest: () => string | null) {
+function useUploads(place: FormPlace, picture: () => string | null) {
   const { t } = useTranslation(['entry', 'common']);
   const count = useRef(0);
   return async (view: View, files: File[], start: number, isBlock = false) => {
@@ -81,7 +82,7 @@ function useUploads(place: FormPlace, nearest: () => string | null) {
         at = first + text.length + (isBlock ? 0 : 1);
       };
       try {
-        const stored = await place.upload(file, nearest() ?? '');
+        const stored = await place.upload(file, await uploadDirectory(place, picture(), assetFolderOf(place)));
         if (!stored) settle('');
         else settle(isImage ? imageIn(place, stored, title) : `[${name}](${linkTarget(linkTo(place, stored))})`);
       } catch (error) {
@@ -106,13 +107,9 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
   const [shownView, setShownView] = useState<View | null>(null);
   const hint = useId();
   const isMarkdown = language === 'markdown' && !isRaw;
-  const nearest = () => {
-    const [, link] = /!\[[^[\]]*\]\((?!https?:)([^()\s]+)\)/.exec(editor.text) ?? [];
-    return link !== undefined && place.path !== null && !link.startsWith('/')
-      ? directoryOf(new URL(link, `http://x/${place.path}`).pathname.slice(1))
-      : (assetFolderOf(place) ?? place.mediaPath);
-  };
-  const onFiles = useUploads(place, nearest);
+  /** How the text names its first picture. */
+  const picture = () => /!\[[^[\]]*\]\((?!https?:)([^()\s]+)\)/.exec(editor.text)?.[1] ?? null;
+  const onFiles = useUploads(place, picture);
   const { organization, project, branch, collection } = place;
   /** Requested when the first is wanted, and known from then on. */
   const loadSnippets = useCallback(async () => {
@@ -268,7 +265,8 @@ export function Body({ editor, place, isRaw, language, page, onSave }: BodyProps
         {picking === 'image' && (
           <MediaPicker
             isImage
-            directory={nearest()}
+            named={picture()}
+            own={assetFolderOf(place)}
             onClose={() => setPicking(null)}
             onTake={(file) => {
               setPicking(null);

@@ -82,6 +82,52 @@ describe('pieces of a page', () => {
     await expectFocus(page, 'Text');
   });
 
+  test('are opened by touch right after the dashboard was, which scrolls the page, too', async () => {
+    const { app } = dashboard;
+    const page = await openOnPage('tapped', undefined, { hasTouch: true });
+    const frame = frameOf(page);
+    const topOf = async (one: Locator) => (await one.boundingBox())?.y ?? 0;
+    const tap = async (text: string) => {
+      const piece = frame.getByText(text).first();
+      await piece.scrollIntoViewIfNeeded();
+      const { x = 0, y = 0 } = (await piece.boundingBox()) ?? {};
+      await page.touchscreen.tap(x + 20, y + 5);
+      return piece;
+    };
+    /** The editor gets the focus when it is laid over the piece. */
+    const openByTouch = async (text: string) => {
+      const piece = await tap(text);
+      await textBox(page).filter({ hasText: text }).waitFor();
+      await expect.poll(async () => Math.abs((await topOf(textBox(page))) - (await topOf(piece)))).toBeLessThan(15);
+      await page.keyboard.press('Control+End');
+    };
+    const touchDashboard = () => page.getByRole('radio', { name: 'Page', exact: true }).locator('..').tap();
+    await page.setViewportSize({ width: 1440, height: 420 });
+    await touchDashboard();
+    const { x = 0, y = 0 } = (await page.getByTestId('touch-guard').boundingBox()) ?? {};
+    const cdp = await page.context().newCDPSession(page);
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: { x: number; y: number }[]) =>
+      cdp.send('Input.dispatchTouchEvent', { type, touchPoints: points });
+    await touch('touchStart', [{ x: x + 50, y: y + 120 }]);
+    for (const at of [100, 60]) await touch('touchMove', [{ x: x + 50, y: y + at }]);
+    await touch('touchEnd', []);
+    await expect.poll(() => frame.locator('html').evaluate('window.scrollY')).toBeGreaterThan(30);
+    await touchDashboard();
+    await openByTouch('The frost came');
+    await page.keyboard.type(' Now.');
+    await openByTouch('Last words');
+    await page.keyboard.type(' Then.');
+    await frame.getByText('the post. Then.').waitFor();
+    await page.keyboard.press('Control+s');
+    await saveState(page, 'Nothing to save');
+    expect(await stored(app, 'tapped')).toBe(
+      raw.replace('blossom.', 'blossom. Now.').replace('of the post.', 'of the post. Then.'),
+    );
+    await touchDashboard();
+    await tap('Bees');
+    await page.waitForURL(/\/content\/posts\/bees/);
+  });
+
   test('are edited in place, and nothing else changes', async () => {
     const { app } = dashboard;
     const page = await openOnPage('edited');

@@ -292,6 +292,7 @@ class EditedPage {
     else if (message.type === 'open') this.#openPiece(message.id);
     else if (message.type === 'order') this.#order(message.ids);
     else if (message.type === 'locate') this.#locate(message);
+    else if (message.type === 'tap') this.#tap(message);
     else if (message.type === 'check') {
       this.#findRemoved();
       this.#send({ type: 'here' });
@@ -387,16 +388,26 @@ class EditedPage {
 
   #click(event: MouseEvent): void {
     if (!event.isTrusted || event.button !== 0 || event.ctrlKey || event.metaKey) return;
-    const { clientX: left, clientY: top } = event;
-    if (this.#isBeside && event.target instanceof Element && event.target.closest(controls)) return;
-    const piece = this.#pieceHere(event.target) ?? (this.#isBeside ? this.#nearest(left, top) : null);
-    const isControl = event.target instanceof Element && event.target.closest(controls) !== null;
-    const takesKeys = isControl || getSelection()?.isCollapsed === false;
-    this.#send({ type: 'clicked', id: piece?.id ?? null, left, top, takesKeys });
-    if (!piece || this.#isBeside) return;
+    if (!this.#opens(event.target, event.clientX, event.clientY)) return;
     // The text is edited in place of what a click does there.
     event.preventDefault();
     event.stopImmediatePropagation();
+  }
+
+  /** What is no piece is clicked for the person. */
+  #tap({ left, top }: Extract<ToPage, { type: 'tap' }>): void {
+    const target = document.elementFromPoint(left, top);
+    if (!this.#opens(target, left, top) && target instanceof HTMLElement) target.click();
+  }
+
+  /** Sends what a person has clicked. @returns whether that is a piece that opens */
+  #opens(target: EventTarget | null, left: number, top: number): boolean {
+    const isControl = target instanceof Element && target.closest(controls) !== null;
+    if (this.#isBeside && isControl) return false;
+    const piece = this.#pieceHere(target) ?? (this.#isBeside ? this.#nearest(left, top) : null);
+    const takesKeys = isControl || getSelection()?.isCollapsed === false;
+    this.#send({ type: 'clicked', id: piece?.id ?? null, left, top, takesKeys });
+    return piece !== null && !this.#isBeside;
   }
 
   /** The browser would save the page. */

@@ -39,6 +39,8 @@ export type ToPage =
   | { type: 'order'; ids: readonly number[] }
   /** Answers which of these groups of pieces is nearest to a point of its window. */
   | { type: 'locate'; groups: readonly (readonly number[])[]; left: number; top: number; request: number }
+  /** A person has touched this point of its window, over which something of the dashboard lies: answered like a click there. */
+  | { type: 'tap'; left: number; top: number }
   /** Looks for the pieces again, and answers: the frame has loaded something, and it is known of no other page. */
   | { type: 'check' }
   /** The bytes of a picture that was not built yet; its address is that in the text. */

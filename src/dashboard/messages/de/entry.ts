@@ -60,6 +60,8 @@ export default {
   page_pieces: 'Teile dieser Seite',
   page_no_address:
     'Dieser Eintrag hat keine Adresse auf seiner Website, daher lässt sich seine Seite nicht zeigen. Die Adressen von Seiten lassen sich in den Einstellungen ermitteln.',
+  page_to_settings: 'Einstellungen öffnen',
+  page_to_site: 'Umgebung einrichten',
   page_no_environment:
     'Noch zeigt keine Umgebung diese Fassung der Website. Legen Sie unter „Website“ eine an, oder bearbeiten Sie den Text hier darunter.',
   page_not_deployed: 'Noch wurde nichts bereitgestellt, daher gibt es keine Seite.',

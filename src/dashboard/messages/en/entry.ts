@@ -60,6 +60,8 @@ export default {
   page_pieces: 'Pieces of this page',
   page_no_address:
     'This entry has no address on its site, so its page cannot be shown. Settings can detect the addresses of pages.',
+  page_to_settings: 'Open the settings',
+  page_to_site: 'Set up an environment',
   page_no_environment:
     'No environment shows this version of the site yet. Create one under Site, or edit the text below.',
   page_not_deployed: 'Nothing has been deployed yet, so there is no page.',

@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { StartDeployment } from '../../../documents.ts';
 import { useCommand } from '../../../lib/command.ts';
 import { usePlace } from '../../../lib/place.ts';
+import { useCan } from '../../../lib/viewer.tsx';
 import { useDraftPreviews } from '../../site/preview-draft.tsx';
 import classes from './page.module.css';
 import type { ShownPage } from './site-page.ts';
@@ -87,6 +88,7 @@ export function PageBar({ shown, branch, state, builtOf, isSaved, isBeside, ...p
   const { organization, project } = usePlace();
   const start = useCommand(StartDeployment);
   const drafts = useDraftPreviews();
+  const isManager = useCan(organization, project)('manage_studio');
   const { environment, page, absence, refresh, reload } = shown;
   const latest = environment?.latest_deployment;
   const isBuilding = latest != null && latest.status !== 'completed';
@@ -126,6 +128,21 @@ export function PageBar({ shown, branch, state, builtOf, isSaved, isBeside, ...p
             onClick={() => void drafts.preview(branch)}
           >
             {t('site:preview_draft')}
+          </Button>
+        )}
+        {isManager && (absence === 'no_address' || (absence === 'no_environment' && !drafts.canPreview(branch))) && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            renderRoot={(props) => (
+              <Link
+                to={absence === 'no_address' ? '/p/$organization/$project/settings' : '/p/$organization/$project/site'}
+                params={{ organization, project }}
+                {...props}
+              />
+            )}
+          >
+            {t(absence === 'no_address' ? 'page_to_settings' : 'page_to_site')}
           </Button>
         )}
         {failed && (

@@ -46,6 +46,7 @@ import {
   shownNodes,
 } from './pieces.ts';
 import { readPage, useShownPage } from './site-page.ts';
+import { TouchGuard } from './touch-guard.tsx';
 
 /** What the editor around the frame calls. */
 export interface PageHandle {
@@ -551,6 +552,16 @@ export function PageFrame({
           sandbox="allow-scripts allow-same-origin allow-forms allow-popups"
           referrerPolicy="no-referrer"
           onLoad={loaded}
+        />
+      )}
+      {focus.isGuarded && !isStopped && (
+        <TouchGuard
+          frame={frame}
+          onTap={(at) => {
+            focus.touch();
+            port.current?.send({ type: 'tap', ...at });
+          }}
+          onScroll={(by) => port.current?.send({ type: 'scroll', by })}
         />
       )}
       {view && isConnected && !isBeside && (

@@ -1,6 +1,6 @@
 /** What comes from a frame in which a page is edited: messages by its port, and the focus. Neither is trusted. */
 import { useWindowEvent } from '@mantine/hooks';
-import { type RefObject, useRef } from 'react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 import { type FromPage, MessageGate, type ToPage } from '../../../in-page/messages.ts';
 
 export interface PagePort {
@@ -49,6 +49,10 @@ const activation = 5_000;
 interface FrameFocus {
   /** Whether a person acts in the frame, as far as the browser shows. */
   isPerson: () => boolean;
+  /** A person has touched what lies over the frame in place of it. */
+  touch: () => void;
+  /** A touch in the frame could not be told from a script that takes the focus: the dashboard has been touched or typed in a moment ago. */
+  isGuarded: boolean;
   /** The page is one of which nothing is known yet. */
   reset: () => void;
 }
@@ -67,15 +71,30 @@ export function useFrameFocus(frame: RefObject<HTMLIFrameElement | null>, onThef
   const acted = useRef(Number.NEGATIVE_INFINITY);
   const isTouched = () => navigator.userActivation.isActive && performance.now() - acted.current > activation;
   const isEntered = () => frame.current?.matches(':hover') || isTabbed.current || isTouched();
-  const act = () => {
+  /** When a person last touched the frame through what lies over it, and has done nothing else since. */
+  const touched = useRef(Number.NEGATIVE_INFINITY);
+  /** The last pointer that was used was a finger. */
+  const isTouch = useRef(false);
+  const [isGuarded, setGuarded] = useState(false);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const act = ({ type }: Event) => {
+    if (type !== 'pointerup') touched.current = Number.NEGATIVE_INFINITY;
     acted.current = performance.now();
+    clearTimeout(timer.current);
+    setGuarded(isTouch.current);
+    if (isTouch.current) timer.current = setTimeout(() => setGuarded(false), activation);
   };
-  useWindowEvent('keydown', ({ key }) => {
-    isTabbed.current = key === 'Tab';
-    act();
+  const point = (event: PointerEvent) => {
+    isTouch.current = event.pointerType === 'touch';
+    act(event);
+  };
+  useWindowEvent('keydown', (event) => {
+    isTabbed.current = event.key === 'Tab';
+    act(event);
   });
-  useWindowEvent('pointerdown', act);
-  useWindowEvent('pointerup', act);
+  useWindowEvent('pointerdown', point);
+  useWindowEvent('pointerup', point);
   useWindowEvent('focusin', ({ target }) => {
     if (target instanceof HTMLElement && target !== frame.current) last.current = target;
   });
@@ -91,10 +110,15 @@ export function useFrameFocus(frame: RefObject<HTMLIFrameElement | null>, onThef
   });
   return {
     isPerson: () =>
-      frame.current !== null &&
-      document.activeElement === frame.current &&
-      navigator.userActivation.isActive &&
-      Boolean(isEntered()),
+      performance.now() - touched.current < activation ||
+      (frame.current !== null &&
+        document.activeElement === frame.current &&
+        navigator.userActivation.isActive &&
+        Boolean(isEntered())),
+    touch: () => {
+      touched.current = performance.now();
+    },
+    isGuarded,
     reset: () => {
       thefts.current = 0;
     },

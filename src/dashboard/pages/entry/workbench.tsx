@@ -59,8 +59,7 @@ export function Workbench(props: WorkbenchProps) {
   const navigate = useNavigate();
   const can = useCan(place.organization, place.project);
   const isNarrow = useMediaQuery('(max-width: 1100px)');
-  /** Null: the first one, which is the text where the window is narrow. */
-  const [tab, setTab] = useState<string | null>(props.slug === null ? 'fields' : null);
+  const [tab, setTab] = useState<string | null>('fields');
   const [fault, setFault] = useState<Fault | null>(null);
   const [clash, setClash] = useState<Clash | null>(null);
   const [dialog, setDialog] = useState<'changes' | 'rename' | 'delete' | null>(null);

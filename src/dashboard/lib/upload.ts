@@ -94,7 +94,7 @@ async function draftOf(upload: Upload, base: string | undefined): Promise<string
 
 /** The first files of the content by path. @param q part of the path; null: any */
 async function findMedia(
-  { organization, project }: Place,
+  { organization, project }: Pick<Place, 'organization' | 'project'>,
   branch: string | null,
   q: string | null,
   type: MediaKind | null,
@@ -121,7 +121,11 @@ async function addressesOf(
  * @param own directory for new files of the entry or the field; null: that of the collection, if it has one
  */
 export async function uploadDirectory(
-  place: Place & { branch: string | null; path: string | null; mediaPath: string | null },
+  place: Pick<Place, 'organization' | 'project'> & {
+    branch: string | null;
+    path: string | null;
+    mediaPath: string | null;
+  },
   named: string | null,
   own: string | null,
 ): Promise<string> {
@@ -130,7 +134,8 @@ export async function uploadDirectory(
   const set = own ?? place.mediaPath;
   if (set !== null) return set;
   // Behind an alias (`~/`, `@/`) or a template for the address of the site.
-  const rooted = decodedUri(named?.replace(/^.*\}\}|[?#].*$/g, '').replace(/^[~@]?\//, '') ?? '');
+  const [plain = ''] = named?.split('}}').at(-1)?.split(/[?#]/) ?? [];
+  const rooted = decodedUri(plain.replace(/^[@~]?\//, ''));
   const likely = rooted === '' ? [] : await findMedia(place, place.branch, rooted, null);
   const found = likely.find(
     ({ path, public_path }) => path === rooted || path.endsWith(`/${rooted}`) || public_path === named,

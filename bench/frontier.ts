@@ -1,7 +1,7 @@
 import { type Benchmark, type Case, timedCase } from './benchmark.ts';
 import { startFrontier } from './support/crawls/frontier-child.ts';
 
-/** URLs of one turn. */
+/** URLs of one batch. */
 const batch = 100;
 /** New URLs on each page. */
 const linksEach = 10;
@@ -14,30 +14,30 @@ export const frontier: Benchmark = {
   async run(bench) {
     const most = bench.scaled(1_000_000);
     const frontier = await startFrontier(bench, 10 * batch);
-    await frontier.ask({ kind: 'turn', links: 0 });
+    await frontier.ask({ kind: 'batch', links: 0 });
     const cases: Case[] = [];
     const warm = most / 10;
     let warmMemory = 0;
     let growing = 0;
-    const turns: number[] = [];
+    const rounds: number[] = [];
     while (frontier.urls < most) {
-      const milliseconds = await frontier.ask({ kind: 'turn', links: linksEach });
+      const milliseconds = await frontier.ask({ kind: 'batch', links: linksEach });
       growing += milliseconds;
-      turns.push(milliseconds);
+      rounds.push(milliseconds);
       if (warmMemory === 0 && frontier.urls >= warm) warmMemory = await frontier.ask({ kind: 'memory' });
-      if (turns.length % 100 === 0) bench.say(`${frontier.urls} URLs`);
+      if (rounds.length % 100 === 0) bench.say(`${frontier.urls} URLs`);
     }
     const fullMemory = await frontier.ask({ kind: 'memory' });
     cases.push({
       name: `growing to ${most} URLs, new ones`,
       unit: 'URLs/s',
-      value: (turns.length * batch * linksEach * 1000) / growing,
-      runs: turns.length,
+      value: (rounds.length * batch * linksEach * 1000) / growing,
+      runs: rounds.length,
     });
-    cases.push(timedCase('  of it, a turn: 100 completed, 1,000 found, 100 claimed', turns));
+    cases.push(timedCase('  of it, a round: 100 completed, 1,000 found, 100 claimed', rounds));
     const steady: number[] = [];
-    for (let turn = 0; turn < bench.scaled(200); turn += 1) steady.push(await frontier.ask({ kind: 'turn', links: 0 }));
-    const steadyCase = timedCase(`at ${most} URLs, a turn: 100 completed, 100 claimed`, steady);
+    for (let round = 0; round < bench.scaled(200); round += 1) steady.push(await frontier.ask({ kind: 'batch', links: 0 }));
+    const steadyCase = timedCase(`at ${most} URLs, a round: 100 completed, 100 claimed`, steady);
     cases.push(steadyCase, {
       name: '  p95 of it',
       unit: 'ms',
@@ -62,7 +62,7 @@ export const frontier: Benchmark = {
     return {
       cases,
       notes: [
-        'Each turn is the transaction of a slice: outcomes, links, new URLs, counters, the next claim. Pages are made up, nothing is fetched.',
+        'Each round is the transaction of a slice: outcomes, links, new URLs, counters, the next claim. Pages are made up, nothing is fetched.',
         'Memory is the resident memory of a process with the options of `npm start`, after a collection, without PostgreSQL.',
       ],
     };

@@ -118,6 +118,6 @@ export const pages: Benchmark = {
         runs: rounds,
       },
     ];
-    return { cases, notes: [`${atOnce} documents are asked for at once; the ways take turns.`] };
+    return { cases, notes: [`${atOnce} documents are requested at once; the ways take turns.`] };
   },
 };

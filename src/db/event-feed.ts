@@ -19,7 +19,7 @@ const nameOf = ({ project_id, topic }: EventSubject) => `${project_id} ${topic}`
 // Data travel as texts: `json` keeps them to the letter, escapes that PostgreSQL's own functions refuse included.
 const appendSql = `
   with news as (
-    select * from json_to_recordset($1::json) as news (project_id integer, topic text, count integer, is_told boolean)
+    select * from json_to_recordset($1::json) as news (project_id integer, topic text, count integer, is_notified boolean)
   ), counted as (
     insert into event_subject (project_id, topic, seq, at)
     select project_id, topic, count, $2::timestamptz from news order by project_id, topic
@@ -31,7 +31,7 @@ const appendSql = `
     from json_to_recordset($3::json) as given (project_id integer, topic text, number integer, data text)
       join counted using (project_id, topic) join news using (project_id, topic)
   )
-  select pg_notify('${eventChannel}', project_id || ' ' || topic) from news where is_told`;
+  select pg_notify('${eventChannel}', project_id || ' ' || topic) from news where is_notified`;
 
 /** How often subjects were announced by this process. */
 class Announcements {
@@ -104,7 +104,7 @@ export class PostgresEventFeed implements EventFeed {
       const name = nameOf(subject);
       const wait = isNew ? null : this.#announcements.wait(name);
       if (wait !== null && wait > 0) this.#announceLater(name, wait);
-      return { ...subject, count: events.length, is_told: wait === 0 };
+      return { ...subject, count: events.length, is_notified: wait === 0 };
     });
     const given = present.flatMap(({ subject, events }) =>
       events.map((data, index) => ({ ...subject, number: index + 1, data: JSON.stringify(data) })),

@@ -4,7 +4,7 @@ import { FrontierWorker } from './frontier-worker.ts';
 export type FrontierOrder =
   | { kind: 'begin'; directory: string; entries: number }
   /** One transaction, each page with so many new links; milliseconds. */
-  | { kind: 'turn'; links: number }
+  | { kind: 'batch'; links: number }
   /** Counts the URLs again; milliseconds. */
   | { kind: 'count' }
   /** Resident memory after a collection, MiB. */
@@ -22,7 +22,7 @@ async function obey(order: FrontierOrder): Promise<number> {
     worker = await FrontierWorker.begin(order.directory, order.entries, (end) => ends.push(end));
     return 0;
   }
-  if (order.kind === 'turn') return (await worker?.turn(order.links)) ?? 0;
+  if (order.kind === 'batch') return (await worker?.turn(order.links)) ?? 0;
   if (order.kind === 'count') return (await worker?.count()) ?? 0;
   if (order.kind === 'end') {
     for (let end = ends.pop(); end; end = ends.pop()) await end();

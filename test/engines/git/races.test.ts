@@ -142,7 +142,7 @@ describe('writers of one branch', () => {
   it('do not wait for dead processes, and leave nothing behind', async () => {
     const { store, repository, gitDir } = await fresh();
     await save(repository, { a: '1' });
-    const locks = join(gitDir, 'portico/turns');
+    const locks = join(gitDir, 'portico/locks');
     expect(existsSync(locks)).toBe(false);
     const lock = join(locks, createHash('sha256').update('main').digest('hex'));
     mkdirSync(locks, { recursive: true });

@@ -31,7 +31,7 @@ export class BranchLock {
   readonly #givenAt = new Map<string, number>();
 
   constructor(gitDir: string) {
-    this.#directory = join(gitDir, 'portico', 'turns');
+    this.#directory = join(gitDir, 'portico', 'locks');
   }
 
   /**

@@ -1,4 +1,4 @@
-import { parse } from 'graphql';
+import { getIntrospectionQuery, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkDocument } from '../../src/graphql/limits/document.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
@@ -33,6 +33,31 @@ async function isRefused(document: string, limit: string, maximum: number, actua
   });
   expect(app.operations).toEqual([]);
 }
+
+describe('the schema', () => {
+  it('can be read whole in one request, by the query that tools send', async () => {
+    const all = { schemaDescription: true, directiveIsRepeatable: true, specifiedByUrl: true, oneOf: true };
+    await passes(getIntrospectionQuery({ ...all, inputValueDeprecation: true }));
+    await passes('{ __type(name: "Query") { name fields { name args { name type { name ofType { name } } } } } }');
+  });
+
+  const types = 'types { ...T fields { type { ...T } } } }';
+  const fragment = 'fragment T on __Type { name fields { name args { name type { name } } type { name } } }';
+  it.each([
+    [
+      'many times',
+      `{ ${times(20, (i) => `a${i}: __schema { types { fields { name description type { name ofType { name } } } } }`)} }`,
+    ],
+    [
+      'many times within itself',
+      `{ __schema { ${times(25, (i) => `a${i}: types { fields { name description type { name } } }`)} } }`,
+    ],
+    ['by fields of fields', `{ ${times(8, (i) => `a${i}: __schema { ${types}`)} } ${fragment}`],
+  ])('is not read %s', async (_how, document) => {
+    app.reset();
+    await isRefused(document, 'schema', 200_000);
+  });
+});
 
 describe('limits of a document', () => {
   it('2,000 tokens', async () => {

@@ -5,6 +5,7 @@ import type { GraphqlContext } from '../context.ts';
 import { costOf } from './cost.ts';
 import { asksForSchema, fragmentsOf } from './document.ts';
 import { check } from './limits.ts';
+import { schemaValues } from './schema-size.ts';
 import { checkVariables } from './variables.ts';
 
 type Request = GraphQLRequestContext<GraphqlContext>;
@@ -18,7 +19,10 @@ interface Options {
 /** @throws LimitError when the chosen operation, with its variables, would cost too much. */
 function checkCost({ document, operation, schema, request }: Request): void {
   // An operation that is not in the document is refused by the executor.
-  if (document && operation) check('cost', costOf(schema, document, operation, request.variables ?? {}));
+  if (!document || !operation) return;
+  check('cost', costOf(schema, document, operation, request.variables ?? {}));
+  if (asksForSchema(operation.selectionSet, fragmentsOf(document)))
+    check('schema', schemaValues(schema, document, operation));
 }
 
 /** @throws GraphQLError for a subscription: it is answered by a stream, which this request does not accept. */

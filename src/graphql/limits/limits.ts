@@ -12,6 +12,8 @@ export const limits = {
   root_fields: 20,
   commands: 10,
   cost: 5_000,
+  /** Values of the schema itself, estimated: about twice what tools ask for. */
+  schema: 200_000,
   /** The library's own bound, for documents that select one field very often. */
   comparisons: 500_000,
 } as const;
@@ -32,6 +34,7 @@ const nouns: Record<Limit, string> = {
   root_fields: 'root fields',
   commands: 'commands',
   cost: 'points of cost',
+  schema: 'values of the schema',
   comparisons: 'comparisons of fields of the same name; select each field once, or under another alias',
 };
 

@@ -94,6 +94,8 @@ export function createMcp(services: AllServices, origins: readonly string[]): Re
     checkSource(request, settings, origins);
     const actor = await actorOf(services, request);
     const body = request.method === 'POST' ? await readJsonBody(request, bodyLimit, actor.id) : undefined;
+    // Only the first revision had them, and each message may take what a request may.
+    if (Array.isArray(body)) throw new DomainError('invalid_request', 'body: must be one message; send each by itself');
     const own: McpRequest = {
       services,
       actor,

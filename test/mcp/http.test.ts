@@ -40,6 +40,14 @@ describe('POST /mcp', () => {
     }
   });
 
+  it('refuses several messages in one body: each may take as long as a request', async () => {
+    for (const count of [1, 2, 100]) {
+      const { status, body } = await post(Array.from({ length: count }, (_, id) => ({ ...list, id })));
+      expect({ count, status }).toEqual({ count, status: 400 });
+      expect(body).toMatchObject({ id: null, error: { code: -32_600, data: { code: 'invalid_request' } } });
+    }
+  });
+
   it('takes no session of a browser', async () => {
     const { status } = await post(list, {
       token: null,

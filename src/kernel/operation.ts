@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
+import { isRecord } from '../lib/objects.ts';
 import type { Repository } from '../ports/git.ts';
 import type { GitServeRequest } from '../ports/git-transfer.ts';
 import type { Log } from '../ports/log.ts';
@@ -165,6 +166,8 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   mayConflict?: boolean;
   /** A query whose answer is good for one use: GraphQL runs it for each field, however often a document repeats it. */
   singleUse?: boolean;
+  /** Members of the output that are secrets: only who calls the operation itself gets them, a tool or a step of a workflow has null. */
+  shownOnce?: readonly string[];
   /** Reads its input itself, since its rules depend on what is stored: `execute` gets the input as it came. */
   rawInput?: boolean;
   /** Steps of workflows cannot call it: it hands out power or secrets, changes workflows, takes files, or serves one protocol alone. */
@@ -281,3 +284,9 @@ export const projectOperation = makerOf('project');
 /** Any operation, for tables that hold many. */
 // biome-ignore lint/suspicious/noExplicitAny: a table of operations has no common input; `run` checks each against its own schema
 export type AnyOperation = Operation<any, any, any, any, any, any>;
+
+/** An answer for what is kept or read by others than the caller: without what is shown to the caller alone. */
+export function withoutSecrets({ shownOnce = [] }: Pick<AnyOperation, 'shownOnce'>, output: unknown): unknown {
+  if (shownOnce.length === 0 || !isRecord(output)) return output;
+  return { ...output, ...Object.fromEntries(shownOnce.map((name) => [name, null])) };
+}

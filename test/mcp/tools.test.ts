@@ -349,6 +349,20 @@ describe('all_operations', () => {
     await own.close();
   });
 
+  it('gives a model no secret that is shown once', async () => {
+    const mcp = { all_operations: true, publish: true };
+    const own = await connectClient(app, await app.makeToken(permissionNames, { mcp }));
+    const { content } = await callTool(own, 'studio_create_environment', {
+      name: 'Elsewhere',
+      branch: 'main',
+      provider: 'webhook',
+      deploy_webhook_url: 'https://example.com/deploy',
+      deploy: false,
+    });
+    expect(content).toMatchObject({ name: 'Elsewhere', deploy_hook_secret: null });
+    await own.close();
+  });
+
   it('waits for consent to what deletes within a larger change, and to what may delete', async () => {
     const own = await connectClient(app, await app.makeToken(permissionNames, { mcp: { all_operations: true } }));
     const at = await branch('deletions');

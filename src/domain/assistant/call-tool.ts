@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { isGrantable, type Permission, systemActor } from '../../kernel/actor.ts';
 import { DomainError, type ErrorCode, fieldError } from '../../kernel/errors.ts';
 import { type JsonSchema, jsonSchemaOf } from '../../kernel/json-schema.ts';
-import type { Call } from '../../kernel/operation.ts';
+import { type Call, withoutSecrets } from '../../kernel/operation.ts';
 import { parseInput } from '../../kernel/parse.ts';
 import { admitByPath, run } from '../../kernel/run.ts';
 import { isRecord } from '../../lib/objects.ts';
@@ -207,11 +207,12 @@ export async function callTool(
     const { phrase, phrase_code = null, holds = {} } = consent;
     return { kind: 'consent', phrase, phrase_code, holds };
   }
-  const output = await run(
+  const answer = await run(
     tool.operation,
     { ...call, facts: {}, conditions: {} },
     { ...input, ...tool.fixed, ...consent?.holds, organization, project },
   );
+  const output = withoutSecrets(tool.operation, answer);
   const page = tool.page?.(input);
   const link = page === undefined ? null : `${call.services.settings.public_url}/p/${organization}/${project}/${page}`;
   return { kind: 'done', content: shown(tool, isRecord(output) ? output : { value: output }, given), link };

@@ -76,6 +76,7 @@ export const startImport = localStudioOperation({
   kind: 'command',
   permission: 'manage_studio',
   freshGrant: true,
+  shownOnce: ['hook_secret'],
   summary: 'Import a git repository into an empty project',
   input: importRequest,
   output: repositoryWithHook,

@@ -22,6 +22,7 @@ export const setRemote = localStudioOperation({
   effect: 'external',
   permission: 'manage_studio',
   freshGrant: true,
+  shownOnce: ['hook_secret'],
   summary: 'Make the repository a mirror of one on another git host',
   input: remoteDraft,
   output: repositoryWithHook,
@@ -90,7 +91,8 @@ export const syncRepository = localStudioOperation({
   effect: 'external',
   permission: 'edit_studio',
   also: {
-    manage_studio: 'when resolutions write files outside collections and media',
+    manage_studio:
+      'when resolutions write files outside collections and media, or settle a branch that only pull requests move',
     delete_studio: 'when resolutions delete what both sides have',
   },
   summary: 'Fetch from the upstream, merge and push; resolve diverged branches',

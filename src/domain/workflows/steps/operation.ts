@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Permission } from '../../../kernel/actor.ts';
 import { type Actor, systemActor } from '../../../kernel/actor.ts';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { AnyOperation } from '../../../kernel/operation.ts';
+import { type AnyOperation, withoutSecrets } from '../../../kernel/operation.ts';
 import { faultOf } from '../../../kernel/parse.ts';
 import { run } from '../../../kernel/run.ts';
 import { isAway } from '../../../kernel/unavailable.ts';
@@ -172,7 +172,7 @@ async function callOperation(
   const { services, signal, organization, project, permissions, idempotency_key } = call;
   const em = services.orm.em.fork();
   let isKept = operation.kind === 'query';
-  const output = await run(
+  const answer = await run(
     operation,
     {
       services,
@@ -183,12 +183,13 @@ async function callOperation(
       address: null,
       facts: {},
       async inTransaction(within, result) {
-        await keepEffect(within, idempotency_key, result);
+        await keepEffect(within, idempotency_key, withoutSecrets(operation, result));
         isKept = true;
       },
     },
     { ...input, organization: organization.machine_name, project: project.machine_name },
   );
+  const output = withoutSecrets(operation, answer);
   if (!isKept) await keepEffect(em, idempotency_key, output);
   return output;
 }

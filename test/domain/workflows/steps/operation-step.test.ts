@@ -138,3 +138,17 @@ it('a command of the database keeps its result in its own transaction', async ()
   expect(result).toMatchObject({ kind: 'completed' });
   expect(await effects()).toMatchObject([{ state: 'done', result: { domain: 'https://docs.example.com' } }]);
 });
+
+it('keeps no secret that an operation shows once to its caller, neither in the output nor for a repeat', async () => {
+  const input = {
+    name: 'Elsewhere',
+    branch: 'main',
+    provider: 'webhook',
+    deploy_webhook_url: 'https://example.com/deploy',
+    deploy: false,
+  };
+  const made = await run('studio.createEnvironment', input, { id: 'secret' });
+  expect(made).toMatchObject({ kind: 'completed', output: { name: 'Elsewhere', deploy_hook_secret: null } });
+  expect(JSON.stringify(await effects())).not.toContain('whsec_');
+  expect(await run('studio.createEnvironment', input, { id: 'secret' })).toEqual(made);
+});

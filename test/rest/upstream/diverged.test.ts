@@ -91,6 +91,23 @@ describe('a true conflict', () => {
     expect((await project.ask('GET', '/repository')).body.sync.state).toBe('diverged');
   });
 
+  it('is settled without a pull request, on a branch that only these move, with manage_studio alone', async () => {
+    const { host, project } = await conflicting();
+    const settings = { protected_branches: ['main'], require_pull: true };
+    expect((await project.ask('PATCH', '/repository', settings)).status).toBe(200);
+    const left = await project.ask('POST', '/repository/sync', { branch: 'main' });
+    const { stages } = left.body.details.conflicts[0];
+    const resolutions = [{ path: onePath, stages, fields: { '/title': { value: 'Slipped in' } } }];
+    const editor = await app.makeToken(['browse_studio', 'edit_studio']);
+    const settle = (token: string, body: object) => app.ask('POST', `${project.base}/repository/sync`, { token, body });
+    for (const body of [{ branch: 'main', resolutions }, { resolutions }])
+      expectRefusal(await settle(editor, body), 403, 'forbidden', /manage_studio/);
+    expect((await project.ask('GET', '/collections/posts/one')).body.title).toBe('Ours');
+    expect(await settle(app.token, { branch: 'main', resolutions })).toMatchObject({ status: 200 });
+    await save(host.repository, { 'content/posts/more.md': post({ title: 'More' }) });
+    expect(await settle(editor, {})).toMatchObject({ status: 200, body: { state: 'in_sync' } });
+  });
+
   it('takes no resolution for what is not in conflict', async () => {
     const { host, project } = await mirrorOf(app);
     const stages = { base: null, current: null, incoming: null };

@@ -15,9 +15,13 @@ export function isProtected({ settings }: Settings, branch: string): boolean {
   return settings.protected_branches.some((pattern) => compileGlob(pattern)?.matches(branch) ?? false);
 }
 
+/** Whether a branch moves by pull requests alone. */
+export const movesByPulls = (project: Settings, branch: string): boolean =>
+  project.settings.require_pull && isProtected(project, branch);
+
 /** @throws DomainError `branch_protected` for a branch that only pull requests move. */
 export function checkDirectWrite(project: Settings, branch: string): void {
-  if (project.settings.require_pull && isProtected(project, branch))
+  if (movesByPulls(project, branch))
     throw new DomainError('branch_protected', `${branch} is protected; it moves by merging pull requests`);
 }
 
@@ -26,7 +30,7 @@ export function checkDirectWrite(project: Settings, branch: string): void {
  * @throws DomainError `branch_protected`
  */
 export function checkNewBranch({ project, grant }: Pick<StudioContext, 'project' | 'grant'>, branch: string): void {
-  if (!project.settings.require_pull || !isProtected(project, branch) || grant.permissions.has('manage_studio')) return;
+  if (!movesByPulls(project, branch) || grant.permissions.has('manage_studio')) return;
   throw new DomainError('branch_protected', `${branch} is protected; making it needs the permission manage_studio`);
 }
 

@@ -7,6 +7,7 @@ import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Resolution, ResolutionPermission } from '../merge/merge.schema.ts';
 import { writeMerge } from '../merge/write-merge.ts';
 import { deleteWithPulls } from '../pulls/open-pulls.ts';
+import { movesByPulls } from '../repository/branch-rules.ts';
 import type { StudioRuntime, StudioServices } from '../studio.ts';
 import type { BranchProblem } from './upstream.entity.ts';
 
@@ -131,8 +132,10 @@ async function takeRewritten(work: Reconciliation, local: Oid, remote: Oid, sync
 
 /** Fast-forwards, or merges, field by field; what is here already is not taken again. */
 async function takeCommits(work: Reconciliation, local: Oid, remote: Oid): Promise<Taken> {
-  const { git, studio, branch, author, resolutions } = work;
+  const { git, studio, project, branch, author, resolutions } = work;
   if (await git.isAncestor(remote, local)) return { move: { branch, oid: local }, synced: remote };
+  // What comes from the upstream is its own matter; what settles a conflict is written here.
+  if (resolutions && resolutions.length > 0 && movesByPulls(project, branch)) work.require?.('manage_studio');
   try {
     await writeMerge(
       { git, studio },

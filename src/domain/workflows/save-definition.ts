@@ -44,6 +44,21 @@ export function requireHeld({ grant }: Pick<WorkflowContext, 'grant'>, permissio
 }
 
 /**
+ * Why a caller may not run a version that is not published: it acts with a permission that neither they hold nor the published one has, which an
+ * author may have taken from the workflow since; null: they may.
+ */
+export function refusalToRun(
+  { grant }: Pick<WorkflowContext, 'grant'>,
+  { number, permissions }: Pick<WorkflowVersion, 'number' | 'permissions'>,
+  published: Pick<WorkflowVersion, 'permissions'>,
+): DomainError | null {
+  const lacking = permissions.find((name) => !grant.permissions.has(name) && !published.permissions.includes(name));
+  if (lacking === undefined) return null;
+  const message = `Version ${number} acts with ${lacking}, which the published version does not and you lack`;
+  return new DomainError('forbidden', message);
+}
+
+/**
  * Adds the next version of a workflow, and publishes it by default.
  * @param text of the definition
  */

@@ -58,11 +58,12 @@ it('what started an execution is kept when that is tried again while old bodies 
   const id = (await call(app.url, hook.endpoint, { headers, body: '{}' })).body.executionId as string;
   await em().execute(`update execution set status = 'failed', finished_at = now() where id = ?`, [id]);
   app.clock.now = new Date(Date.now() + 8 * 24 * 3_600_000);
-  const request = { from: 'start', version: 'same', started_by: 'test' } as const;
+  const request = { from: 'start', version: 'same' } as const;
   const retry = async (within: EntityManager) => {
     const row = await within.findOneOrFail(Execution, { id });
     const workflow = await within.findOneOrFail(Workflow, { id: hook.workflow });
-    const [again] = await retryExecutions(within, app.services, [{ row, workflow }], request);
+    const context = { em: within, services: app.services, actor: { id: 'test' } } as never;
+    const [again] = await retryExecutions(context, [{ row, workflow }], request);
     expect(again).toEqual(expect.any(String));
   };
   await overtake(app, retry, () => pruneExecutions(app.services, new AbortController().signal));

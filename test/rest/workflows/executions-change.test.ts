@@ -218,6 +218,38 @@ describe('POST …/retry', () => {
     });
   });
 
+  it('runs a version that acts with more than the published one only for who holds it', async () => {
+    const steps = [{ id: 'stop', type: 'fail' }];
+    const save = (permissions: string[]) => flow({ permissions, steps });
+    const { workflow, id } = await outcome(save(['browse_studio', 'manage_studio']));
+    await app.ask('PATCH', `${workflows}/${workflow}`, { body: { definition: save(['browse_studio']) } });
+    const token = await app.makeToken(['browse_workflows', 'edit_workflows']);
+    const ask = (path: string, body: object, by?: string) =>
+      app.ask('POST', `${workflows}${path}`, { body, ...(by !== undefined && { token: by }) });
+    const runs = `/${workflow}/executions`;
+    for (const [path, body] of [
+      [runs, { version: 1 }],
+      [`${runs}/${id}/retry`, {}],
+      [`${runs}/${id}/retry`, { from: 'start' }],
+    ] as const)
+      expect(await ask(path, body, token), path).toMatchObject({
+        status: 403,
+        body: { code: 'forbidden', message: expect.stringContaining('Version 1 acts with manage_studio') },
+      });
+    const { body: letters } = await ask('/dead-letters/retry', { executions: [id] }, token);
+    expect(letters).toMatchObject({ retried: [], refused: [{ execution: id, code: 'forbidden' }] });
+    expect((await app.look(workflow, id)).acknowledged_at).toBeNull();
+    expect((await ask(runs, {}, token)).status).toBe(202);
+    expect((await ask(runs, { version: 2 }, token)).status).toBe(202);
+    expect((await ask(`${runs}/${id}/retry`, { version: 'latest' }, token)).status).toBe(202);
+    expect((await ask(`${runs}/${id}/retry`, {})).status).toBe(202);
+    expect((await ask(runs, { version: 1 })).status).toBe(202);
+    // What the published version has is no more than anyone has who runs it.
+    await app.ask('POST', `${workflows}/${workflow}/versions/1/publish`, { body: {} });
+    expect((await ask(runs, { version: 2 }, token)).status).toBe(202);
+    expect((await ask(`${runs}/${id}/retry`, {}, token)).status).toBe(202);
+  });
+
   it('409 for one that has not failed', async () => {
     const { workflow, id } = await outcome(flow({ steps: [transform('a', '1')] }));
     expect((await change(workflow, id, 'retry')).status).toBe(409);

@@ -6,6 +6,7 @@ import { jsonValue } from '../../../kernel/shapes.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import { begunExecution } from '../deliveries/delivery.schema.ts';
 import { advanceJob } from '../engine/advance-job.ts';
+import { refusalToRun } from '../save-definition.ts';
 import { type Workflow, WorkflowVersion } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { findWorkflow } from '../workflow-record.ts';
@@ -128,6 +129,8 @@ export const runWorkflow = workflowOperation({
     const row = await findWorkflow(context, id, { lock: 'shared' });
     // One that was published meanwhile has its execution check the input.
     const of = await versionToRun(em, row, version);
+    const refusal = of.number === row.version ? null : refusalToRun(context, of, await versionToRun(em, row));
+    if (refusal) throw refusal;
     const execution_id = await beginExecution(em, services, {
       workflow: row,
       version: of.number,
@@ -169,8 +172,8 @@ export const retryExecution = workflowOperation({
   audit: subject,
   async execute(context, { from, version, ...input }) {
     const retried = await holdWithWorkflow(context, input);
-    const request = { from: from ?? 'failed_step', version: version ?? 'same', started_by: context.actor.id } as const;
-    const [id] = await retryExecutions(context.em, context.services, [retried], request);
+    const request = { from: from ?? 'failed_step', version: version ?? 'same' } as const;
+    const [id] = await retryExecutions(context, [retried], request);
     if (typeof id !== 'string') throw id;
     return { execution_id: id };
   },

@@ -167,16 +167,17 @@ export const retryDeadLetters = workflowOperation({
     })
     .meta({ id: 'RetriedDeadLetters' }),
   audit: ({ workflow }) => ({ type: 'workflow', id: workflow ?? 'all' }),
-  async execute({ em, project, services, actor }, { workflow, executions, from, version }) {
+  async execute(context, { workflow, executions, from, version }) {
+    const { em, project } = context;
     if (workflow !== undefined) await findWorkflow({ em, project }, workflow);
     const filter = { project_id: project.id, workflow, executions };
     const rows = await holdDeadLetters(em, filter);
     const workflows = new Map<string, Workflow>();
     for (const { workflow_id: id } of rows)
       workflows.set(id, workflows.get(id) ?? (await findWorkflow({ em, project }, id, { lock: 'shared' })));
-    const request = { from: from ?? 'failed_step', version: version ?? 'same', started_by: actor.id } as const;
+    const request = { from: from ?? 'failed_step', version: version ?? 'same' } as const;
     const all = rows.map((row) => ({ row, workflow: workflows.get(row.workflow_id) as Workflow }));
-    const results = await retryExecutions(em, services, all, request);
+    const results = await retryExecutions(context, all, request);
     const retried: { execution: string; execution_id: string }[] = [];
     const refused: { execution: string; code: string; message: string }[] = [];
     for (const [index, result] of results.entries()) {

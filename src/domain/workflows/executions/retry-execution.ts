@@ -1,11 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { Services } from '../../../kernel/services.ts';
 import type { WorkflowDefinition } from '../definition/definition.schema.ts';
 import { stepsWithin } from '../definition/walk-steps.ts';
+import { refusalToRun } from '../save-definition.ts';
 import { typeOf } from '../step-types.ts';
 import type { Step } from '../steps/step-type.ts';
 import { type Workflow, WorkflowVersion } from '../workflow.entity.ts';
+import type { WorkflowContext } from '../workflows.ts';
 import { beginExecutions } from './begin-execution.ts';
 import type { Execution } from './execution.entity.ts';
 import type { StepRun } from './step-run.entity.ts';
@@ -98,7 +99,6 @@ async function copySteps(
 interface RetryRequest {
   from: 'failed_step' | 'start';
   version: 'same' | 'latest';
-  started_by: string;
 }
 
 /** An execution that is to be tried again, whose row the caller holds, with its workflow. */
@@ -107,7 +107,7 @@ export interface Retried {
   row: Execution;
 }
 
-type Needs = Pick<Services, 'clock' | 'events' | 'jobs'>;
+type Context = Pick<WorkflowContext, 'em' | 'services' | 'grant' | 'actor'>;
 
 /** Of deliveries those whose bytes are kept; they stay so until the transaction ends. */
 async function keptDeliveries(em: EntityManager, rows: readonly Execution[]): Promise<Set<string>> {
@@ -122,18 +122,40 @@ async function keptDeliveries(em: EntityManager, rows: readonly Execution[]): Pr
   return new Set(kept.map(({ id }) => id));
 }
 
+/** Why the caller may not try executions again by the version they had, by their ids. */
+async function refusedVersions(
+  { em, grant }: Context,
+  retried: readonly Retried[],
+): Promise<ReadonlyMap<string, DomainError>> {
+  const former = retried.filter(({ row, workflow }) => row.version !== workflow.version);
+  if (former.length === 0) return new Map();
+  const named = former.flatMap(({ row, workflow }) =>
+    [row.version, workflow.version].map((number) => ({ workflow_id: workflow.id, number })),
+  );
+  const versions = await em.find(WorkflowVersion, { $or: named }, { fields: ['permissions'] });
+  const find = (workflow_id: string, number: number) =>
+    versions.find((one) => one.workflow_id === workflow_id && one.number === number) as WorkflowVersion;
+  return new Map(
+    former.flatMap(({ row: { id, version }, workflow }) => {
+      const refusal = refusalToRun({ grant }, find(workflow.id, version), find(workflow.id, workflow.version));
+      return refusal ? [[id, refusal]] : [];
+    }),
+  );
+}
+
 /**
  * Tries failed or cancelled executions again, each as a new one, in the caller's transaction: what they had completed is copied and does not
  * run again, unless they are to begin at the start. That acknowledges dead letters.
- * @returns the id of the new one for each, or the refusal `in_use` when what started it is not kept any more
+ * @returns the id of the new one for each, or the refusal: `in_use` when what started it is not kept any more, `forbidden` for a version that the
+ * caller may not run
  * @throws DomainError `conflict` when one has not failed
  */
 export async function retryExecutions(
-  em: EntityManager,
-  services: Needs,
+  context: Context,
   retried: readonly Retried[],
-  { from, version, started_by }: RetryRequest,
+  { from, version }: RetryRequest,
 ): Promise<(string | DomainError)[]> {
+  const { em, services, actor } = context;
   for (const { row } of retried)
     if (row.status !== 'failed' && row.status !== 'cancelled')
       throw new DomainError(
@@ -142,7 +164,10 @@ export async function retryExecutions(
       );
   const rows = retried.map(({ row }) => row);
   const kept = await keptDeliveries(em, rows);
-  const able = retried.filter(({ row: { delivery_id } }) => delivery_id == null || kept.has(delivery_id));
+  const refusals = version === 'same' ? await refusedVersions(context, retried) : new Map<string, DomainError>();
+  const able = retried.filter(
+    ({ row: { id, delivery_id } }) => !refusals.has(id) && (delivery_id == null || kept.has(delivery_id)),
+  );
   const now = services.clock.now();
   for (const { row } of able) row.acknowledged_at ??= now;
   await em.flush();
@@ -154,7 +179,7 @@ export async function retryExecutions(
       version: version === 'latest' ? workflow.version : number,
       trigger: { type: trigger_type, ...(trigger_id && { id: trigger_id }) },
       ...(delivery_id == null ? { input: input ?? null } : { delivery_id }),
-      started_by,
+      started_by: actor.id,
       retry_of: id,
     })),
   );
@@ -169,5 +194,5 @@ export async function retryExecutions(
       ),
     );
   const gone = new DomainError('in_use', 'The bytes that started this execution are not kept any more');
-  return rows.map(({ id }) => begun.get(id) ?? gone);
+  return rows.map(({ id }) => begun.get(id) ?? refusals.get(id) ?? gone);
 }

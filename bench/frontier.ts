@@ -14,20 +14,20 @@ export const frontier: Benchmark = {
   async run(bench) {
     const most = bench.scaled(1_000_000);
     const frontier = await startFrontier(bench, 10 * batch);
-    await frontier.ask({ kind: 'batch', links: 0 });
+    await frontier.request({ kind: 'batch', links: 0 });
     const cases: Case[] = [];
     const warm = most / 10;
     let warmMemory = 0;
     let growing = 0;
     const rounds: number[] = [];
     while (frontier.urls < most) {
-      const milliseconds = await frontier.ask({ kind: 'batch', links: linksEach });
+      const milliseconds = await frontier.request({ kind: 'batch', links: linksEach });
       growing += milliseconds;
       rounds.push(milliseconds);
-      if (warmMemory === 0 && frontier.urls >= warm) warmMemory = await frontier.ask({ kind: 'memory' });
+      if (warmMemory === 0 && frontier.urls >= warm) warmMemory = await frontier.request({ kind: 'memory' });
       if (rounds.length % 100 === 0) bench.say(`${frontier.urls} URLs`);
     }
-    const fullMemory = await frontier.ask({ kind: 'memory' });
+    const fullMemory = await frontier.request({ kind: 'memory' });
     cases.push({
       name: `growing to ${most} URLs, new ones`,
       unit: 'URLs/s',
@@ -36,7 +36,8 @@ export const frontier: Benchmark = {
     });
     cases.push(timedCase('  of it, a round: 100 completed, 1,000 found, 100 claimed', rounds));
     const steady: number[] = [];
-    for (let round = 0; round < bench.scaled(200); round += 1) steady.push(await frontier.ask({ kind: 'batch', links: 0 }));
+    for (let round = 0; round < bench.scaled(200); round += 1)
+      steady.push(await frontier.request({ kind: 'batch', links: 0 }));
     const steadyCase = timedCase(`at ${most} URLs, a round: 100 completed, 100 claimed`, steady);
     cases.push(steadyCase, {
       name: '  p95 of it',
@@ -50,7 +51,7 @@ export const frontier: Benchmark = {
       unit: 'pages/s',
       value: (steady.length * batch * 1000) / steady.reduce((sum, each) => sum + each, 0),
     });
-    const counting = await frontier.ask({ kind: 'count' });
+    const counting = await frontier.request({ kind: 'count' });
     cases.push({ name: `counting ${most} URLs again, as a take-over does`, unit: 'ms', value: counting });
     cases.push({
       name: `memory at ${most} URLs, of that at a tenth`,

@@ -65,7 +65,7 @@ export const tools: Benchmark = {
     const server = await startServer({ dataDir, environment });
     bench.defer(() => server.stop());
     const authorised = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-    const ask = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+    const request = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
       const began = performance.now();
       const response = await fetch(`${server.url}${path}`, {
         method,
@@ -76,7 +76,7 @@ export const tools: Benchmark = {
       return { took: performance.now() - began, status: response.status, text };
     };
     const { studio } = projects.site;
-    const made = await ask('POST', `${studio}/branches`, { name: branch });
+    const made = await request('POST', `${studio}/branches`, { name: branch });
     check(made.status === 201, `A branch is answered with ${made.status}`);
     const cases = [];
     for (const { name, given, rest } of calls) {
@@ -86,7 +86,7 @@ export const tools: Benchmark = {
       for (let n = -5; n < count; n += 1) {
         const byTool = (revision: Revision) => {
           const params = { name, arguments: given(n), ...(revision === '2026' && { _meta: envelope }) };
-          return ask(
+          return request(
             'POST',
             '/mcp',
             { jsonrpc: '2.0', id: n, method: 'tools/call', params },
@@ -95,7 +95,7 @@ export const tools: Benchmark = {
         };
         const byRest = () => {
           const { method, path, body } = rest(n);
-          return ask(method, `${studio}${path}`, body);
+          return request(method, `${studio}${path}`, body);
         };
         const operation = await byRest();
         check(operation.status < 300, `REST answers ${operation.text.slice(0, 500)}`);

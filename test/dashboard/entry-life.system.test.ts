@@ -51,7 +51,7 @@ test('a new entry takes its name from its title, and is made by Save', async () 
   );
 });
 
-test('a new entry that nobody has touched says that it is not saved, and leaves nothing behind', async () => {
+test('a new entry without changes says that it is not saved, and leaves nothing behind', async () => {
   const page = await dashboard.open('/p/acme/site/new/posts');
   await editorReady(page);
   await saveState(page, 'Not saved yet');

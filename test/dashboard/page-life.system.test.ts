@@ -7,7 +7,7 @@ import { choose, edit, expectFocus, frameOf, pageReady, pieces } from '../suppor
 const { dashboard, work, freshPage, openOnPage } = withHugoPages();
 const body = raw.split('---\n\n')[1] ?? '';
 
-test('where two people change the same piece, the second is asked, and the page goes on with what was chosen', async () => {
+test('where two people change the same piece, the second chooses, and the page goes on with what was chosen', async () => {
   const { app } = dashboard;
   const page = await openOnPage('clash');
   await edit(page, 'Last words');

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import path from 'node:path';
 import type { Bench } from '../../benchmark.ts';
 import { startFlags } from '../server.ts';
-import type { FrontierAnswer, FrontierOrder } from './frontier-process.ts';
+import type { FrontierAnswer, FrontierCommand } from './frontier-process.ts';
 
 /** A frontier in a process of its own, with the options of node the server has: they decide how much memory it holds. */
 export interface FrontierChild {
   /** URLs of the frontier, in any state. */
   readonly urls: number;
-  /** @returns what the order says */
-  ask(order: FrontierOrder): Promise<number>;
+  /** @returns what the command says */
+  request(command: FrontierCommand): Promise<number>;
 }
 
 /** Begins a run with so many URLs, on a database of its own. */
@@ -20,8 +20,8 @@ export async function startFrontier(bench: Bench, entries: number): Promise<Fron
     execArgv: [...startFlags, '--expose-gc'],
   });
   let urls = 0;
-  const ask = async (order: FrontierOrder): Promise<number> => {
-    child.send(order);
+  const request = async (command: FrontierCommand): Promise<number> => {
+    child.send(command);
     const [answer] = (await once(child, 'message')) as [FrontierAnswer];
     if ('failed' in answer) throw new Error(answer.failed);
     urls = answer.urls;
@@ -29,14 +29,14 @@ export async function startFrontier(bench: Bench, entries: number): Promise<Fron
   };
   bench.defer(async () => {
     const ended = once(child, 'exit');
-    child.send({ kind: 'end' } satisfies FrontierOrder);
+    child.send({ kind: 'end' } satisfies FrontierCommand);
     await ended;
   });
-  await ask({ kind: 'begin', directory, entries });
+  await request({ kind: 'begin', directory, entries });
   return {
     get urls() {
       return urls;
     },
-    ask,
+    request,
   };
 }

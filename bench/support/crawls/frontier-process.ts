@@ -1,7 +1,7 @@
 import { FrontierWorker } from './frontier-worker.ts';
 
 /** What the parent asks of the process that works on a frontier. */
-export type FrontierOrder =
+export type FrontierCommand =
   | { kind: 'begin'; directory: string; entries: number }
   /** One transaction, each page with so many new links; milliseconds. */
   | { kind: 'batch'; links: number }
@@ -17,14 +17,14 @@ export type FrontierAnswer = { figure: number; urls: number } | { failed: string
 const ends: (() => Promise<void> | void)[] = [];
 let worker: FrontierWorker | undefined;
 
-async function obey(order: FrontierOrder): Promise<number> {
-  if (order.kind === 'begin') {
-    worker = await FrontierWorker.begin(order.directory, order.entries, (end) => ends.push(end));
+async function execute(command: FrontierCommand): Promise<number> {
+  if (command.kind === 'begin') {
+    worker = await FrontierWorker.begin(command.directory, command.entries, (end) => ends.push(end));
     return 0;
   }
-  if (order.kind === 'batch') return (await worker?.turn(order.links)) ?? 0;
-  if (order.kind === 'count') return (await worker?.count()) ?? 0;
-  if (order.kind === 'end') {
+  if (command.kind === 'batch') return (await worker?.batch(command.links)) ?? 0;
+  if (command.kind === 'count') return (await worker?.count()) ?? 0;
+  if (command.kind === 'end') {
     for (let end = ends.pop(); end; end = ends.pop()) await end();
     if (process.connected) process.disconnect();
     return 0;
@@ -33,8 +33,8 @@ async function obey(order: FrontierOrder): Promise<number> {
   return process.memoryUsage().rss / 2 ** 20;
 }
 
-process.on('message', async (order: FrontierOrder) => {
-  const answer: FrontierAnswer = await obey(order).then(
+process.on('message', async (command: FrontierCommand) => {
+  const answer: FrontierAnswer = await execute(command).then(
     (figure) => ({ figure, urls: worker?.urls ?? 0 }),
     (error: unknown) => ({ failed: String(error) }),
   );
@@ -42,4 +42,4 @@ process.on('message', async (order: FrontierOrder) => {
 });
 
 // Also when the parent is gone the database has to end.
-process.on('disconnect', () => void obey({ kind: 'end' }));
+process.on('disconnect', () => void execute({ kind: 'end' }));

@@ -24,7 +24,7 @@ import { check } from '../../benchmark.ts';
 import { makeProject } from '../bench-project.ts';
 import { timed } from '../statistics.ts';
 
-/** URLs of one turn. */
+/** URLs of one batch. */
 const batch = 100;
 const origin = 'https://www.example.com';
 
@@ -118,7 +118,7 @@ export class FrontierWorker {
   }
 
   /** One transaction: what was leased is done, each page with so many new links, and the next are leased. @returns milliseconds */
-  async turn(links: number): Promise<number> {
+  async batch(links: number): Promise<number> {
     const outcomes = this.#slots.map(({ of }) => {
       const drafts = Array.from({ length: links }, () => draftOf(this.#next++, of.id));
       const link_keys = packKeys(drafts.map(({ url }) => linkKey(urlHash(url))));

@@ -53,7 +53,7 @@ export async function porticoCrawls(bench: Bench, settings: object = {}): Promis
   const client = createClient(server.url, token);
   bench.defer(client.close);
   const crawlers = '/api/v2/organizations/demo/projects/site/crawlers';
-  const ask = async (method: string, at: string, body?: unknown) =>
+  const request = async (method: string, at: string, body?: unknown) =>
     JSON.parse((await client.send(at, { method, ...(body !== undefined && { body }) })).body.toString('utf8'));
   const postgres = await readPostgresRecord(dataDir);
   if (!postgres) throw new Error('the server has no database of its own');
@@ -62,13 +62,14 @@ export async function porticoCrawls(bench: Bench, settings: object = {}): Promis
     idle: await server.memory(),
     async crawl(origin, again = false) {
       if (!again)
-        crawler = (await ask('POST', crawlers, { domain: origin, workers: 20, delay: 0, max_errors: 0, ...settings }))
-          .uuid;
+        crawler = (
+          await request('POST', crawlers, { domain: origin, workers: 20, delay: 0, max_errors: 0, ...settings })
+        ).uuid;
       const watch = watchTree([server.pid, postgres.pid]);
-      const { run_id } = await ask('POST', `${crawlers}/${crawler}/run`, {});
+      const { run_id } = await request('POST', `${crawlers}/${crawler}/run`, {});
       const ended = await endOf(run_id, postgres.url);
       const use = watch.end();
-      const run = await ask('GET', `${crawlers}/${crawler}/runs/${run_id}`);
+      const run = await request('GET', `${crawlers}/${crawler}/runs/${run_id}`);
       if (run.last_status !== 'completed')
         throw new Error(`the run is ${run.last_status}: ${run.finish_reason} ${run.finish_message}`);
       return { ...use, ended, counts: run.counts };

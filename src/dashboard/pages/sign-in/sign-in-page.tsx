@@ -54,7 +54,7 @@ export function SignInPage() {
   const { instance, me } = useViewer();
   const [refused] = useState(refusal);
   const [back] = useState(takeReturn);
-  // Whoever the provider did not let in still wants to go where they were on their way to.
+  // A person that the provider has refused still wants to go where they were going.
   const next = named ?? back ?? undefined;
   // Loaded anew: nothing of who was here before is to stay in memory.
   const enter = () => location.assign(inside(next));

@@ -1,6 +1,6 @@
 /**
  * git follows a file that one side has renamed by likeness alone: one that is gone there and a new one much like it are the same file to it, and
- * what the other side has changed in the old one goes into the new one. Whoever may change content could have a file of media count as the
+ * what the other side has changed in the old one goes into the new one. With the right to change content one could have a file of media count as the
  * former name of a file of code, and change the code by changing the media. So a merge that may have followed content into code is made without
  * that: code stays as the side has it that has it, and a file that only the other side has kept, and changed, is a conflict.
  */

@@ -223,7 +223,7 @@ export class Engine {
     this.#lastBeat = performance.now();
   }
 
-  /** Hears what has happened to executions this process advances; with `renew`, shows that it lives. */
+  /** Reads what has happened to executions this process advances; with `renew`, renews their leases. */
   async listen({ renew }: { renew: boolean }): Promise<void> {
     if (this.#closing && this.#drivers.size === 0) return;
     if (renew) await this.#beat();

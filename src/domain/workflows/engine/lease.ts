@@ -162,7 +162,7 @@ interface PendingSignals {
   cancel: string | null;
 }
 
-/** Hears what has happened to executions that are advanced here; one that is missing is another's. */
+/** Reads what has happened to executions that are advanced here; one that is missing is another's. */
 export async function readSignals(
   em: EntityManager,
   driver: string,

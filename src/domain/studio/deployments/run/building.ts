@@ -77,7 +77,7 @@ export class Building {
     await done.finally(() => this.#running.delete(id));
   }
 
-  /** Ends a deployment if it runs here; elsewhere its worker hears of it within a second. */
+  /** Ends a deployment if it runs here; elsewhere its worker reads of it within a second. */
   cancel(id: number): void {
     this.#running.get(id)?.stop.abort('cancelled' satisfies StopReason);
   }

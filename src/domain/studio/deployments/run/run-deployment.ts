@@ -190,7 +190,7 @@ const prepare: Stage = async (run, job) => {
 const beatEvery = 1_000;
 
 /**
- * Shows for as long as a run lasts that its worker lives, and hears of what others decide about it.
+ * Shows for as long as a run lasts that its worker lives, and reads what others decide about it.
  * @returns how to show a change of `worker` at once, and how to end it
  */
 function keepAlive(

@@ -82,6 +82,8 @@ export interface Actor {
   user?: { id: number; session: Session | null };
   /** Number of the only deployment it may report on, and nothing else; absent for everybody but a run's own token. */
   run?: number;
+  /** Id of the execution whose step acts; absent for everybody but a workflow. */
+  execution?: string;
   grantFor(organizationId: number): Grant | null;
   /** Ids of the organisations it has any grant in; null means all (the command line only). */
   organizations: readonly number[] | null;

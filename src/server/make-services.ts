@@ -14,6 +14,7 @@ import { NamedPlaces } from '../domain/projects/places.ts';
 import type { AllServices } from '../domain/services.ts';
 import { createStudio } from '../domain/studio/make-studio.ts';
 import { Engine } from '../domain/workflows/engine/engine.ts';
+import { Backlog } from '../domain/workflows/executions/backlog.ts';
 import { stepOperationsOf } from '../domain/workflows/step-operations.ts';
 import { createPageAnnotator } from '../engines/annotations/page-annotations.ts';
 import { createArchiveStore } from '../engines/archive/archive-store.ts';
@@ -193,6 +194,7 @@ export function makeServices(ingredients: Ingredients) {
       engine: new Engine(() => services, { calls: config.PORTICO_WORKFLOW_CALLS }),
       stepOperations: stepOperationsOf(catalogue),
       limits: webhookLimitsOf(config),
+      backlog: new Backlog(orm),
     },
   };
   return { services, metrics, queue, locks, events, git, http, secrets };

@@ -37,6 +37,7 @@ import { TokenTools } from './20261229-token-tools.ts';
 import { OrganizationModels } from './20261230-organization-models.ts';
 import { PreviewBase } from './20261230-preview-base.ts';
 import { AssistantTextCodes } from './20261231-assistant-text-codes.ts';
+import { ExecutionGeneration } from './20270101-execution-generation.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -79,4 +80,5 @@ export const migrations = [
   { name: '20261230-organization-models', class: OrganizationModels },
   { name: '20261230-preview-base', class: PreviewBase },
   { name: '20261231-assistant-text-codes', class: AssistantTextCodes },
+  { name: '20270101-execution-generation', class: ExecutionGeneration },
 ];

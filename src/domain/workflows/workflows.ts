@@ -2,6 +2,7 @@ import type { Permission } from '../../kernel/actor.ts';
 import type { Extension } from '../../kernel/operation.ts';
 import type { Services } from '../../kernel/services.ts';
 import { type ProjectContext, projectOperation } from '../projects/operation.ts';
+import type { Backlog } from './executions/backlog.ts';
 import type { StepOperations } from './step-operations.ts';
 
 /** What the operator has set for webhooks. */
@@ -21,6 +22,8 @@ export interface WorkflowsRuntime {
   /** What steps may call. */
   stepOperations: StepOperations;
   limits: WebhookLimits;
+  /** Executions of organisations that wait to begin. */
+  backlog: Backlog;
 }
 
 /** The services of a process with its workflows. */

@@ -256,6 +256,35 @@ describe('POST …/retry', () => {
   });
 });
 
+describe('workflows that start workflows', () => {
+  it('come to an end, however a workflow starts itself again', async () => {
+    const workflow = await app.save(flow({ steps: [transform('a', '1')] }));
+    const step = { id: 'again', type: 'operation', operation: 'workflows.runWorkflow', with: { workflow } };
+    const definition = flow({ permissions: ['edit_workflows'], steps: [step] });
+    expect((await app.ask('PATCH', `${workflows}/${workflow}`, { body: { definition } })).status).toBe(200);
+    await app.begin(workflow);
+    await app.settle();
+    const { body } = await app.ask('GET', `${workflows}/${workflow}/executions`);
+    const [failed, ...others] = body.toSorted((one: { status: string }) => (one.status === 'failed' ? -1 : 1));
+    expect(others.map(({ status }: { status: string }) => status)).toEqual(Array(5).fill('completed'));
+    expect((await app.look(workflow, failed.id)).error).toMatchObject({ code: 'limit_reached', path: 'again' });
+    // Who tries it again does not begin anew.
+    const retried = await change(workflow, failed.id, 'retry');
+    await app.settle();
+    expect(await app.look(workflow, retried.body.execution_id)).toMatchObject({ status: 'failed' });
+  });
+
+  it('are refused while as many executions wait as may', async () => {
+    const workflow = await app.save(flow({ steps: [transform('a', '1')] }));
+    app.services.workflows.limits.backlog = 0;
+    const again = () => app.ask('POST', `${workflows}/${workflow}/executions`, { body: {} });
+    expect(await again()).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+    app.services.workflows.limits.backlog = 100_000;
+    expect(await again()).toMatchObject({ status: 202 });
+    await app.settle();
+  });
+});
+
 describe('concurrency', () => {
   it('lets as many of a key run as it says, first come, first served', async () => {
     const workflow = await app.save(

@@ -20,6 +20,8 @@ export interface ExecutionRequest {
   delivery_id?: string;
   /** The actor, of runs by hand. */
   started_by?: string;
+  /** Default 0. */
+  generation?: number;
   replay_of?: string;
   retry_of?: string;
 }
@@ -28,12 +30,12 @@ type Needs = Pick<Services, 'clock' | 'events' | 'jobs'>;
 
 // JSON values travel as texts: `json` keeps them to the letter, escapes that PostgreSQL's own functions refuse included.
 const insertSql = `
-  insert into execution (id, project_id, workflow_id, version, status, trigger_id, trigger_type, started_by, delivery_id, replay_of,
-    retry_of, input, created_at)
-  select id, project_id, workflow_id, version, 'pending', trigger_id, trigger_type, started_by, delivery_id, replay_of,
-    retry_of, coalesce(input, $2)::json, created_at
+  insert into execution (id, project_id, workflow_id, version, status, trigger_id, trigger_type, started_by, generation,
+    delivery_id, replay_of, retry_of, input, created_at)
+  select id, project_id, workflow_id, version, 'pending', trigger_id, trigger_type, started_by, generation,
+    delivery_id, replay_of, retry_of, coalesce(input, $2)::json, created_at
   from json_to_recordset($1::json) as begun (id uuid, project_id integer, workflow_id uuid, version integer, trigger_id uuid,
-    trigger_type text, started_by text, delivery_id uuid, replay_of uuid, retry_of uuid, input text, created_at timestamptz)`;
+    trigger_type text, started_by text, generation integer, delivery_id uuid, replay_of uuid, retry_of uuid, input text, created_at timestamptz)`;
 
 /**
  * Begins executions, all of them in the transaction of `em`: rows that are pending, the first event of each, and the jobs that advance them.
@@ -47,17 +49,20 @@ export async function beginExecutions(
 ): Promise<string[]> {
   if (requests.length === 0) return [];
   const now = clock.now();
-  const rows = requests.map(({ id = uuid7(now), workflow, version = workflow.version, trigger, input, ...rest }) => ({
-    ...rest,
-    id,
-    project_id: workflow.project_id,
-    workflow_id: workflow.id,
-    version,
-    trigger_id: trigger.id ?? null,
-    trigger_type: trigger.type,
-    input: input === undefined ? null : JSON.stringify(input),
-    created_at: now,
-  }));
+  const rows = requests.map(
+    ({ id = uuid7(now), workflow, version = workflow.version, trigger, input, generation = 0, ...rest }) => ({
+      ...rest,
+      id,
+      project_id: workflow.project_id,
+      workflow_id: workflow.id,
+      version,
+      generation,
+      trigger_id: trigger.id ?? null,
+      trigger_type: trigger.type,
+      input: input === undefined ? null : JSON.stringify(input),
+      created_at: now,
+    }),
+  );
   // That of one alone, which may have megabytes, is not written as JSON within JSON.
   const [only, ...others] = rows;
   const input = others.length === 0 ? (only?.input ?? null) : null;

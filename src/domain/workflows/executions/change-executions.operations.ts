@@ -18,6 +18,7 @@ import { executionSubject } from './execution-feed.ts';
 import { executionRecord, findExecution, holdWithWorkflow } from './execution-record.ts';
 import { execution, executionId, retryFrom } from './executions.schema.ts';
 import { retryExecutions } from './retry-execution.ts';
+import { generationOf, requireRoom } from './room.ts';
 
 interface WaitingRow {
   status: string;
@@ -121,6 +122,7 @@ export const runWorkflow = workflowOperation({
   output: begunExecution,
   audit: ({ workflow }) => ({ type: 'workflow', id: workflow }),
   async prepare(context, { workflow: id, input = null, version }) {
+    await requireRoom(context);
     const { definition } = await versionToRun(context.em, await findWorkflow(context, id), version);
     if (definition.input_schema !== undefined) await checkInput(context, id, definition.input_schema, input);
   },
@@ -131,13 +133,16 @@ export const runWorkflow = workflowOperation({
     const of = await versionToRun(em, row, version);
     const refusal = of.number === row.version ? null : refusalToRun(context, of, await versionToRun(em, row));
     if (refusal) throw refusal;
+    const generation = await generationOf(context);
     const execution_id = await beginExecution(em, services, {
+      generation,
       workflow: row,
       version: of.number,
       trigger: { type: 'manual' },
       input,
       started_by: actor.id,
     });
+    context.workflows.backlog.add(context.organization.id);
     return { execution_id };
   },
 });
@@ -170,6 +175,7 @@ export const retryExecution = workflowOperation({
   }),
   output: begunExecution,
   audit: subject,
+  prepare: (context) => requireRoom(context),
   async execute(context, { from, version, ...input }) {
     const retried = await holdWithWorkflow(context, input);
     const request = { from: from ?? 'failed_step', version: version ?? 'same' } as const;

@@ -47,6 +47,8 @@ export const Execution = defineEntity({
     trigger_type: p.text().$type<TriggerType>(),
     /** The actor, of runs by hand. */
     started_by: p.text().nullable(),
+    /** How many executions have started one another down to this one; 0: no step started it. */
+    generation: p.integer().default(0),
     delivery_id: p.uuid().nullable(),
     replay_of: p.uuid().nullable(),
     retry_of: p.uuid().nullable(),

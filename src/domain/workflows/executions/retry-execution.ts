@@ -9,6 +9,7 @@ import { type Workflow, WorkflowVersion } from '../workflow.entity.ts';
 import type { WorkflowContext } from '../workflows.ts';
 import { beginExecutions } from './begin-execution.ts';
 import type { Execution } from './execution.entity.ts';
+import { generationOf } from './room.ts';
 import type { StepRun } from './step-run.entity.ts';
 
 /** A step run of an execution that is tried again, in the order they began. */
@@ -168,20 +169,24 @@ export async function retryExecutions(
   const able = retried.filter(
     ({ row: { id, delivery_id } }) => !refusals.has(id) && (delivery_id == null || kept.has(delivery_id)),
   );
+  const least = await generationOf(context);
   const now = services.clock.now();
   for (const { row } of able) row.acknowledged_at ??= now;
   await em.flush();
   const ids = await beginExecutions(
     em,
     services,
-    able.map(({ workflow, row: { id, delivery_id, trigger_id, trigger_type, input, version: number } }) => ({
-      workflow,
-      version: version === 'latest' ? workflow.version : number,
-      trigger: { type: trigger_type, ...(trigger_id && { id: trigger_id }) },
-      ...(delivery_id == null ? { input: input ?? null } : { delivery_id }),
-      started_by: actor.id,
-      retry_of: id,
-    })),
+    able.map(
+      ({ workflow, row: { id, delivery_id, trigger_id, trigger_type, input, generation, version: number } }) => ({
+        generation: Math.max(generation, least),
+        workflow,
+        version: version === 'latest' ? workflow.version : number,
+        trigger: { type: trigger_type, ...(trigger_id && { id: trigger_id }) },
+        ...(delivery_id == null ? { input: input ?? null } : { delivery_id }),
+        started_by: actor.id,
+        retry_of: id,
+      }),
+    ),
   );
   const begun = new Map(able.map(({ row }, index) => [row.id, ids[index] as string]));
   if (from === 'failed_step' && version === 'same')

@@ -130,10 +130,11 @@ async function dropEffect(em: EntityManager, key: string): Promise<void> {
 function workflowActor(
   {
     workflow_id,
+    execution_id,
     organization,
     project,
     services,
-  }: Pick<StepCall, 'workflow_id' | 'organization' | 'project' | 'services'>,
+  }: Pick<StepCall, 'workflow_id' | 'execution_id' | 'organization' | 'project' | 'services'>,
   permissions: readonly Permission[],
 ): Actor {
   const grant = {
@@ -144,6 +145,7 @@ function workflowActor(
   };
   return {
     id: `workflow:${workflow_id}`,
+    execution: execution_id,
     author: { name: 'Portico workflow', email: `workflow-${workflow_id}@${services.settings.public_host}` },
     instance_admin: false,
     organizations: [organization.id],

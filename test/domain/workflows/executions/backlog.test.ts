@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Backlog } from '../../../../src/domain/workflows/webhook/admission.ts';
+import { Backlog } from '../../../../src/domain/workflows/executions/backlog.ts';
 
 let now: number;
 let answers: ((pending: number) => void)[];

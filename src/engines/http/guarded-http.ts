@@ -5,8 +5,7 @@ import { type Exchange, type Flow, NotSent, type Opening } from '../../ports/exc
 import type { GuardedHttp, HttpHop, HttpRequest, HttpResponse, HttpTimeouts } from '../../ports/http.ts';
 import { asHttpFailure, httpFailure } from './failures.ts';
 import { createGuard, parseCidrs, type Resolve, targetOf } from './guard.ts';
-import { Openings } from './opening.ts';
-import { createPools, type Pools } from './pools.ts';
+import { createPools, Openings, type Pools } from './pools.ts';
 
 /** Informational answers (RFC 9110 15.2) before the one that counts; each would give it another time to come. */
 const mostInformational = 20;

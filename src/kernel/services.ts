@@ -1,5 +1,5 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
-import type { Activity } from '../lib/activity.ts';
+import type { Activity } from '../lib/timing.ts';
 import type { ArchiveStore } from '../ports/archive.ts';
 import type { BlobStore } from '../ports/blobs.ts';
 import type { Browser } from '../ports/browser.ts';

@@ -36,7 +36,7 @@ import { createSpools } from '../engines/spool/spool.ts';
 import { createQueue } from '../jobs/queue.ts';
 import { IdempotencyKeys } from '../kernel/idempotency.ts';
 import type { Ports, Settings } from '../kernel/services.ts';
-import { Activity } from '../lib/activity.ts';
+import { Activity } from '../lib/timing.ts';
 import type { Clock, SharedClock } from '../ports/clock.ts';
 import type { Deployer } from '../ports/deployer.ts';
 import type { GuardedHttp } from '../ports/http.ts';

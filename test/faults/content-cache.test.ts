@@ -4,7 +4,7 @@ import { createContentCache } from '../../src/db/content-cache.ts';
 import { openOrm } from '../../src/db/orm.ts';
 import { ContentIndex } from '../../src/domain/studio/content/content-index.ts';
 import { searchWords } from '../../src/domain/studio/content/search.ts';
-import { Activity } from '../../src/lib/activity.ts';
+import { Activity } from '../../src/lib/timing.ts';
 import type { Repository } from '../../src/ports/git.ts';
 import { seed, startTestApp, type TestApp } from '../support/app.ts';
 import { git as stock } from '../support/git-store.ts';

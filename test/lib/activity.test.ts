@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Activity } from '../../src/lib/activity.ts';
+import { Activity } from '../../src/lib/timing.ts';
 
 describe('a quiet moment', () => {
   it('has come when no request has been noted', async () => {

@@ -1,6 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Ports } from '../../kernel/services.ts';
-import type { Activity } from '../../lib/activity.ts';
+import type { Activity } from '../../lib/timing.ts';
 import type { ContentCache } from '../../ports/content-cache.ts';
 import type { Kms } from '../../ports/kms.ts';
 import type { IdentityServices } from '../identity/authenticate.ts';

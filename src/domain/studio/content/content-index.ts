@@ -1,5 +1,5 @@
-import type { Activity } from '../../../lib/activity.ts';
 import { mapYielding } from '../../../lib/concurrency.ts';
+import type { Activity } from '../../../lib/timing.ts';
 import { VersionCache } from '../../../lib/version-cache.ts';
 import type { ContentCache, SearchWords } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';

@@ -1,7 +1,7 @@
 import { createContentCache } from '../../../../src/db/content-cache.ts';
 import type { CollectionIndex } from '../../../../src/domain/studio/content/collection-index.ts';
 import { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
-import { Activity } from '../../../../src/lib/activity.ts';
+import { Activity } from '../../../../src/lib/timing.ts';
 import type { Repository } from '../../../../src/ports/git.ts';
 import type { Snapshot } from '../../../../src/ports/git-records.ts';
 import type { TestApp } from '../../../support/app.ts';

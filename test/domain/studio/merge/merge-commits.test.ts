@@ -3,7 +3,7 @@ import { ContentIndex } from '../../../../src/domain/studio/content/content-inde
 import type { Resolution } from '../../../../src/domain/studio/merge/merge.schema.ts';
 import { mergeCommits } from '../../../../src/domain/studio/merge/merge-commits.ts';
 import type { StudioRuntime } from '../../../../src/domain/studio/studio.ts';
-import { Activity } from '../../../../src/lib/activity.ts';
+import { Activity } from '../../../../src/lib/timing.ts';
 import { post } from '../../../support/conflict-site.ts';
 import { blobOf, commitFiles, lines, setRef } from '../../../support/git-history.ts';
 import { fsck, git, testStore } from '../../../support/git-store.ts';

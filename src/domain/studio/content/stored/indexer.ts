@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Activity } from '../../../../lib/activity.ts';
 import { forEachYielding } from '../../../../lib/concurrency.ts';
+import type { Activity } from '../../../../lib/timing.ts';
 import type { BlobRecord, ContentCache } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { Log } from '../../../../ports/log.ts';

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { countdown } from '../lib/timing.ts';
+import { countdown } from './timing.ts';
 
 /**
  * Why a task has no result: its time is over, its process died (of its memory limit, mostly), none came up, it cannot be written for one (it is

@@ -24,6 +24,29 @@ test('where two people change the same piece, the second chooses, and the page g
   await frameOf(page).getByText('Last words of the post. Mine.').waitFor();
 });
 
+test('changes that are discarded all at once leave each piece its own text', async () => {
+  const { app } = dashboard;
+  const page = await openOnPage('discarded');
+  const frame = frameOf(page);
+  const texts = () => frame.locator('html').evaluate(`document.querySelector('main').innerText`);
+  const built = await texts();
+  for (const piece of ['The frost came', 'Last words']) {
+    await edit(page, piece);
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type(' Mine.');
+    await frame.getByText('Mine.').last().waitFor();
+  }
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Discard changes' }).click();
+  await saveState(page, 'Nothing to save');
+  await expect.poll(texts).toBe(built);
+  await edit(page, 'The frost came');
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('Another first paragraph.');
+  await save(page);
+  expect(await stored(app, 'discarded')).toBe(raw.replace(/The frost came.*/, 'Another first paragraph.'));
+});
+
 test('an entry that somebody saved after its page was built, and while it was being opened, is edited all the same', async () => {
   const { app } = dashboard;
   const address = await freshPage('late');

@@ -22,6 +22,8 @@ const longestUnkept = 400;
 export interface TextView {
   read: () => string;
   apply: (edits: readonly Edit[]) => void;
+  /** Shows another text by the least edits, so that a selection and what else has a place in the text keep theirs. */
+  replace: (text: string) => void;
 }
 
 /** `clean`: as it was read; `kept`: changes are in this browser; `refused`: the browser does not keep them. */
@@ -294,14 +296,10 @@ export class Editor {
   }
 
   #replaceText(text: string): void {
-    const before = this.text;
-    if (before === text) return;
-    // The least that differs, so that a selection elsewhere stays.
-    const most = Math.min(before.length, text.length);
-    let [start, end] = [0, 0];
-    while (start < most && before[start] === text[start]) start += 1;
-    while (end < most - start && before[before.length - 1 - end] === text[text.length - 1 - end]) end += 1;
-    this.#apply([{ from: start, to: before.length - end, insert: text.slice(start, text.length - end) }]);
+    if (this.text === text) return;
+    if (this.#view) this.#view.replace(text);
+    else this.#text = text;
+    for (const listener of this.#textListeners) listener();
   }
 
   #apply(edits: readonly Edit[]): void {

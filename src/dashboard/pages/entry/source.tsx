@@ -2,6 +2,7 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { indentOnInput } from '@codemirror/language';
+import { diff } from '@codemirror/merge';
 import { highlightSelectionMatches, openSearchPanel, search, searchKeymap } from '@codemirror/search';
 import { Compartment, EditorState, type Extension, Transaction } from '@codemirror/state';
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
@@ -12,6 +13,7 @@ import { useKeySet } from '../../lib/preferences.ts';
 import { codeColours, markUnseen } from '../../parts/code-look.ts';
 import { bodyLanguage } from './body-language.ts';
 import type { Editor } from './editor.ts';
+import type { Edit } from './rebase.ts';
 import { type SiteSnippet, snippetCompletion } from './snippets.ts';
 
 const look = EditorView.theme({
@@ -80,6 +82,9 @@ export interface SourceProps {
   /** Gives the view out, for buttons beside it; null when it goes. */
   onView: (view: EditorView | null) => void;
 }
+
+/** Milliseconds after which two texts are compared less closely. */
+const mostForDifferences = 300;
 
 const filesIn = (data: DataTransfer | null) => [...(data?.files ?? [])];
 
@@ -203,13 +208,22 @@ export function Source(props: SourceProps) {
         ],
       }),
     });
+    const apply = (edits: readonly Edit[]) =>
+      view.dispatch({
+        changes: edits.map(({ from, to, insert }) => ({ from, to, insert })),
+        annotations: Transaction.addToHistory.of(false),
+      });
     const detach = editor.attach({
       read: () => view.state.doc.toString(),
-      apply: (edits) =>
-        view.dispatch({
-          changes: edits.map(({ from, to, insert }) => ({ from, to, insert })),
-          annotations: Transaction.addToHistory.of(false),
-        }),
+      apply,
+      replace: (text) =>
+        apply(
+          diff(view.state.doc.toString(), text, { timeout: mostForDifferences }).map(({ fromA, toA, fromB, toB }) => ({
+            from: fromA,
+            to: toA,
+            insert: text.slice(fromB, toB),
+          })),
+        ),
     });
     let wasLocked = editor.state().isLocked;
     const stop = editor.subscribe(() => {

@@ -123,6 +123,8 @@ function commonHeaders(services: AllServices, { isMembersOnly, permission }: Pre
     'X-Content-Type-Options': 'nosniff',
     ...(isMembersOnly && {
       'Content-Security-Policy': `frame-ancestors ${new URL(services.settings.public_url).origin}`,
+      // Where previews have a domain of their own they are one site to browsers, which send the cookie of one with what another embeds of it.
+      'Cross-Origin-Resource-Policy': 'same-origin',
       'X-Robots-Tag': 'noindex',
     }),
   };

@@ -134,6 +134,7 @@ describe('a members’ preview', () => {
     expect(page.headers).toMatchObject({
       'cache-control': 'private, no-cache',
       'content-security-policy': 'frame-ancestors http://portico.test',
+      'cross-origin-resource-policy': 'same-origin',
       'x-robots-tag': 'noindex',
     });
   });

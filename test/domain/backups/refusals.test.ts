@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { backupProject } from '../../../src/domain/backups/backup-project.operations.ts';
@@ -122,6 +123,23 @@ it('refuses objects that are damaged although the checksum agrees', async () => 
   expect(await restore(directory)).toMatchObject({
     code: 'invalid_request',
     message: expect.stringMatching(/^repository-.*\.bundle: does not hold \d+ whole refs; copy/),
+  });
+  await expectNothingLeft();
+});
+
+it.each([
+  ['a repository', (place: string) => void execFileSync('git', ['init', '--quiet', '--bare', place])],
+  ['a link', (place: string) => symlink('/etc/hostname', place)],
+])('refuses %s in the place of the bundle', async (_what, put) => {
+  const directory = await backedUp();
+  const [name = ''] = (await readdir(path.join(directory, 'repository'))).filter((file) => file.endsWith('.bundle'));
+  await forge(directory, { [`repository/${name}`]: null });
+  const place = path.join(directory, 'repository', name);
+  await rm(place);
+  await put(place);
+  expect(await restore(directory)).toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringMatching(/^repository-.*\.bundle: is no plain file; copy/),
   });
   await expectNothingLeft();
 });

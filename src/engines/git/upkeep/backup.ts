@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { refNameProblem } from '../../../domain/studio/ref-name.ts';
 import { DomainError } from '../../../kernel/errors.ts';
@@ -120,6 +120,7 @@ export async function restoreRepository(
 ): Promise<void> {
   if (await hasLayout(gitDir)) throw new DomainError('already_exists', 'There is a repository with this id');
   const record = await readRecord(source);
+  await checkBundle(source, record);
   await createLayout(gitDir, record.default_branch, record.object_format);
   if (record.bundle === null) return;
   try {
@@ -136,6 +137,13 @@ export async function restoreRepository(
     await removeLayout(gitDir);
     throw error;
   }
+}
+
+/** git takes a directory for a repository, by whose configuration it would go, and which may take its objects from others. */
+async function checkBundle(source: string, { bundle }: BackupRecord): Promise<void> {
+  if (bundle === null) return;
+  const found = await lstat(join(source, bundle)).catch(() => null);
+  if (!found?.isFile()) throw damaged(bundle, found ? 'is no plain file' : 'is missing');
 }
 
 async function readRecord(source: string): Promise<BackupRecord> {

@@ -185,7 +185,7 @@ function isRedirect(status: number): boolean {
 
 /**
  * The request that follows a redirect (RFC 9110 section 15.4): 303 becomes GET, and so does POST at 301 and 302, as browsers have
- * always done. Another origin gets no header that could carry a secret.
+ * always done. Another origin gets no header that could carry a secret, and no body.
  * @throws DomainError upstream_unavailable (`redirect_invalid`): no usable Location.
  */
 function redirected(from: Outgoing, status: number, location: string | string[] | undefined): Outgoing {
@@ -196,6 +196,8 @@ function redirected(from: Outgoing, status: number, location: string | string[] 
   }
   const dropsBody = status === 303 ? from.method !== 'HEAD' : status <= 302 && from.method === 'POST';
   const sameOrigin = url.origin === from.url.origin;
+  if (!sameOrigin && !dropsBody && from.body !== null)
+    throw httpFailure('redirect_invalid', `${from.url.host}: the redirect would send the body to another origin`);
   const kept = Object.entries(from.headers).filter(
     ([name]) => (sameOrigin || harmless.has(name)) && !(dropsBody && name.startsWith('content-')),
   );

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { client, failure, serve } from './support.ts';
@@ -181,6 +182,33 @@ describe('redirects', () => {
     expect(sent).toMatchObject({ accept: 'text/html' });
     for (const name of ['authorization', 'cookie', 'x-api-key', 'content-length'])
       expect(sent).not.toHaveProperty(name);
+  });
+
+  it.each([
+    [307, 'POST'],
+    [308, 'POST'],
+    [302, 'PUT'],
+  ])('sends no body to another origin: %i of %s', async (status, method) => {
+    const bodies: string[] = [];
+    const seen = await serve(async (request, response) => {
+      bodies.push(await text(request));
+      response.end('taken');
+    });
+    const url = `http://127.0.0.1:${seen}/`;
+    const port = await serve((request, response) => {
+      const location = request.url === '/out' ? url : '/in';
+      if (request.url === '/in') response.end('taken');
+      else response.writeHead(status, { location }).end();
+    });
+    const request = { method, body: 'secret', policy, maxRedirections: 1 };
+    const error = await failure(client().request(`http://127.0.0.1:${port}/out`, request));
+    expect(error).toMatchObject({ details: { reason: 'redirect_invalid' } });
+    expect(bodies).toEqual([]);
+    const within = await client().request(`http://127.0.0.1:${port}/back`, request);
+    expect(await within.text()).toBe('taken');
+    const bare = await client().request(`http://127.0.0.1:${port}/out`, { ...request, body: null });
+    expect(await bare.text()).toBe('taken');
+    expect(bodies).toEqual(['']);
   });
 });
 

@@ -21,6 +21,7 @@ beforeAll(async () => {
     'public/sw.mjs': 'self\n',
     'public/theme.css': 'a {}\n',
     'public/feed.rss': '<rss/>\n',
+    'public/manual.pdf': '%PDF-1.4\n',
   };
   await seed(app, files);
   const git = await app.repository();
@@ -133,7 +134,8 @@ describe('file', () => {
     for (const path of ['public/sw.mjs', 'public/theme.css'])
       expect((await file(path, '&raw=true')).headers.get('content-type')).toBe('text/plain; charset=utf-8');
     expect((await file('public/sw.mjs')).body.mime).toBe('text/javascript');
-    expect((await file('public/feed.rss', '&raw=true')).headers.get('content-disposition')).toMatch(/^attachment/);
+    for (const path of ['public/feed.rss', 'public/manual.pdf'])
+      expect((await file(path, '&raw=true')).headers.get('content-disposition')).toMatch(/^attachment/);
   });
 
   it('200: raw bytes, safe to open in a browser', async () => {

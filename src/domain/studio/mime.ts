@@ -50,6 +50,7 @@ export function mimeOf(path: string, isText: boolean): string {
 }
 
 const documents = new Set([
+  'application/pdf',
   'text/html',
   'image/svg+xml',
   'application/xml',

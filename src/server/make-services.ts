@@ -19,7 +19,7 @@ import { stepOperationsOf } from '../domain/workflows/step-operations.ts';
 import { createPageAnnotator } from '../engines/annotations/page-annotations.ts';
 import { createArchiveStore } from '../engines/archive/archive-store.ts';
 import { createBlobStore } from '../engines/blobs/blob-store.ts';
-import { ChromiumBrowser } from '../engines/browser/chromium-browser.ts';
+import { SeparateBrowser } from '../engines/browser/separate-browser.ts';
 import { createDatabaseClock, systemClock } from '../engines/clock/clocks.ts';
 import { createCrawlFetcher } from '../engines/crawler/fetcher.ts';
 import { ThreadedPageReader } from '../engines/crawler/page-reader.ts';
@@ -141,7 +141,7 @@ export function makeServices(ingredients: Ingredients) {
     fetcher: createCrawlFetcher({ http, blobs }),
     pages: new ThreadedPageReader(),
     annotator: createPageAnnotator(),
-    browser: new ChromiumBrowser(
+    browser: new SeparateBrowser(
       {
         path: config.PORTICO_CHROMIUM_PATH ?? null,
         noSandbox: ['1', 'on'].includes(config.PORTICO_CHROMIUM_NO_SANDBOX),

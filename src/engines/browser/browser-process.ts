@@ -1,21 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import type { BrowserContext, Browser as Chromium, Page } from 'playwright-core';
 import type { LoadedPage, PageFault, PageLoad } from '../../ports/browser.ts';
 import type { BrowserDirectory } from './browser-directory.ts';
 import type { Launched, Wear } from './launch.ts';
 import { loadPage } from './load-page.ts';
 import { type Loading, routeAll } from './loading.ts';
+import { ownBytes } from './memory.ts';
 import { Tabs } from './tabs.ts';
-
-const pageSize = 4096;
-
-/** Bytes a process has for itself; 0 when that cannot be known. */
-async function ownBytes(pid: number): Promise<number> {
-  const [, resident = 0, shared = 0] = (await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => ''))
-    .split(' ')
-    .map(Number);
-  return Math.max(0, resident - shared) * pageSize;
-}
 
 /** Private memory of all processes of a browser in bytes; 0 where the system does not report it. */
 async function memoryOf(browser: Chromium): Promise<number> {

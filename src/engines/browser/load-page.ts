@@ -58,7 +58,8 @@ async function readDom(page: Page): Promise<string | null> {
     const html: unknown = await page.evaluate(serialize).catch(() => null);
     return typeof html === 'string' ? html : page.content();
   };
-  return within(read(), patience);
+  // A page can have what serialises it say anything.
+  return (await within(read(), patience))?.slice(0, mostHtml) ?? null;
 }
 
 /** A network without a new request for so long is idle; milliseconds. */

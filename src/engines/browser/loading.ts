@@ -18,6 +18,14 @@ const dropped = new Set([
 
 /** Requests of one page; a page with more of them would never end. */
 const mostRequests = 2_000;
+/** Of one page at the same time; others wait. Each holds its answer in memory, several times as it is handed over. */
+const mostOpen = 10;
+/** What the answers to one page may have together, and what it may send in one request; bytes. */
+const mostGiven = 64 * 2 ** 20;
+const mostSent = 5 * 2 ** 20;
+/** Navigations of one page, and characters of an address, that are worth a note. */
+const mostNavigations = 1_000;
+const longestAddress = 8_192;
 
 /** Requests whose cookies scripts may have set. */
 const usesCookies = new Set(['xhr', 'fetch', 'document', 'eventsource']);
@@ -80,6 +88,9 @@ export class Loading {
   #isGiven = false;
   #requests = 0;
   #open = 0;
+  #given = 0;
+  #asked = 0;
+  readonly #waiting: (() => void)[] = [];
   #restsSince = performance.now();
 
   /** @param isNew nothing has been shown in the tab before */
@@ -111,7 +122,8 @@ export class Loading {
   async take(route: Route, request: Request, isOwnFrame: boolean): Promise<void> {
     if (request.isNavigationRequest() && isOwnFrame) {
       if (this.#isGiven) {
-        this.#navigations.add(request.url());
+        const to = request.url();
+        if (to.length <= longestAddress && this.#navigations.size < mostNavigations) this.#navigations.add(to);
         this.#leaving.resolve();
         return route.abort('aborted');
       }
@@ -123,11 +135,18 @@ export class Loading {
     if (!this.#isGiven) return route.abort('aborted');
     this.#requests += 1;
     if (this.#requests > mostRequests || !/^https?:/i.test(request.url())) return route.abort('blockedbyclient');
+    if ((request.postDataBuffer()?.length ?? 0) > mostSent) return route.abort('blockedbyclient');
     this.#open += 1;
+    if (this.#asked >= mostOpen) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#asked += 1;
     try {
-      const answer = await this.#ask(request);
+      const answer = this.#given < mostGiven ? await this.#ask(request) : null;
+      this.#given += answer?.body.length ?? 0;
       await (answer === null ? route.abort('blockedbyclient') : route.fulfill(fulfilment(answer)));
     } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#asked -= 1;
       this.#open -= 1;
       this.#restsSince = performance.now();
     }

@@ -225,3 +225,29 @@ test('a build that fails leaves the page, and the bar leads to its log', async (
   await saveElsewhere(app, 'failing', { body });
   await work();
 });
+
+test('a newer build that cannot be read leaves the page, and is shown once it can be', async () => {
+  const page = await openOnPage('unread');
+  const frame = frameOf(page);
+  let refused = 0;
+  await page.route('**/graphql', (route) => {
+    if (!/query PagePieces\b/.test(route.request().postData() ?? '')) return route.fallback();
+    refused += 1;
+    return route.abort();
+  });
+  await edit(page, 'What to do');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(' now');
+  await save(page);
+  await work();
+  await expect.poll(() => refused).toBeGreaterThan(0);
+  await edit(page, 'Last words');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(' Then.');
+  await frame.getByText('of the post. Then.').waitFor();
+  await page.unroute('**/graphql');
+  // Its id is what the build makes of its text.
+  await frame.locator('#what-to-do-now').waitFor();
+  await save(page);
+  dashboard.forgive(/ERR_FAILED/);
+});

@@ -19,6 +19,9 @@ export interface SitePage {
   url: string;
 }
 
+/** Milliseconds after which a page that could not be read is tried again. */
+const pause = 5_000;
+
 /** Why there is no page to edit. */
 type Absence =
   | 'no_address'
@@ -81,15 +84,25 @@ export function useShownPage(place: FormPlace, branch: string, url: string | nul
   const following = environments.filter((one) => one.branch?.name === branch);
   const environment = following.find((one) => one.published_deployment_id !== null) ?? following[0];
   const published = environment?.published_deployment_id ?? null;
-  const [found, setFound] = useState<SitePage | Absence | null>(null);
+  const [found, setFound] = useState<(SitePage & { of: string }) | Absence | null>(null);
   /** Counts the attempts: only the last one is shown. */
   const attempt = useRef(0);
-  const load = useEffectEvent(async () => {
+  /** Of the next attempt. */
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  /** @param isAsked for by a person, who sees what has become of it */
+  const load = useEffectEvent(async (isAsked: boolean) => {
+    clearTimeout(timer.current);
     attempt.current += 1;
     const mine = attempt.current;
     if (published === null || url === null) return;
     const next = await openPage(place, published, url);
-    if (attempt.current === mine) setFound(next);
+    if (attempt.current !== mine) return;
+    setFound((now) => {
+      const isShown = now !== null && typeof now !== 'string' && now.of === url;
+      if (next === 'not_read' && isShown && !isAsked) return now;
+      return typeof next === 'string' ? next : { ...next, of: url };
+    });
+    if (next === 'not_read') timer.current = setTimeout(() => void load(false), pause);
   });
   const reread = async () => {
     if (!found || typeof found === 'string') return;
@@ -98,9 +111,10 @@ export function useShownPage(place: FormPlace, branch: string, url: string | nul
     if (typeof next !== 'string') setFound((now) => (now === found ? { ...found, annotations: next } : now));
   };
   useEffect(() => {
-    void load();
+    void load(false);
     return () => {
       attempt.current += 1;
+      clearTimeout(timer.current);
     };
   }, [published, url]);
   const absence = (): Absence | null => {
@@ -115,7 +129,7 @@ export function useShownPage(place: FormPlace, branch: string, url: string | nul
     page: typeof found === 'string' ? null : found,
     absence: absence(),
     refresh,
-    reload: () => (data ? void load() : refresh()),
+    reload: () => (data ? void load(true) : refresh()),
     reread: () => void reread(),
   };
 }

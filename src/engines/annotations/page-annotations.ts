@@ -1,5 +1,5 @@
-import { AnnotationError, type PageAnnotator } from '../../ports/page-annotator.ts';
 import { ChildError, ChildPool } from '../../lib/child-pool.ts';
+import { AnnotationError, type PageAnnotator } from '../../ports/page-annotator.ts';
 import type { AnnotatorAnswer, AnnotatorTask } from './annotator.ts';
 
 /** The module beside this one, as it is run: TypeScript from the sources, JavaScript from a build. */

@@ -1,7 +1,7 @@
 import { type Caller, CallSlots } from '../../lib/call-slots.ts';
+import { ChildError, type ChildFault, ChildPool } from '../../lib/child-pool.ts';
 import { isLonger } from '../../lib/objects.ts';
 import { ExpressionError, type ExpressionFault, type Expressions } from '../../ports/expressions.ts';
-import { ChildError, type ChildFault, ChildPool } from '../../lib/child-pool.ts';
 import type { ExpressionAnswer, ExpressionTask } from './evaluator.ts';
 
 const second = 1_000;

@@ -92,7 +92,7 @@ export class GitProcesses {
   /**
    * Starts a process at once; the caller bounds how many.
    *
-   * @throws DomainError `unavailable` when the server stops, or has too many processes of all kinds
+   * @throws DomainError `unavailable` when the server stops, or has too many processes of all kinds, or no file descriptor left
    */
   spawn(args: readonly string[], options: SpawnOptions = {}): GitChild {
     if (this.#closed) throw new DomainError('unavailable', 'The server is stopping');
@@ -110,6 +110,9 @@ export class GitProcesses {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
+    // Where no file descriptor is left it has no streams, and an error event, which ends the server without a listener.
+    streams.once('error', () => {});
+    if (streams.stdin === undefined) throw new DomainError('unavailable', 'git could not be started');
     if (options.lowPriority === true && streams.pid !== undefined) lower(streams.pid);
     const child = watchChild(streams, options, bounds);
     const began = performance.now();

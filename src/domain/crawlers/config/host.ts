@@ -55,3 +55,6 @@ export function siblingOf(host: string): string | null {
   if (name.startsWith('[') || /^[\d.]+$/.test(name) || !name.includes('.')) return null;
   return host.startsWith('www.') ? host.slice('www.'.length) : `www.${host}`;
 }
+
+/** Whether a URL is fetched in plain text, though what leads to it was not. */
+export const isDowngrade = (from: URL, to: URL): boolean => from.protocol === 'https:' && to.protocol === 'http:';

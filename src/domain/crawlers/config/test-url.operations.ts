@@ -16,7 +16,7 @@ import type { Crawler } from './crawler.entity.ts';
 import { crawlerName } from './crawler.schema.ts';
 import { openCrawlerSecrets } from './crawler-secrets.ts';
 import { findCrawler, namedCrawler } from './find-crawler.ts';
-import { hostOf } from './host.ts';
+import { hostOf, isDowngrade } from './host.ts';
 
 const urlProblem = 'must be a path or an http(s) URL';
 
@@ -63,7 +63,7 @@ async function robotsOf(context: CrawlerContext, crawler: Crawler, { origin, sib
   const secrets = await openCrawlerSecrets(services, project, crawler);
   const userAgent =
     crawler.settings.user_agent ?? crawlDefaults(services.settings, crawlers.limits, organization).user_agent;
-  const isOwn = [origin.host, ...siblings].includes(url.host);
+  const isOwn = [origin.host, ...siblings].includes(url.host) && !isDowngrade(origin, url);
   const headers = requestHeaders({ userAgent, headers: secrets.headers, isOwn });
   const hosts = [crawler.host, ...crawler.settings.allowed_domains];
   const answer = await fetchRobots({

@@ -146,7 +146,7 @@ async function forward(
   count(1, 0);
   const { cookies, policy, signal } = context;
   const { site } = context.discovery;
-  const given = context.headersFor(target.host).headers;
+  const given = context.headersFor(url).headers;
   const isOurs = isEntitled(site, request, url);
   const cookie = isOurs ? mergedCookies(cookies.header(target, services.clock.now()), headers.cookie) : null;
   try {
@@ -285,7 +285,7 @@ class PageRequests {
       base,
       { received() {} },
       {
-        headers: pageHeaders(request, this.#context.headersFor(host).headers, isOurs && isInScope),
+        headers: pageHeaders(request, this.#context.headersFor(url).headers, isOurs && isInScope),
         ...(isOurs && request.headers.cookie !== undefined && { cookie: request.headers.cookie }),
         takesCookies: isOurs,
         read: 'all',
@@ -364,7 +364,7 @@ export class RunBrowser implements PageBrowser {
     const { assets, browser_config } = run.settings;
     const { enabled, timeout, execute_js } = assets.network_intercept;
     const requests = new PageRequests(context, this.#parts, of);
-    const agent = context.headersFor(of.host).headers['user-agent'];
+    const agent = context.headersFor(of.url).headers['user-agent'];
     const page = await this.#browser.load({
       run: run.id,
       url: of.url,

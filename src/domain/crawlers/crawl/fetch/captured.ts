@@ -85,7 +85,7 @@ export function entryOf(
     etag: textOf(answer.headers.etag),
     last_modified: textOf(answer.headers['last-modified']),
     outlinks_sha256: null,
-    request_hash: context.headersFor(of.host).hash,
+    request_hash: context.headersFor(of.url).hash,
     first_seen_run: context.run.id,
     fetched_at: context.services.clock.now(),
     ...given,

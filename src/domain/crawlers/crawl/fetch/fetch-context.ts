@@ -34,8 +34,8 @@ export interface FetchContext {
   discovery: Discovery;
   outlinks: OutlinkStore;
   policy: HttpPolicy;
-  /** Headers of a request to a host, and their name. */
-  headersFor(host: string): { headers: Record<string, string>; hash: string };
+  /** Headers of a request for a URL, and their name. */
+  headersFor(url: string): { headers: Record<string, string>; hash: string };
   cookies: CookieJar;
   /** Sitemaps the run knows of. */
   sitemaps: { known: number };

@@ -196,7 +196,7 @@ async function ask(
   { received, mayStart }: Partial<Progress>,
   asking?: Asking,
 ): Promise<FetchResult> {
-  const { headers, hash } = context.headersFor(of.host);
+  const { headers, hash } = context.headersFor(of.url);
   const isStored = !(context.browser?.storesDom && of.kind === 'page');
   const asksAgain =
     isStored && base?.isFresh && base.request_hash === hash && (base.etag !== null || base.last_modified !== null);

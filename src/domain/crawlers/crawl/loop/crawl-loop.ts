@@ -170,7 +170,7 @@ function headersIn({ headers, run }: OpenRun, site: RunSite, userAgent: string |
     return { headers: { ...given.headers, 'user-agent': userAgent }, hash };
   });
   const [others, own] = forms as [(typeof forms)[number], (typeof forms)[number]];
-  return (host) => (site.isOwn(host) ? own : others);
+  return (url) => (site.isTrusted(url) ? own : others);
 }
 
 /** The loop of a run that has begun, with the URLs it has found before. */

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { CrawlFetcher, FetchRequest } from '../../../../ports/fetcher.ts';
+import { isDowngrade } from '../../config/host.ts';
 import {
   allowAll,
   maxRobotsBytes,
@@ -41,7 +42,7 @@ const allowed = (movedTo: string | null): RobotsAnswer => ({
   movedTo,
 });
 
-/** What any host may get of a request's headers: the others may hold credentials. */
+/** What any host gets of a request's headers, and its own over plain http after https: the others may hold credentials. */
 function plainHeaders({ accept, 'user-agent': agent }: FetchRequest['headers']): Record<string, string> {
   return { ...(accept !== undefined && { accept }), ...(agent !== undefined && { 'user-agent': agent }) };
 }
@@ -49,10 +50,12 @@ function plainHeaders({ accept, 'user-agent': agent }: FetchRequest['headers']):
 /** @returns why there is no usable answer, as text */
 async function ask({ fetcher, origin, request, signal }: RobotsRequest): Promise<RobotsAnswer | string> {
   let url = `${origin}/robots.txt`;
-  const { host } = new URL(origin);
+  const own = new URL(origin);
   let movedTo: string | null = null;
   for (let hop = 0; hop <= maxRobotsHops; hop += 1) {
-    const headers = new URL(url).host === host ? request.headers : plainHeaders(request.headers);
+    const at = new URL(url);
+    const isTrusted = at.host === own.host && !isDowngrade(own, at);
+    const headers = isTrusted ? request.headers : plainHeaders(request.headers);
     const limits = { read: maxRobotsBytes };
     const answer = await fetcher.fetch({ ...request, headers, url, signal, limits, read: 'all' });
     if (!answer.ok) return answer.message;

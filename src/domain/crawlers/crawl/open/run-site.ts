@@ -1,6 +1,6 @@
 import type { CrawlLimits } from '../../config/crawl-limits.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
-import { siblingOf } from '../../config/host.ts';
+import { isDowngrade, siblingOf } from '../../config/host.ts';
 import { createDecider, type Decider } from '../../urls/decide.ts';
 import type { RobotsRules } from '../../urls/robots.ts';
 import type { Robots } from './host-robots.ts';
@@ -47,9 +47,15 @@ export class RunSite {
     return createDecider({ scope: { origin, hosts, allowed: allowed_domains }, include, exclude });
   }
 
-  /** Whether a host is the primary one or its sibling: those get every header. */
+  /** Whether a host is the primary one or its sibling. */
   isOwn(host: string): boolean {
     return this.#hosts.has(host);
+  }
+
+  /** Whether a request gets every header of the crawler: on its own hosts, and over https where the run began so. */
+  isTrusted(url: string): boolean {
+    const parsed = new URL(url);
+    return this.isOwn(parsed.host) && !isDowngrade(this.origin, parsed);
   }
 
   /** Takes the sibling of the primary host into scope. @returns false unless it is that, and is new */

@@ -39,3 +39,33 @@ it('sends what a crawler sends of itself to its own host alone, wherever robots.
     { url: 'https://own.example/r.txt', headers: own },
   ]);
 });
+
+it('sends nothing of a crawler in plain text where https leads to http', async () => {
+  const requested: Pick<FetchRequest, 'url' | 'headers'>[] = [];
+  const rest = {
+    contentType: null,
+    isSniffed: false,
+    body: null,
+    bytes: null,
+    isCut: false,
+    bytesWire: 0,
+    durationMs: 0,
+  };
+  const fetch = async ({ url, headers }: FetchRequest) => {
+    requested.push({ url, headers });
+    const location = url.startsWith('https:') ? url.replace('https:', 'http:') : null;
+    return { ok: true as const, status: location ? 302 : 404, headers: {}, location, ...rest };
+  };
+  const own = { 'user-agent': 'Robot/1', authorization: 'Basic x' };
+  await fetchRobots({
+    fetcher: { fetch },
+    origin: 'https://own.example',
+    request: { headers: own, policy: {} },
+    signal: new AbortController().signal,
+    pause: async () => {},
+  });
+  expect(requested).toEqual([
+    { url: 'https://own.example/robots.txt', headers: own },
+    { url: 'http://own.example/robots.txt', headers: { 'user-agent': 'Robot/1' } },
+  ]);
+});

@@ -70,6 +70,17 @@ describe('pieces of a page', () => {
     await expectFocus(page, 'Text');
   });
 
+  test('are opened by a click of which the browser shows later that it is that of a person', async () => {
+    const page = await openOnPage('late');
+    await page.evaluate(`(() => {
+      const { userActivation } = navigator;
+      let first;
+      const isActive = () => performance.now() - (first ??= performance.now()) > 100 && userActivation.isActive;
+      Object.defineProperty(navigator, 'userActivation', { value: { get isActive() { return isActive(); } } });
+    })()`);
+    await edit(page, 'Last words');
+  });
+
   test('are opened by touch, once what was done in the dashboard before is over', async () => {
     const page = await openOnPage('touched', undefined, { hasTouch: true });
     const last = frameOf(page).getByText('Last words');

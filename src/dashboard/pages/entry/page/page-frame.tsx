@@ -357,6 +357,15 @@ export function PageFrame({
     view.focus();
   };
 
+  const clicked = useEffectEvent(({ id, left, top, takesKeys }: Extract<FromPage, { type: 'clicked' }>) => {
+    const box = frame.current?.getBoundingClientRect();
+    if (!box) return;
+    if (isBeside) void goToLine(id);
+    else if (id === null) {
+      close();
+      if (!takesKeys) list.current?.focus();
+    } else open(id, { x: box.left + left, y: box.top + top });
+  });
   const receive = useEffectEvent((message: FromPage) => {
     if (message.type === 'found') {
       if (message.ids.length === 0 && page?.annotations.is_editable) {
@@ -391,13 +400,8 @@ export function PageFrame({
       (isBeside ? view?.contentDOM : list.current)?.focus();
       return void notifications.show({ message: t('page_had_keys') });
     }
-    const box = frame.current?.getBoundingClientRect();
-    if (!box || !focus.isPerson()) return;
-    if (isBeside) void goToLine(message.id);
-    else if (message.id === null) {
-      close();
-      if (!message.takesKeys) list.current?.focus();
-    } else open(message.id, { x: box.left + message.left, y: box.top + message.top });
+    const from = port.current;
+    focus.whenPerson(() => from === port.current && clicked(message));
   });
   const isOwn = (path: string) => page !== null && pageName(path) === pageName(page.annotations.url);
   /** The frame shows the page of another address: the editor follows a person there. */

@@ -46,9 +46,14 @@ const mostThefts = 5;
 /** Milliseconds for which a browser takes an act of a person for the cause of what follows (transient activation); none takes longer. */
 const activation = 5_000;
 
+/** Milliseconds after each of which an act is looked for again. */
+const lateness = [30, 70, 150];
+
 interface FrameFocus {
   /** Whether a person acts in the frame, as far as the browser shows. */
   isPerson: () => boolean;
+  /** The same at once or within a moment: a message of the page may come before the browser shows whose act it follows. Only the last is awaited. */
+  whenPerson: (act: () => void) => void;
   /** A person has touched what lies over the frame in place of it. */
   touch: () => void;
   /** A touch in the frame could not be told from a script that takes the focus: the dashboard has been touched or typed in a moment ago. */
@@ -108,13 +113,23 @@ export function useFrameFocus(frame: RefObject<HTMLIFrameElement | null>, onThef
       if (thefts.current === mostThefts) onThefts();
     });
   });
+  const isPerson = () =>
+    performance.now() - touched.current < activation ||
+    (frame.current !== null &&
+      document.activeElement === frame.current &&
+      navigator.userActivation.isActive &&
+      Boolean(isEntered()));
+  const awaited = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(awaited.current), []);
+  const whenPerson = (act: () => void, delays: readonly number[] = lateness) => {
+    clearTimeout(awaited.current);
+    const [delay, ...others] = delays;
+    if (isPerson()) act();
+    else if (delay !== undefined) awaited.current = setTimeout(() => whenPerson(act, others), delay);
+  };
   return {
-    isPerson: () =>
-      performance.now() - touched.current < activation ||
-      (frame.current !== null &&
-        document.activeElement === frame.current &&
-        navigator.userActivation.isActive &&
-        Boolean(isEntered())),
+    isPerson,
+    whenPerson: (act) => whenPerson(act),
     touch: () => {
       touched.current = performance.now();
     },

@@ -2,6 +2,9 @@ import { Cron } from 'croner';
 import { type CronExpression, parseCron } from './cron-expression.ts';
 import { localTime, minute, momentsOf, setBack } from './local-time.ts';
 
+/** Longest time between two dates that fall on the same day of the week, 29 February over 2100: what is skipped as long as that always is. */
+const longestRepeat = 41 * 365.25 * 24 * 60 * minute;
+
 /** Answers the first matching local time after another one; null after the last one. */
 type NextLocal = (after: number) => number | null;
 
@@ -42,7 +45,8 @@ export function firesOf(expression: CronExpression, zone: string): Fires {
     let repeated: number | null = null;
     // Local times before the present one are still to come when the clock is set back.
     let local = nextLocal(localTime(from, zone) - setBack(from, zone) - minute);
-    for (; local !== null; local = nextLocal(local)) {
+    const last = (local ?? 0) + longestRepeat;
+    for (; local !== null && local < last; local = nextLocal(local)) {
       const { first, second, skipped } = momentsOf(local, zone);
       if (twice && repeated === null && isLater(second)) repeated = second;
       if ((skipped && expression.hourStar) || !isLater(first)) continue;

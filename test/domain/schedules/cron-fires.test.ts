@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { parseCron } from '../../../src/domain/schedules/cron-expression.ts';
 import { firesOf } from '../../../src/domain/schedules/next-fires.ts';
 import { cronExpression } from '../../support/cron/arbitrary.ts';
@@ -135,6 +135,21 @@ describe('the day rule', () => {
       expect(firesOf(parseCron(cron), 'UTC').several(from, 20)).toEqual(other.nextRuns(20, from));
     };
     fc.assert(fc.property(text, check), { numRuns: 200 });
+  });
+});
+
+describe('times that are always skipped', () => {
+  it('are looked for until the calendar has repeated itself, not to the end of time', () => {
+    const looks = vi.spyOn(Intl.DateTimeFormat.prototype, 'format', 'get');
+    try {
+      // The clock is set forward over it, on the only day it has in a year.
+      const fires = firesOf(parseCron('30 */24 25-31 3 */7'), 'Asia/Beirut');
+      expect(fires.after(new Date('2026-02-01T12:00:00Z'))).toBeNull();
+      expect(looks.mock.calls.length).toBeGreaterThan(0);
+      expect(looks.mock.calls.length).toBeLessThan(1_000);
+    } finally {
+      looks.mockRestore();
+    }
   });
 });
 

@@ -36,6 +36,9 @@ const listInput = z.object({
     .optional(),
 });
 
+/** Bytes of the files whose bodies one page holds. */
+const bodiesLimit = 16 * 1024 * 1024;
+
 /** Adds what `include` asks for to a page of summaries. */
 async function include(
   { git, studio }: Pick<StudioContext, 'git' | 'studio'>,
@@ -45,12 +48,22 @@ async function include(
   wanted: readonly string[],
 ): Promise<void> {
   if (wanted.includes('body')) {
-    const oids = places.map(({ oid }) => oid);
+    let left = bodiesLimit;
+    const read: { item: z.output<typeof entrySummary>; place: IndexedEntry }[] = [];
+    for (const [at, item] of items.entries()) {
+      const place = places[at];
+      if (!place) continue;
+      left -= item.size;
+      if (left < 0) item.truncated = true;
+      else read.push({ item, place });
+    }
+    const oids = read.map(({ place }) => place.oid);
     let at = 0;
     for await (const content of soundBlobs(snapshot, oids)) {
-      const [item, place] = [items[at], places[at]];
+      const found = read[at];
       at += 1;
-      if (!item || !place) continue;
+      if (!found) continue;
+      const { item, place } = found;
       if (content instanceof DomainError) Object.assign(item, { error: unreadable.error });
       else item.body = parseFile(content, place.path).body;
     }

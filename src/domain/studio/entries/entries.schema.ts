@@ -37,6 +37,10 @@ export const entrySummary = z
   .object({
     ...summary,
     body: z.string().optional().describe('With `include=body`'),
+    truncated: z
+      .boolean()
+      .optional()
+      .describe('The bodies before this one fill the page (16 MiB): it is read with the entry itself'),
     updated_at: timeText.optional().describe('With `include=updated`: when the file was last committed'),
     updated_by: z.string().optional(),
     faults: z.array(entryFault).optional().describe('With `invalid=true`: what is wrong with it'),

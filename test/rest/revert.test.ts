@@ -324,6 +324,23 @@ describe('a whole commit', () => {
   it('that is none is named', async () => {
     expectRefusal(await undo('0'.repeat(40)), 404, 'not_found', /^commit: must be the full id/);
   });
+
+  it('takes many new files back, and refuses more than can be planned together', async () => {
+    const files = (from: number, count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, at) => [`src/content/posts/many/${from + at}.md`, `---\ntitle: M\n---\n`]),
+      );
+    const few = await seed(app, files(0, 20));
+    const many = await seed(app, files(100, 1_001));
+    const { status } = await app.ask('POST', `${studio}/commits/${few}/revert`, { body: {} });
+    expect(status).toBe(201);
+    expectRefusal(
+      await app.ask('POST', `${studio}/commits/${many}/revert`, { body: {} }),
+      413,
+      'too_large',
+      /^commit: changed 1001 files/,
+    );
+  });
 });
 
 describe('refusals', () => {

@@ -140,7 +140,7 @@ describe('the day rule', () => {
 
 describe('times that are always skipped', () => {
   it('are looked for until the calendar has repeated itself, not to the end of time', () => {
-    const looks = vi.spyOn(Intl.DateTimeFormat.prototype, 'format', 'get');
+    const looks = vi.spyOn(Intl.DateTimeFormat.prototype as { readonly format: unknown }, 'format', 'get');
     try {
       // The clock is set forward over it, on the only day it has in a year.
       const fires = firesOf(parseCron('30 */24 25-31 3 */7'), 'Asia/Beirut');

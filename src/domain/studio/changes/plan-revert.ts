@@ -36,7 +36,12 @@ export interface Revert {
   mode: 'undo' | 'restore';
   sha?: string | undefined;
   force?: boolean | undefined;
+  /** `renamesOf` the commit, when several of its files are reverted. */
+  renames?: Renames | undefined;
 }
+
+/** Where files that a commit renamed were before, by their new paths. */
+type Renames = ReadonlyMap<string, string>;
 
 export interface Reverted {
   path: string;
@@ -130,29 +135,31 @@ function checkSeen({ project, conditions }: RevertContext, current: TreeEntry | 
 
 const renamesAtOnce = 1000;
 
+export async function renamesOf({ git }: Pick<RevertContext, 'git'>, { after, before }: Versions): Promise<Renames> {
+  const renames = new Map<string, string>();
+  if (!after.commit || !before.commit) return renames;
+  for (let skip = 0, total = 1; skip < total; skip += renamesAtOnce) {
+    const page = await git.diff(before.commit, after.commit, { skip, limit: renamesAtOnce });
+    total = page.total;
+    for (const { path, status, previous_path } of page.files)
+      if (status === 'renamed' && previous_path !== null) renames.set(path, previous_path);
+  }
+  return renames;
+}
+
 /**
  * @param changed paths that the same change has brought back already
  * @returns whether the commit made the file out of another, which is there again
  * @throws DomainError `not_editable` when that one is not: deleting the file would not bring it back
  */
-async function isRenamedBack(
-  { git }: RevertContext,
-  { after, before }: Versions,
-  { path, changed }: { path: string; changed: ReadonlySet<string> },
-): Promise<boolean> {
-  if (!after.commit || !before.commit) return false;
-  for (let skip = 0, total = 1; skip < total; skip += renamesAtOnce) {
-    const page = await git.diff(before.commit, after.commit, { skip, limit: renamesAtOnce });
-    total = page.total;
-    const from = page.files.find((file) => file.path === path && file.status === 'renamed')?.previous_path;
-    if (!from) continue;
-    if (changed.has(from)) return true;
-    throw new DomainError(
-      'not_editable',
-      `commit: ${short(after.commit)} renamed ${from} to ${path}; rename it back instead`,
-    );
-  }
-  return false;
+function isRenamedBack(
+  { path, changed, commit }: { path: string; changed: ReadonlySet<string>; commit: Oid },
+  renames: Renames,
+): boolean {
+  const from = renames.get(path);
+  if (from === undefined) return false;
+  if (changed.has(from)) return true;
+  throw new DomainError('not_editable', `commit: ${short(commit)} renamed ${from} to ${path}; rename it back instead`);
 }
 
 /** Takes back what the commit changed, onto the file as it is now. @throws DomainError `merge_conflict` */
@@ -161,7 +168,7 @@ async function undo(
   { tree, changed }: StagedContent,
   place: Place,
   versions: Versions,
-  current: TreeEntry,
+  { current, commit, renames }: Pick<Revert, 'commit' | 'renames'> & { current: TreeEntry },
 ): Promise<Outcome> {
   const { path, entry } = place;
   const [base, incoming] = [await fileAt(versions.after, path), await fileAt(versions.before, path)];
@@ -172,7 +179,8 @@ async function undo(
       `did not change ${path}; mode restore brings back the file as it was there`,
     );
   if (same(current, incoming)) return { kind: 'version', file: current };
-  const isRenamed = !incoming && (await isRenamedBack(context, versions, { path, changed }));
+  const isRenamed =
+    !incoming && isRenamedBack({ path, changed, commit }, renames ?? (await renamesOf(context, versions)));
   if (same(current, base)) return incoming ? { kind: 'version', file: incoming } : { kind: 'gone', isRenamed };
   const conflict = (found: FileConflict) => {
     const known = entry && { collection: entry.index.schema.collection, slug: entry.slug };
@@ -205,12 +213,12 @@ async function undo(
 async function outcomeOf(
   context: RevertContext,
   staged: StagedContent,
-  { mode, commit }: Revert,
+  { mode, commit, renames }: Revert,
   place: Place,
   versions: Versions,
   current: TreeEntry | null,
 ): Promise<Outcome> {
-  if (mode === 'undo' && current) return undo(context, staged, place, versions, current);
+  if (mode === 'undo' && current) return undo(context, staged, place, versions, { current, commit, renames });
   const then = await fileAt(versions.after, place.path);
   const version = then ?? (current ? null : await fileAt(versions.before, place.path));
   if (version) return { kind: 'version', file: version };

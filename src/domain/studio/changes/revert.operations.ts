@@ -16,7 +16,7 @@ import { studioWarning } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
-import { planRevert, type Revert, type Reverted } from './plan-revert.ts';
+import { planRevert, type Revert, type Reverted, renamesOf } from './plan-revert.ts';
 import { advance, commitStep, contentAt, lastOfEachPath, planStep, type Step } from './staged-content.ts';
 import { authorOf, messageOf } from './write-rules.ts';
 
@@ -160,11 +160,16 @@ export const revertMedia = studioOperation({
   execute: (context, { path, ...input }) => revert(context, { path }, input),
 });
 
+/** Files one commit takes back: each is planned on what those before it left. */
+const mostReverted = 1_000;
+
 /** Paths a commit changed, those it left nothing at first: what was renamed is there again before its new name goes. */
 async function changedPaths({ git }: Pick<Context, 'git'>, { sha, parents }: Commit) {
   const after = await git.snapshot(sha);
   const found: { path: string; isGone: boolean }[] = [];
   for await (const { paths } of git.line(sha, parents[0] ?? null)) {
+    if (paths.length > mostReverted)
+      throw fieldError('too_large', 'commit', `changed ${paths.length} files; at most ${mostReverted} are taken back`);
     for (const path of paths) found.push({ path, isGone: (await after.lookup(path)).entry === null });
     break;
   }
@@ -196,17 +201,23 @@ export const revertCommit = studioOperation({
     const branch = await directBranch(context, input.branch);
     const reverted = await git.commit(await reachableCommit(context, text));
     const paths = await changedPaths(context, reverted);
+    const versions = {
+      after: await git.snapshot(reverted.sha),
+      before: await git.snapshot(reverted.parents[0] ?? null),
+    };
+    const renames = await renamesOf(context, versions);
     const { commit: made, result } = await git.write({
       branch,
       author,
-      async plan(head) {
+      async plan(head, signal) {
         let staged = await contentAt(context, head);
         const steps: Step<Reverted>[] = [];
         for (const { path, isGone } of paths) {
           await yieldLoop();
+          signal.throwIfAborted();
           if (!isGone && (await staged.tree.lookup(path)).entry === null)
             throw new DomainError('conflict', `${path} has been moved or deleted since; take that back first`);
-          const target = { target: { path }, commit: reverted.sha, mode: 'undo' } as const;
+          const target = { target: { path }, commit: reverted.sha, mode: 'undo', renames } as const;
           const step = await planStep(context, staged, (now) => planRevert(context, now, target));
           staged = await advance(context, staged, step.changes);
           steps.push(step);

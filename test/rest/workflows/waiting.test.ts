@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { sweep } from '../../../src/domain/workflows/engine/sweeper.ts';
 import { seed, studio } from '../../support/app.ts';
 import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
+import { startPeer } from '../../support/workflows/peer.ts';
 
 let app: ExecutingApp;
 beforeAll(async () => {
@@ -188,6 +189,34 @@ it('a call under way is broken off when its execution is cancelled, and nothing 
   expect((await app.events(workflow, id)).slice(-2)).toEqual(['step.cancelled call', 'execution.cancelled']);
   peer.closeAllConnections();
   await new Promise((resolve) => peer.close(resolve));
+});
+
+it('an execution begins no more steps once its project is deleted, and goes on when that is restored', async () => {
+  await app.pass(0);
+  const peer = await startPeer(() => true);
+  const call = (name: string) => ({ id: name, type: 'http', url: `${peer.url}/${name}` });
+  const workflow = await app.save(flow([call('a'), call('b')]));
+  const id = await app.begin(workflow);
+  const settled = app.settle();
+  await peer.reached(1);
+  const began = performance.now();
+  await sql(`update project set deleted_at = now() where machine_name = 'site' returning id`);
+  await vi.waitFor(
+    async () => {
+      await app.services.workflows.engine.listen({ renew: false });
+      // Younger drivers are not polled.
+      expect(performance.now() - began).toBeGreaterThan(500);
+    },
+    { timeout: 60_000 },
+  );
+  peer.open();
+  await settled;
+  expect(peer.calls.map(({ path }) => path)).toEqual(['/a']);
+  await sql(`update project set deleted_at = null where machine_name = 'site' returning id`);
+  await app.pass(600_000);
+  expect((await app.look(workflow, id)).status).toBe('completed');
+  expect(peer.calls.map(({ path }) => path)).toEqual(['/a', '/b']);
+  await peer.close();
 });
 
 it('a lost driver is logged once', async () => {

@@ -238,6 +238,7 @@ export class Engine {
       // Missing, it may just have come to its end here.
       if (signal === undefined || signal.attempt !== driver.lease.attempt) driver.stop('lost');
       else if (signal.cancel !== null) driver.cancel(signal.cancel);
+      else if (signal.is_deleted) this.#giveBack(driver);
       else if (signal.wake) driver.wake();
     }
     await this.#cancelSuspects(new Map(signals.map(({ id, cancel }) => [id, cancel])));
@@ -245,6 +246,12 @@ export class Engine {
     if (renew) await this.#refill();
     // Drivers count as waiting after some time, of which nothing else notifies.
     this.#notifyChange();
+  }
+
+  /** Gives an execution back whose project is deleted: it is left alone from its next claim on. */
+  #giveBack(driver: Driver): void {
+    this.#versions.clear();
+    driver.stop('closing');
   }
 
   /** Ends suspects that are cancelled while they wait to act. */

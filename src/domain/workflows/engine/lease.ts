@@ -57,6 +57,11 @@ export class VersionCache {
     this.#kept.set(name, loaded);
     return loaded;
   }
+
+  /** Forgets all: a project is deleted. */
+  clear(): void {
+    this.#kept.clear();
+  }
 }
 
 /** An execution with what its driver needs to know. */
@@ -160,6 +165,8 @@ interface PendingSignals {
   attempt: number;
   wake: boolean;
   cancel: string | null;
+  /** Its project is deleted. */
+  is_deleted: boolean;
 }
 
 /** Reads what has happened to executions that are advanced here; one that is missing is another's. */
@@ -170,7 +177,8 @@ export async function readSignals(
 ): Promise<PendingSignals[]> {
   return executeBound<PendingSignals>(
     em,
-    `select id, attempt, wake, case when cancel_requested then coalesce(cancel_reason, 'cancelled') end as cancel
+    `select id, attempt, wake, case when cancel_requested then coalesce(cancel_reason, 'cancelled') end as cancel,
+       exists (select 1 from project where project.id = project_id and deleted_at is not null) as is_deleted
      from execution where id = any($1::uuid[]) and driver_id = $2`,
     [ids, driver],
   );

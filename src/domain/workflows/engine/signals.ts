@@ -1,6 +1,6 @@
 import { Notifier } from '../../../lib/timing.ts';
 
-/** Why a driver ends before its execution rests: another has taken over, or the process stops. */
+/** Why a driver ends before its execution rests: another has taken over, or the process stops or gives it back. */
 export type DriverStop = 'lost' | 'closing';
 
 /** A driver whose steps take longer to begin waits for expressions that are slow, or for a process to evaluate them, milliseconds. */

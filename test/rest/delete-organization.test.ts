@@ -4,6 +4,7 @@ import { Organization } from '../../src/domain/organizations/organization.entity
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { Project } from '../../src/domain/projects/project.entity.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { OneTimeLink } from '../../src/domain/users/one-time-link.ts';
 import { runRetention } from '../../src/jobs/upkeep.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -42,6 +43,18 @@ describe('DELETE of an organisation', () => {
     expect(await em.count(Project, { organization_id: gone.id, deleted_at: null })).toBe(0);
     await app.run(createOrganization, { name, machine_name: name });
     expect(await em.count(Organization, { machine_name: name, deleted_at: null })).toBe(1);
+  });
+
+  it('ends the links by which its members could be given a password', async () => {
+    const { name, browser, path } = await place();
+    const user_id = await makePerson(app, { email: `${name}-two@example.org`, role: 'editor', organization: name });
+    const link = 'mutation ($user_id: Int!) { createResetLink(input: { user_id: $user_id }) { reset_url } }';
+    const { body } = await browser.graphql(link, { user_id });
+    expect(body.data.createResetLink.reset_url).toContain('/reset#');
+    const left = () => app.services.orm.em.fork().count(OneTimeLink, { user_id });
+    expect(await left()).toBe(1);
+    expect((await browser.ask('DELETE', `${path}?confirm=${name}`)).status).toBe(204);
+    expect(await left()).toBe(0);
   });
 
   it('is refused without the name of the organisation, naming the field', async () => {

@@ -10,6 +10,7 @@ import { grantsChanged, userChanged } from '../identity/grant-cache.ts';
 import { Token } from '../identity/token.entity.ts';
 import { organizationOperation } from '../projects/operation.ts';
 import { Project } from '../projects/project.entity.ts';
+import { endResetLinksIn } from '../users/one-time-link.ts';
 import { Member, ownerOf } from './member.entity.ts';
 import { Organization, type OrganizationRef } from './organization.entity.ts';
 
@@ -191,6 +192,7 @@ export const deleteOrganization = organizationOperation({
     await em.flush();
     await em.nativeUpdate(Project, { organization_id: id, deleted_at: null }, ended);
     await em.nativeUpdate(Token, { organization_id: id, revoked_at: null }, { revoked_at: now });
+    await endResetLinksIn(em, [id]);
     await em.nativeDelete(Member, { organization_id: id });
     await grantsChanged(em, id);
     return present(row, false);

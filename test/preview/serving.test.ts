@@ -52,7 +52,14 @@ describe('a published file', () => {
       vary: 'Accept-Encoding',
       etag: expect.stringMatching(/^"[0-9a-f]{64}"$/),
     });
-    for (const name of ['content-security-policy', 'cross-origin-resource-policy', 'x-robots-tag', 'set-cookie', 'x-powered-by', 'content-encoding'])
+    for (const name of [
+      'content-security-policy',
+      'cross-origin-resource-policy',
+      'x-robots-tag',
+      'set-cookie',
+      'x-powered-by',
+      'content-encoding',
+    ])
       expect(headers[name]).toBeUndefined();
   });
 

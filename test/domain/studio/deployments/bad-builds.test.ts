@@ -204,3 +204,22 @@ it('cancels during the install command, and nothing is left running', async () =
   expect((await running.app.ask('POST', `${studio}/deployments/${queued.id}/cancel`)).status).toBe(409);
   expect(await processesWith(longSleep(4720))).toEqual([]);
 });
+
+it('ends when the project is deleted, and nothing is left running', async () => {
+  const { app } = running;
+  await app.ask('PATCH', `${studio}/environments/${environment}`, {
+    body: { install_command: `echo installing; ${longSleep(4721)}` },
+  });
+  const { body: queued } = await app.ask('POST', `${studio}/deployments`, { body: { environment_id: environment } });
+  const work = workOnDeployments(app.services);
+  await new Promise<void>((resolve) => {
+    app.services.studio.feed.followLog(queued.jobs[1].id, ({ text }) => text === 'installing\n' && resolve());
+  });
+  const sql = (text: string) => app.services.orm.em.fork().execute<{ conclusion: string }[]>(text, [queued.id]);
+  const project = 'where id = (select project_id from deployment where id = ?)';
+  await sql(`update project set deleted_at = now() ${project}`);
+  await work;
+  await sql(`update project set deleted_at = null ${project}`);
+  expect(await sql('select conclusion from deployment where id = ?')).toEqual([{ conclusion: 'cancelled' }]);
+  expect(await processesWith(longSleep(4721))).toEqual([]);
+});

@@ -200,13 +200,14 @@ function keepAlive(
   stop: (reason: StopReason) => void,
 ): { beat(): Promise<void>; end(): void } {
   const beat = async () => {
-    const [row] = await orm.em.fork().execute<{ cancel_requested: boolean }[]>(
+    const [row] = await orm.em.fork().execute<{ is_over: boolean }[]>(
       `update deployment set heartbeat_at = now(), worker = ?::json
-       where id = ? and attempt = ? and status = 'in_progress' returning cancel_requested`,
+       where id = ? and attempt = ? and status = 'in_progress' returning cancel_requested
+         or exists (select 1 from project where project.id = project_id and deleted_at is not null) as is_over`,
       [JSON.stringify(worker), id, attempt],
     );
     if (!row) stop('lost');
-    else if (row.cancel_requested) stop('cancelled');
+    else if (row.is_over) stop('cancelled');
   };
   const timer = setInterval(() => {
     beat().catch((err: unknown) => log.debug({ err, deployment: id }, 'heartbeat of a deployment not written'));

@@ -3,10 +3,36 @@
  * and Playwright's code, and the worst it can do is to end this.
  */
 import { writeFileSync } from 'node:fs';
-import type { BrowserAnswer, PageLoad } from '../../ports/browser.ts';
+import type { BrowserAnswer, BrowserRequest, LoadedPage, PageFault, PageLoad } from '../../ports/browser.ts';
 import type { Log } from '../../ports/log.ts';
-import type { FromBrowser, ToBrowser } from './browser-messages.ts';
 import { ChromiumBrowser } from './chromium-browser.ts';
+import type { Wear } from './launch.ts';
+
+/** What a browser's process needs to begin with. */
+export interface ChildSettings {
+  path: string | null;
+  noSandbox: boolean;
+  wornAfter?: Wear;
+}
+
+export type Begun = { ok: true; userAgent: string } | { ok: false; message: string };
+
+/** To the process. `id` names a task, `number` a request of a page within it. */
+export type ToBrowser =
+  | { kind: 'open'; settings: ChildSettings }
+  | { kind: 'begin'; id: number }
+  | { kind: 'load'; id: number; page: Omit<PageLoad, 'answer' | 'signal'> }
+  | { kind: 'forget'; id: number; run: number }
+  | { kind: 'abort'; id: number }
+  | { kind: 'answer'; id: number; number: number; answer: BrowserAnswer | null };
+
+/** From the process. */
+export type FromBrowser =
+  | { kind: 'done'; id: number; value: Begun | LoadedPage | PageFault | null }
+  | { kind: 'failed'; id: number; message: string }
+  | { kind: 'request'; id: number; number: number; request: BrowserRequest }
+  | { kind: 'restarted' }
+  | { kind: 'log'; level: 'debug' | 'warn'; message: string; error: string };
 
 const send = (message: FromBrowser) => void process.send?.(message, undefined, undefined, () => {});
 
@@ -14,13 +40,13 @@ const textOf = (fields: object) => {
   const { err } = fields as { err?: unknown };
   return (err instanceof Error ? (err.stack ?? err.message) : JSON.stringify(fields)).slice(0, 4_096);
 };
-const said = (level: 'debug' | 'warn') => (fields: object, message: string) =>
+const logAs = (level: 'debug' | 'warn') => (fields: object, message: string) =>
   send({ kind: 'log', level, message, error: textOf(fields) });
 const log: Log = {
-  debug: said('debug'),
-  info: said('debug'),
-  warn: said('warn'),
-  error: said('warn'),
+  debug: logAs('debug'),
+  info: logAs('debug'),
+  warn: logAs('warn'),
+  error: logAs('warn'),
   child: () => log,
 };
 
@@ -45,7 +71,7 @@ async function load(chromium: ChromiumBrowser, id: number, page: Omit<PageLoad, 
         const { promise, resolve } = Promise.withResolvers<BrowserAnswer | null>();
         number += 1;
         task.waiting.set(number, resolve);
-        send({ kind: 'ask', id, number, request });
+        send({ kind: 'request', id, number, request });
         return promise;
       },
     });

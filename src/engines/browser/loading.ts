@@ -89,7 +89,7 @@ export class Loading {
   #requests = 0;
   #open = 0;
   #given = 0;
-  #asked = 0;
+  #running = 0;
   readonly #waiting: (() => void)[] = [];
   #restsSince = performance.now();
 
@@ -137,22 +137,22 @@ export class Loading {
     if (this.#requests > mostRequests || !/^https?:/i.test(request.url())) return route.abort('blockedbyclient');
     if ((request.postDataBuffer()?.length ?? 0) > mostSent) return route.abort('blockedbyclient');
     this.#open += 1;
-    if (this.#asked >= mostOpen) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#asked += 1;
+    if (this.#running >= mostOpen) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#running += 1;
     try {
-      const answer = this.#given < mostGiven ? await this.#ask(request) : null;
+      const answer = this.#given < mostGiven ? await this.#request(request) : null;
       this.#given += answer?.body.length ?? 0;
       await (answer === null ? route.abort('blockedbyclient') : route.fulfill(fulfilment(answer)));
     } finally {
       const next = this.#waiting.shift();
       if (next) next();
-      else this.#asked -= 1;
+      else this.#running -= 1;
       this.#open -= 1;
       this.#restsSince = performance.now();
     }
   }
 
-  async #ask(request: Request): Promise<BrowserAnswer | null> {
+  async #request(request: Request): Promise<BrowserAnswer | null> {
     const type = request.resourceType();
     const headers = request.headers();
     if (usesCookies.has(type)) {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, LoadedPage, PageFault, PageLoad } from '../../ports/browser.ts';
 import type { Log } from '../../ports/log.ts';
+import type { Begun, ChildSettings, FromBrowser, ToBrowser } from './browser-child.ts';
 import { clearBrowserDirectories } from './browser-directory.ts';
-import type { Begun, ChildSettings, FromBrowser, ToBrowser } from './browser-messages.ts';
 import { residentBytes } from './memory.ts';
 
 const module = new URL(`./browser-child${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
@@ -50,7 +50,7 @@ class BrowserChild {
   #idle: NodeJS.Timeout | undefined;
   #tasks = 0;
 
-  /** @param onEnd called once it takes nothing more; `isCrash` unless it was asked to end */
+  /** @param onEnd called once it takes nothing more; `isCrash` unless it was to end */
   constructor(settings: SeparateSettings, log: Log, onEnd: (isCrash: boolean) => void) {
     this.#settings = settings;
     this.#log = log;
@@ -73,12 +73,12 @@ class BrowserChild {
       this.#pending.clear();
     };
     this.#child.once('exit', over).once('error', over);
-    this.#child.on('message', (message: FromBrowser) => this.#hear(message));
+    this.#child.on('message', (message: FromBrowser) => this.#receive(message));
     const { path, noSandbox, wornAfter } = settings;
     this.#send({ kind: 'open', settings: { path, noSandbox, ...(wornAfter && { wornAfter }) } });
   }
 
-  /** It takes tasks: nothing has ended it, nor told it to end. */
+  /** It takes tasks: nothing has ended it, or begun to. */
   get isOpen(): boolean {
     return this.#child.connected;
   }
@@ -113,7 +113,9 @@ class BrowserChild {
 
   /** Ends it with its Chromium. */
   async close(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const { pid, exitCode, signalCode } = this.#child;
+    // One that could not be started never exits.
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
     const exit = once(this.#child, 'exit');
     if (this.#child.connected) this.#child.disconnect();
     const isOver = await Promise.race([exit.then(() => true), sleep(patience, false, { ref: false })]);
@@ -137,21 +139,21 @@ class BrowserChild {
     });
   }
 
-  /** What cannot be sent any more has nobody to get it: the end of the process settles what waits. */
+  /** What cannot be sent any more is dropped: the end of the process settles what waits. */
   #send(message: ToBrowser): void {
     if (this.#child.connected) this.#child.send(message, () => {});
   }
 
-  #hear(message: FromBrowser): void {
+  #receive(message: FromBrowser): void {
     if (message.kind === 'restarted') this.#settings.onRestart?.();
     else if (message.kind === 'log') this.#log[message.level]({ err: message.error }, message.message);
-    else this.#hearOfTask(message);
+    else this.#settle(message);
   }
 
-  #hearOfTask(message: Extract<FromBrowser, { id: number }>): void {
+  #settle(message: Extract<FromBrowser, { id: number }>): void {
     const task = this.#pending.get(message.id);
     if (!task) return;
-    if (message.kind === 'ask') {
+    if (message.kind === 'request') {
       void this.#answer(message, task);
       return;
     }
@@ -160,7 +162,7 @@ class BrowserChild {
     else task.reject(task.page?.signal.aborted ? task.page.signal.reason : new Error(message.message));
   }
 
-  async #answer({ id, number, request }: Extract<FromBrowser, { kind: 'ask' }>, { page }: Pending): Promise<void> {
+  async #answer({ id, number, request }: Extract<FromBrowser, { kind: 'request' }>, { page }: Pending): Promise<void> {
     const answer = (await page?.answer(request).catch(() => null)) ?? null;
     this.#send({ kind: 'answer', id, number, answer });
   }

@@ -2,10 +2,9 @@ import { type ApolloServerPlugin, type GraphQLRequestContext, HeaderMap } from '
 import { GraphQLError, type GraphQLFormattedError, Kind } from 'graphql';
 import { DomainError } from '../../kernel/errors.ts';
 import type { GraphqlContext } from '../context.ts';
-import { costOf } from './cost.ts';
+import { costOf, schemaValues } from './cost.ts';
 import { asksForSchema, fragmentsOf } from './document.ts';
 import { check } from './limits.ts';
-import { schemaValues } from './schema-size.ts';
 import { checkVariables } from './variables.ts';
 
 type Request = GraphQLRequestContext<GraphqlContext>;

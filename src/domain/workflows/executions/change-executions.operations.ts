@@ -11,14 +11,13 @@ import { type Workflow, WorkflowVersion } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { type WorkflowContext, workflowOperation } from '../workflows.ts';
-import { beginExecution } from './begin-execution.ts';
+import { beginExecution, generationOf, requireCapacity } from './begin-execution.ts';
 import { cancelExecution as cancel } from './cancel-execution.ts';
 import type { Execution } from './execution.entity.ts';
 import { executionSubject } from './execution-feed.ts';
 import { executionRecord, findExecution, holdWithWorkflow } from './execution-record.ts';
 import { execution, executionId, retryFrom } from './executions.schema.ts';
 import { retryExecutions } from './retry-execution.ts';
-import { generationOf, requireRoom } from './room.ts';
 
 interface WaitingRow {
   status: string;
@@ -122,7 +121,7 @@ export const runWorkflow = workflowOperation({
   output: begunExecution,
   audit: ({ workflow }) => ({ type: 'workflow', id: workflow }),
   async prepare(context, { workflow: id, input = null, version }) {
-    await requireRoom(context);
+    await requireCapacity(context);
     const { definition } = await versionToRun(context.em, await findWorkflow(context, id), version);
     if (definition.input_schema !== undefined) await checkInput(context, id, definition.input_schema, input);
   },
@@ -175,7 +174,7 @@ export const retryExecution = workflowOperation({
   }),
   output: begunExecution,
   audit: subject,
-  prepare: (context) => requireRoom(context),
+  prepare: (context) => requireCapacity(context),
   async execute(context, { from, version, ...input }) {
     const retried = await holdWithWorkflow(context, input);
     const request = { from: from ?? 'failed_step', version: version ?? 'same' } as const;

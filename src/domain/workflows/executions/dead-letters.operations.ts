@@ -6,11 +6,11 @@ import type { Workflow } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { workflowOperation } from '../workflows.ts';
+import { requireCapacity } from './begin-execution.ts';
 import { Execution } from './execution.entity.ts';
 import { executionRecord, executionsShown, findExecution } from './execution-record.ts';
 import { execution, executionId, executionSummary, retryFrom } from './executions.schema.ts';
 import { retryExecutions } from './retry-execution.ts';
-import { requireRoom } from './room.ts';
 
 /** Dead letters that are changed by one call at most. */
 const mostAtOnce = 500;
@@ -168,7 +168,7 @@ export const retryDeadLetters = workflowOperation({
     })
     .meta({ id: 'RetriedDeadLetters' }),
   audit: ({ workflow }) => ({ type: 'workflow', id: workflow ?? 'all' }),
-  prepare: (context) => requireRoom(context),
+  prepare: (context) => requireCapacity(context),
   async execute(context, { workflow, executions, from, version }) {
     const { em, project } = context;
     if (workflow !== undefined) await findWorkflow({ em, project }, workflow);

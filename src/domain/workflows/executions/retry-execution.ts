@@ -7,9 +7,8 @@ import { typeOf } from '../step-types.ts';
 import type { Step } from '../steps/step-type.ts';
 import { type Workflow, WorkflowVersion } from '../workflow.entity.ts';
 import type { WorkflowContext } from '../workflows.ts';
-import { beginExecutions } from './begin-execution.ts';
+import { beginExecutions, generationOf } from './begin-execution.ts';
 import type { Execution } from './execution.entity.ts';
-import { generationOf } from './room.ts';
 import type { StepRun } from './step-run.entity.ts';
 
 /** A step run of an execution that is tried again, in the order they began. */

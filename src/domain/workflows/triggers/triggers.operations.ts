@@ -110,7 +110,7 @@ async function nextFire(
 }
 
 /** @throws DomainError `already_exists`, `limit_reached` */
-async function requireRoom({ em }: ProjectContext, workflow_id: string, type: 'webhook' | 'cron'): Promise<void> {
+async function requireCapacity({ em }: ProjectContext, workflow_id: string, type: 'webhook' | 'cron'): Promise<void> {
   const count = await em.count(WorkflowTrigger, { workflow_id, type, deleted_at: null });
   if (type === 'webhook' && count > 0)
     throw new DomainError(
@@ -136,7 +136,7 @@ export const createTrigger = workflowOperation({
     requireOwnFields(type, draft);
     if (type === 'cron' && draft.schedule_cron_string === undefined)
       throw fieldError('validation_failed', 'schedule_cron_string', 'is required for a trigger of type cron');
-    await requireRoom(context, workflow.id, type);
+    await requireCapacity(context, workflow.id, type);
     const id = randomUUID();
     const now = services.clock.now();
     const enabled = draft.enabled ?? true;

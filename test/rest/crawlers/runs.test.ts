@@ -169,6 +169,27 @@ it('cancels a run at once, and keeps nothing', async () => {
   expect((await app.ask('POST', `${at}/runs/${id}/cancel`)).status).toBe(409);
 });
 
+it('cancels a run whose project is deleted', async () => {
+  hold();
+  const id = await start();
+  const working = workOnRun(app.services, id, quick);
+  await until(async () => site.log.some(({ path }) => path === '/a'));
+  const setDeleted = (value: string) =>
+    app.services.orm.em
+      .fork()
+      .execute(
+        `update project set deleted_at = ${value} where id = (select project_id from crawler_run where id = ?)`,
+        [id],
+      );
+  await setDeleted('now()');
+  try {
+    await working;
+  } finally {
+    await setDeleted('null');
+  }
+  expect(await runOf(app, id)).toMatchObject({ status: 'canceled', finish_reason: 'crawler_deleted' });
+});
+
 it('lets runs wait, one after another, and no more than ten', async () => {
   const ids = [];
   for (let count = 0; count < 10; count += 1) ids.push(await start());

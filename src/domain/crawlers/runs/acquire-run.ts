@@ -90,9 +90,14 @@ export async function watchRuns(services: CrawlerServices): Promise<void> {
 /** Milliseconds between heartbeats. */
 const heartbeatInterval = 2_000;
 
+/** A run whose project was deleted is cancelled, as those of a deleted crawler are. */
 const heartbeatSql = `
-  update crawler_run set heartbeat_at = now()
-  where id = ? and epoch = ? and status in ('provisioning', 'running') and heartbeat_at is not null
+  update crawler_run set heartbeat_at = now(),
+    stop_requested = case when is_deleted then 'cancel' else stop_requested end,
+    finish_reason = case when is_deleted then 'crawler_deleted' else finish_reason end
+  from (select id as of, deleted_at is not null as is_deleted from project) as project
+  where project.of = crawler_run.project_id
+    and id = ? and epoch = ? and status in ('provisioning', 'running') and heartbeat_at is not null
   returning stop_requested`;
 
 /**

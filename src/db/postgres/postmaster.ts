@@ -38,14 +38,9 @@ export async function launchPostmaster(
   signal: AbortSignal,
   onSpawn?: () => void,
 ): Promise<Postmaster> {
-  const child = await spawnServer(plan);
+  const { pid, gone } = await spawnServer(plan);
   let reason: string | null = null;
-  const gone = once(child, 'exit').then(
-    ([code, killedBy]) => (reason = killedBy ? `killed by ${killedBy}` : `exit status ${code}`),
-    // 'error' instead of 'exit': the program could not be started.
-    (error: Error) => (reason = error.message),
-  );
-  const { pid } = child;
+  void gone.then((ended) => (reason = ended));
   if (pid === undefined) throw new Error(`PostgreSQL could not be started: ${await gone}`);
   const postmaster: Postmaster = { pid, identity: await processIdentity(pid), gone };
   onSpawn?.();
@@ -63,6 +58,7 @@ export async function launchPostmaster(
   return postmaster;
 }
 
+/** @returns its id; undefined: it could not be started. `gone` resolves with why it has ended. */
 async function spawnServer({ binary, runAs, clusterDir, socketDirectory, logFile, settings }: LaunchPlan) {
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const [program = '', ...args] = [
@@ -72,7 +68,7 @@ async function spawnServer({ binary, runAs, clusterDir, socketDirectory, logFile
   ];
   const log = await openServerLog(logFile);
   try {
-    return spawn(program, args, {
+    const child = spawn(program, args, {
       cwd: '/',
       env: programEnvironment(),
       stdio: ['ignore', log.fd, log.fd],
@@ -80,6 +76,12 @@ async function spawnServer({ binary, runAs, clusterDir, socketDirectory, logFile
       detached: true,
       ...runAs.owner,
     });
+    // Subscribed before anything is awaited: what could not be started emits 'error' instead of 'exit', and without a subscriber that ends this process.
+    const gone: Promise<string> = once(child, 'exit').then(
+      ([code, killedBy]) => (killedBy ? `killed by ${killedBy}` : `exit status ${code}`),
+      (error: Error) => error.message,
+    );
+    return { pid: child.pid, gone };
   } finally {
     await log.close();
   }

@@ -1,6 +1,6 @@
 /**
- * The process that drives Chromium for a server (`separate-browser.ts`): what a page makes its browser say, in any amount, goes through its memory
- * and Playwright's code, and the worst it can do is to end this.
+ * The process that drives Chromium for a server (`separate-browser.ts`): what a page sends and logs, in any amount, goes through its memory
+ * and Playwright's code, and the worst it can do is to end this process.
  */
 import { writeFileSync } from 'node:fs';
 import type { BrowserAnswer, BrowserRequest, LoadedPage, PageFault, PageLoad } from '../../ports/browser.ts';
@@ -113,6 +113,6 @@ try {
   // Not Linux.
 }
 
-// A signal to the whole group is ignored: without the parent, or with its word, this one ends with its Chromium.
+// A signal to the whole group is ignored: when the parent ends, or disconnects, this process ends with its Chromium.
 process.on('SIGINT', () => {});
 process.on('disconnect', () => void (browser?.close() ?? Promise.resolve()).finally(() => process.exit()));

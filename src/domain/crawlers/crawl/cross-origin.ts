@@ -1,5 +1,5 @@
 /**
- * What pages may ask of other origins (Fetch, 3.2). Chromium enforces it for what it sends itself; requests that are answered for it pass without
+ * What pages may request of other origins (Fetch, 3.2). Chromium enforces it for what it sends itself; requests that are answered for it pass without
  * the preflight, and redirects that are followed for it without being seen.
  */
 import type { BrowserAnswer, BrowserRequest } from '../../../ports/browser.ts';
@@ -26,7 +26,7 @@ function unusualHeaders({ headers }: Crossing): string[] {
 export const isOtherOrigin = ({ from }: Pick<BrowserRequest, 'from'>, url: string): boolean =>
   from === null || from !== new URL(url).origin;
 
-/** Headers of the request that asks another origin for its agreement; null when none is needed. */
+/** Headers of the preflight to another origin; null when none is needed. */
 export function preflightOf(request: Crossing, url: string): Record<string, string> | null {
   if (!isOtherOrigin(request, url)) return null;
   const unusual = unusualHeaders(request);
@@ -46,7 +46,7 @@ const listed = (value: string | string[] | undefined) =>
     .split(',')
     .map((one) => one.trim());
 
-/** Whether an answer may be read by scripts of the origin that asks. */
+/** Whether an answer may be read by scripts of the origin that has requested it. */
 export function isReadable({ from }: Pick<BrowserRequest, 'from'>, headers: Headers): boolean {
   const allowed = headers['access-control-allow-origin'];
   return allowed === '*' || allowed === (from ?? 'null');

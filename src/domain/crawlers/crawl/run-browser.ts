@@ -97,7 +97,7 @@ const longest = 30_000;
 
 type Count = (requests: number, bytes: number) => void;
 
-/** Asks another origin whether it agrees to what a page wants to send there, unless any page may send that. */
+/** Whether another origin agrees, by a preflight, to what a page is to send there; any page may send what needs none. */
 async function mayCross(
   { policy, signal }: Pick<FetchContext, 'policy' | 'signal'>,
   { services, budget, run }: BrowserParts,

@@ -408,6 +408,9 @@ describe('pictures of a page', () => {
   test('are changed for others, and for those before', async () => {
     const { app } = dashboard;
     const page = await openOnPage('pictures');
+    await pieces(page).click();
+    await page.getByRole('option', { name: 'Picture: A pear', exact: true }).waitFor();
+    await page.keyboard.press('Escape');
     await frameOf(page).getByRole('img', { name: 'A pear' }).click();
     await page.getByRole('button', { name: 'Choose another picture' }).click();
     await page.getByRole('dialog').getByTitle('static/apple.svg').click();

@@ -35,9 +35,10 @@ interface PageBarProps extends PieceListProps {
   isBeside: boolean;
 }
 
-/** The text of a piece without what marks it up. */
+/** The text of a piece without what marks it up, and of links and pictures what stands for them. */
 const plain = (text: string) =>
   text
+    .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, '$1')
     .replace(/[#*_`>|[\]\n]/g, ' ')
     .trim()
     .slice(0, 80);

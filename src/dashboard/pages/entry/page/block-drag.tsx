@@ -22,6 +22,7 @@ import type { Box, FromPage, Hovered, Located, ToPage } from '../../../in-page/m
 import { blockAt, moveBefore, siblingsOf } from '../visual/blocks.ts';
 import type { SyntaxNode } from '../visual/shown.ts';
 import { partsIn } from './one-block.ts';
+import { coverStyle } from './over.tsx';
 import classes from './page.module.css';
 
 /** Milliseconds between two requests for what is under the mouse: 20 messages of a page are taken in a second. */
@@ -225,7 +226,6 @@ export function BlockDrag({ ref, frame, view, isLocked, opened, send, onBegin, o
   });
 
   if (!frame.current) return null;
-  const { offsetLeft, offsetTop, clientWidth, clientHeight } = frame.current;
   const isPart = ({ id }: NonNullable<Hovered>) => partsIn(view.state).some((part) => part.id === id);
   // What is dragged keeps the handle that is held.
   const beside = drag ? held : (hovered ?? opened);
@@ -253,12 +253,7 @@ export function BlockDrag({ ref, frame, view, isLocked, opened, send, onBegin, o
         <div
           className={classes.drop ?? ''}
           data-testid="page-drop"
-          style={{
-            insetInlineStart: offsetLeft,
-            insetBlockStart: offsetTop,
-            inlineSize: clientWidth,
-            blockSize: clientHeight,
-          }}
+          style={coverStyle(frame.current)}
           onDragOver={(event) => {
             event.preventDefault();
             event.dataTransfer.dropEffect = 'copy';

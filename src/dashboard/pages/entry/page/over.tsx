@@ -19,6 +19,16 @@ export function overStyle(frame: HTMLElement, { box, look }: Placed): CSSPropert
   };
 }
 
+/** All over a frame. */
+export function coverStyle({ offsetLeft, offsetTop, clientWidth, clientHeight }: HTMLElement): CSSProperties {
+  return {
+    insetInlineStart: offsetLeft,
+    insetBlockStart: offsetTop,
+    inlineSize: clientWidth,
+    blockSize: clientHeight,
+  };
+}
+
 interface FieldOverProps {
   editor: Editor;
   /** JSON Pointer of the value. */

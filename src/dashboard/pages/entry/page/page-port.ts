@@ -56,7 +56,7 @@ interface FrameFocus {
   whenPerson: (act: () => void) => void;
   /** A person has touched what lies over the frame in place of it. */
   touch: () => void;
-  /** A touch in the frame could not be told from a script that takes the focus: the dashboard has been touched or typed in a moment ago. */
+  /** A touch in the frame would look like a script that takes the focus: the dashboard has been touched or typed in a moment ago. */
   isGuarded: boolean;
   /** The page is one of which nothing is known yet. */
   reset: () => void;

@@ -3,6 +3,7 @@
  * where it was tapped.
  */
 import { type PointerEvent, type RefObject, useRef } from 'react';
+import { coverStyle } from './over.tsx';
 import classes from './page.module.css';
 
 /** Pixels that a finger moves in a tap. */
@@ -18,7 +19,6 @@ interface TouchGuardProps {
 export function TouchGuard({ frame, onTap, onScroll }: TouchGuardProps) {
   const finger = useRef<{ top: number; last: number; isPan: boolean } | null>(null);
   if (!frame.current) return null;
-  const { offsetLeft, offsetTop, clientWidth, clientHeight } = frame.current;
   const lift = ({ clientX, clientY }: PointerEvent) => {
     const isTap = finger.current?.isPan === false;
     finger.current = null;
@@ -29,12 +29,7 @@ export function TouchGuard({ frame, onTap, onScroll }: TouchGuardProps) {
     <div
       className={classes.guard ?? ''}
       data-testid="touch-guard"
-      style={{
-        insetInlineStart: offsetLeft,
-        insetBlockStart: offsetTop,
-        inlineSize: clientWidth,
-        blockSize: clientHeight,
-      }}
+      style={coverStyle(frame.current)}
       onPointerDown={({ isPrimary, clientY }) => {
         finger.current = isPrimary ? { top: clientY, last: clientY, isPan: false } : null;
       }}

@@ -13,7 +13,7 @@ it.each([
   expect(preflightOf(request, other)).toBeNull();
 });
 
-it('asks about other methods, headers and types, and nobody about the own origin', () => {
+it('sends a preflight for other methods, headers and types, and none to its own origin', () => {
   expect(preflightOf(of('PUT'), other)).toEqual({
     accept: '*/*',
     origin: from,

@@ -82,6 +82,7 @@ import {
   rerunDeployment,
   startDeployment,
 } from '../domain/studio/deployments/deployments.operations.ts';
+import type { logPart } from '../domain/studio/deployments/get-log.operations.ts';
 import { getDeploymentLog } from '../domain/studio/deployments/get-log.operations.ts';
 import { reportDeployment } from '../domain/studio/deployments/report-deployment.operations.ts';
 import { listDrafts, saveToDraft } from '../domain/studio/drafts/drafts.operations.ts';
@@ -106,6 +107,7 @@ import { deleteMedia, listMedia } from '../domain/studio/media/media.operations.
 import { savedMedia } from '../domain/studio/media/media.schema.ts';
 import { uploadMedia } from '../domain/studio/media/upload-media.operations.ts';
 import { mergeBranches } from '../domain/studio/merge/merge-branches.operations.ts';
+import { isActiveType, servedType } from '../domain/studio/mime.ts';
 import {
   getDeploymentEditor,
   getDeploymentPreview,
@@ -129,6 +131,7 @@ import {
   startImport,
   updateRepository,
 } from '../domain/studio/repository/repository.operations.ts';
+import type { file } from '../domain/studio/repository/repository.schema.ts';
 import { detectRoutePatterns } from '../domain/studio/routes/route-patterns.operations.ts';
 import { noticePush, removeRemote, setRemote, syncRepository } from '../domain/studio/upstream/upstream.operations.ts';
 import {
@@ -168,6 +171,7 @@ import {
   updateTrigger,
 } from '../domain/workflows/triggers/triggers.operations.ts';
 import { getVersion, listVersions, publishVersion } from '../domain/workflows/versions.operations.ts';
+import type { workflowVersion } from '../domain/workflows/workflow.schema.ts';
 import {
   createWorkflow,
   deleteWorkflow,
@@ -179,8 +183,60 @@ import {
   validateWorkflow,
 } from '../domain/workflows/workflows.operations.ts';
 import { encodePath } from '../lib/text.ts';
-import { definitionText, logText, rawFile } from './raw-answers.ts';
-import { del, get, mebibyte, patch, post, put, type Row } from './table.ts';
+import { del, get, mebibyte, patch, post, put, type RawAnswer, type Row } from './table.ts';
+
+/** A version as it was written, with its comments, for requests that accept YAML. */
+function definitionText(
+  { source }: z.output<typeof workflowVersion>,
+  _input: Record<string, unknown>,
+  _bytes: Buffer | undefined,
+  accepts: (type: string) => boolean,
+): RawAnswer | null {
+  if (!accepts('application/yaml')) return null;
+  return { type: 'application/yaml; charset=utf-8', content: Buffer.from(source), headers: { Vary: 'Accept' } };
+}
+
+/** A part of a log as plain text; headers say where to go on, and whether anything can still come. */
+function logText(
+  { next_offset, complete }: z.output<typeof logPart>,
+  _input: Record<string, unknown>,
+  bytes: Buffer | undefined,
+): RawAnswer | null {
+  if (bytes === undefined) return null;
+  return {
+    type: 'text/plain; charset=utf-8',
+    content: bytes,
+    headers: {
+      'X-Content-Type-Options': 'nosniff',
+      'X-Next-Offset': String(next_offset),
+      'X-Log-Complete': String(complete),
+    },
+  };
+}
+
+/** `raw=true`: the file's own bytes. What a browser would run is a download, and nothing is sniffed. */
+function rawFile(
+  output: z.output<typeof file>,
+  input: Record<string, unknown>,
+  bytes: Buffer | undefined,
+): RawAnswer | null {
+  if (bytes === undefined) return null;
+  const name = encodeURIComponent(output.name).replace(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  const type = servedType(output.mime);
+  return {
+    type: type.startsWith('text/') ? `${type}; charset=utf-8` : type,
+    content: bytes,
+    headers: {
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Security-Policy': "sandbox; default-src 'none'",
+      ...(isActiveType(output.mime) && { 'Content-Disposition': `attachment; filename*=UTF-8''${name}` }),
+      ...(input.ref !== undefined && { 'Cache-Control': 'private, max-age=31536000, immutable' }),
+    },
+  };
+}
 
 const workflows = '/api/v2/organizations/:organization/projects/:project/workflows';
 const workflow = `${workflows}/:workflow`;

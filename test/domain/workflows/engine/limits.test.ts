@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { retryDelay } from '../../../../src/domain/workflows/engine/calls.ts';
 import { storeValue } from '../../../../src/domain/workflows/engine/checkpoints.ts';
 import { ProgressLog } from '../../../../src/domain/workflows/engine/driver.ts';
 import { Journal, RunState } from '../../../../src/domain/workflows/engine/journal.ts';
 import { PlanScope } from '../../../../src/domain/workflows/engine/plan.ts';
 import { Planner } from '../../../../src/domain/workflows/engine/planner.ts';
+import { retryDelay } from '../../../../src/domain/workflows/engine/step-runner.ts';
 import type { Step } from '../../../../src/domain/workflows/steps/step-type.ts';
 import type { BlobStore } from '../../../../src/ports/blobs.ts';
 

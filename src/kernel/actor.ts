@@ -89,8 +89,11 @@ export interface Actor {
   organizations: readonly number[] | null;
   /** What its credential allows to programs that act through tools, beyond its permissions; absent: nothing. */
   tools?: ToolRights;
-  /** Reads the grant again from the database; null when the credential has ended. Absent for actors without one. */
-  reload?(): Promise<Actor | null>;
+  /**
+   * The actor its credential makes now; null when that has ended. `fresh` reads the database, otherwise what this process remembers will do.
+   * Absent for actors without a credential.
+   */
+  reload?(options: { fresh: boolean }): Promise<Actor | null>;
 }
 
 /**

@@ -91,6 +91,11 @@ interface Shared<Also extends Permission> {
   pack?: Call['pack'];
   onPhase(phase: string): void;
   log: Log;
+  /**
+   * The same context by the rights and settings that hold now, for a command that decides only when what the caller sends has come.
+   * @throws DomainError as `run()` does, for a caller whose rights have ended, and for a place that is gone
+   */
+  renewed(): Promise<this>;
   /** Asks for a further permission this input needs; it must be declared in `also`. */
   require(permission: Also): void;
   /** Hands the protocol a file's bytes, to be sent as they are in place of the output. */

@@ -22,6 +22,9 @@ function forkOnce(call: Call): Fork {
 const unauthenticated = () => new DomainError('unauthenticated', 'Unauthenticated');
 const forbidden = (message: string) => new DomainError('forbidden', message);
 
+/** The caller as they are now: their credential can end while what a call brings is on its way. */
+const current = (actor: Actor | null, fresh: boolean) => (actor?.reload ? actor.reload({ fresh }) : actor);
+
 /**
  * Decides by an operation's declaration alone whether an actor may run it.
  * @throws DomainError `unauthenticated`, or `forbidden` with what is missing
@@ -126,6 +129,14 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     project: place.project,
     git: place.project ? (call.open?.(place.project.uuid) ?? services.git.open(place.project.uuid)) : undefined,
     require: (permission: Permission) => requirePermission(place.grant, permission),
+    renewed: async () => {
+      const { organization, project } = place;
+      const names = { organization: organization?.machine_name, project: project?.machine_name };
+      const now = await placeOf(operation, call, forkOnce(call), names);
+      // Another one can have taken its name.
+      if (now.place.project?.id !== project?.id) throw new DomainError('not_found', 'Project not found');
+      return makeContext(operation, call, em, now.actor, now.place);
+    },
     ignore: (field: string) => {
       // Thrown before anything is written for good: the transaction ends with it.
       if (call.strict) throw refuseWithoutEffect(field);
@@ -248,7 +259,7 @@ export async function run<
   let claim: IdempotencyClaim | null = null;
   let outcome = 'ok';
   try {
-    if (operation.freshGrant && actor?.reload) actor = await actor.reload();
+    actor = await current(actor, operation.freshGrant === true);
     await locate(any, call, em, actor, rawInput, place);
     authorise(any, actor, place);
     requireRecentProof(any, call, actor);
@@ -303,11 +314,12 @@ export async function admitByPath(operation: AnyOperation, call: Call, path: Rec
   if (!operation.freshGrant) await placeOf(operation, call, forkOnce(call), path);
 }
 
-async function placeOf(operation: AnyOperation, call: Call, em: Fork, known: Record<string, unknown>): Promise<Place> {
+async function placeOf(operation: AnyOperation, call: Call, em: Fork, known: Record<string, unknown>) {
   const place: Place = { organization: null, project: null, grant: null };
-  await locate(operation, call, em, call.actor, known, place);
-  authorise(operation, call.actor, place);
-  return place;
+  const actor = await current(call.actor, false);
+  await locate(operation, call, em, actor, known, place);
+  authorise(operation, actor, place);
+  return { actor, place };
 }
 
 /**
@@ -324,10 +336,10 @@ export async function admit(
   file: string | null,
 ): Promise<void> {
   const em = forkOnce(call);
-  const place = await placeOf(operation, call, em, known);
+  const { actor, place } = await placeOf(operation, call, em, known);
   const schema = (operation.input as z.ZodObject).partial();
   const input = parseInput(schema, withCleared(operation.input, known));
-  if (file !== null) await operation.admit?.(makeContext(operation, call, em, call.actor, place) as never, input, file);
+  if (file !== null) await operation.admit?.(makeContext(operation, call, em, actor, place) as never, input, file);
 }
 
 /**

@@ -139,12 +139,16 @@ function actorFor(services: IdentityServices, key: TokenKey, grant: TokenGrant):
     tools: grant.mcp,
     grantFor: (organization_id) =>
       organization_id === grant.organization_id ? { organization_id, permissions, projects, owner: false } : null,
-    reload: async () => {
-      const fresh = await loadGrant(services, key);
-      return fresh && isAlive(services, fresh) ? actorFor(services, key, fresh) : null;
+    reload: async ({ fresh }) => {
+      const now = await (fresh ? loadGrant(services, key) : grantOf(services, key));
+      return now && isAlive(services, now) ? actorFor(services, key, now) : null;
     },
   };
 }
+
+/** The grant of a token as this process remembers it, or reads it now. */
+const grantOf = (services: IdentityServices, key: TokenKey, em?: EntityManager): Promise<TokenGrant | null> =>
+  services.grants.token('hash' in key ? key.hash : `id:${key.id}`, () => loadGrant(services, key, em));
 
 const isAlive = (services: IdentityServices, grant: TokenGrant) =>
   grant.expires_at === null || grant.expires_at > services.clock.now().getTime();
@@ -157,11 +161,9 @@ export async function authenticateToken(services: IdentityServices, token: strin
   if (tokenKind(token) === 'ptr') return authenticateRun(services, token);
   if (!isTokenText(token)) return null;
   const hash = hashToken(token);
-  const grant = await services.grants
-    .token(hash, () => loadGrant(services, { hash }))
-    .catch((error: unknown) => {
-      throw asUnavailable(error);
-    });
+  const grant = await grantOf(services, { hash }).catch((error: unknown) => {
+    throw asUnavailable(error);
+  });
   const isGood = grant !== null && isAlive(services, grant);
   services.grants.setAccepted(hash, isGood);
   if (!isGood) return null;
@@ -196,6 +198,10 @@ async function loadUser(
   return { id, name, email, instance_admin, grants, session };
 }
 
+/** A person as this process remembers them, or reads them now. */
+const userOf = (services: IdentityServices, key: UserKey, em?: EntityManager): Promise<UserGrant | null> =>
+  services.grants.user('session' in key ? `s:${key.session}` : `u:${key.id}`, () => loadUser(services, key, em));
+
 function actorOf(services: IdentityServices, key: UserKey, user: UserGrant): Actor {
   const { id, session } = user;
   return {
@@ -205,9 +211,9 @@ function actorOf(services: IdentityServices, key: UserKey, user: UserGrant): Act
     user: { id, session: session && { id: session.id, proved_at: session.proved_at } },
     organizations: user.grants.map((grant) => grant.organization_id),
     grantFor: (organization_id) => user.grants.find((grant) => grant.organization_id === organization_id) ?? null,
-    reload: async () => {
-      const fresh = await loadUser(services, key);
-      return fresh && isSignedIn(services, fresh) ? actorOf(services, key, fresh) : null;
+    reload: async ({ fresh }) => {
+      const now = await (fresh ? loadUser(services, key) : userOf(services, key));
+      return now && isSignedIn(services, now) ? actorOf(services, key, now) : null;
     },
   };
 }
@@ -219,11 +225,9 @@ const isSignedIn = ({ clock }: IdentityServices, { session }: UserGrant) =>
 async function authenticateSession(services: IdentityServices, text: string): Promise<Actor | null> {
   if (!isSecretText(text)) return null;
   const session = hashToken(text);
-  const user = await services.grants
-    .user(`s:${session}`, () => loadUser(services, { session }))
-    .catch((error: unknown) => {
-      throw asUnavailable(error);
-    });
+  const user = await userOf(services, { session }).catch((error: unknown) => {
+    throw asUnavailable(error);
+  });
   const isGood = user?.session != null && isSignedIn(services, user);
   services.grants.setAccepted(session, isGood);
   if (!isGood || !user.session) return null;
@@ -245,10 +249,10 @@ export async function authenticateHolder(
   if (digits === undefined) return null;
   const key = { id: Number(digits) };
   if (kind === 'user') {
-    const user = await services.grants.user(`u:${key.id}`, () => loadUser(services, key, em));
+    const user = await userOf(services, key, em);
     return user && actorOf(services, key, user);
   }
-  const grant = await services.grants.token(`id:${digits}`, () => loadGrant(services, key, em));
+  const grant = await grantOf(services, key, em);
   return grant && isAlive(services, grant) ? actorFor(services, key, grant) : null;
 }
 

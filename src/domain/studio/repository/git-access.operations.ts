@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DomainError } from '../../../kernel/errors.ts';
+import { DomainError, type ErrorCode } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type {
   IntroducedChange,
@@ -220,6 +220,21 @@ async function decidePush(
   return { allow: true };
 }
 
+/** Decides by the rights and settings that hold when the push has come in, which can be long after it began. */
+async function verdictOn(
+  context: StudioContext<'delete_studio' | 'manage_studio'>,
+  ...push: [commands: readonly PushCommand[], pushed: PushedObjects]
+): Promise<PushVerdict> {
+  const renewed = await context.renewed().catch((error: unknown) => {
+    if (error instanceof DomainError && hasEnded.has(error.code)) return error;
+    throw error;
+  });
+  return renewed instanceof DomainError ? { allow: false, message: renewed.message } : decidePush(renewed, ...push);
+}
+
+/** Refusals of a caller whose rights, or whose project, have ended. */
+const hasEnded: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden', 'not_found']);
+
 const access = z.object({ repository: z.uuid() });
 
 /** A git client's fetch or clone: what it needs is the right to read. */
@@ -287,7 +302,7 @@ export const pushRepository = studioOperation({
       advertise: false,
       signal,
       async authorizePush(commands, pushed) {
-        const verdict = await decidePush(context, commands, pushed);
+        const verdict = await verdictOn(context, commands, pushed);
         if (verdict.allow) await keepPushedHeads(context, commands);
         isAllowed = verdict.allow;
         return verdict;

@@ -77,9 +77,11 @@ export function auditEntries(
 
 const denials = new Set(['forbidden', 'branch_protected', 'unauthenticated', 'reauthentication_required']);
 
-/** Without a credential only attempts to get one leave rows, not what cannot be read or comes too often: any client can send that. */
-const isAttempt = ({ auditsAttempts }: AnyOperation, code: string) =>
-  auditsAttempts === true && code !== 'invalid_request' && code !== 'rate_limited';
+/** What any client can send in any number, and gets nothing by: what cannot be read, what comes too often, a set-up that is over. */
+const idle = new Set(['invalid_request', 'rate_limited', 'conflict']);
+
+/** Without a credential only attempts to get one leave rows. */
+const isAttempt = ({ auditsAttempts }: AnyOperation, code: string) => auditsAttempts === true && !idle.has(code);
 
 /** A command that was refused or failed leaves a row of its own; the refusal itself stays what the caller sees. */
 export async function auditRefusal(

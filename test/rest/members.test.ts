@@ -119,7 +119,7 @@ describe('members', () => {
     const { password } = await app.services.orm.em.fork().findOneOrFail(User, { email: 'owner@example.org' });
     const first = (em: EntityManager) => em.nativeUpdate(User, { id }, { password: password ?? null });
     const second = await overtake(app, first, () => accept(openBrowser(app), input));
-    expect(messageOf(second)).toBe('password: is not that of your account');
+    expect(messageOf(second)).toBe('The account has changed meanwhile: sign in again');
   });
 
   it('who administer the instance and have no password yet are not taken over by an invitation', async () => {

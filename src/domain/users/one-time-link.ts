@@ -4,6 +4,7 @@ import type { Ports } from '../../kernel/services.ts';
 import { hashToken } from '../identity/token-text.ts';
 import { Member } from '../organizations/member.entity.ts';
 import { isSecretText, secretText } from './sessions.ts';
+import { beginAttempt } from './throttle.ts';
 
 /** Why a link was made; also the first part of its path. */
 export type LinkKind = 'setup' | 'join' | 'reset';
@@ -73,6 +74,42 @@ const gone: Record<LinkKind, string> = {
   reset: 'This link is no longer valid: ask for a new one',
 };
 
+const goneLink = (kind: LinkKind) =>
+  new DomainError('forbidden', gone[kind], {
+    details: { errors: [{ field: '/secret', code: 'link_gone', message: gone[kind] }] },
+  });
+
+const validLink = (kind: LinkKind, secret: string, now: Date) => ({
+  kind,
+  hash: hashToken(secret),
+  expires_at: { $gt: now },
+});
+
+interface Opener {
+  em: EntityManager;
+  services: Pick<Ports, 'orm' | 'clock'>;
+  address: string | null;
+}
+
+/**
+ * Finds a link before a transaction is begun, so that what takes long holds no connection. A secret that opens nothing counts as a failed sign-in:
+ * anyone can send any number of them, and each leaves an audit row.
+ * @throws DomainError `forbidden` when it was used, replaced or has expired, `rate_limited` after too many of these
+ */
+export async function findLink(
+  { em, services, address }: Opener,
+  kind: LinkKind,
+  secret: string,
+): Promise<OneTimeLink> {
+  const attempt = await beginAttempt(services, `${kind} link ${hashToken(secret)}`, address);
+  const found = isSecretText(secret)
+    ? await em.findOne(OneTimeLink, validLink(kind, secret, services.clock.now()), { disableIdentityMap: true })
+    : null;
+  if (!found) throw goneLink(kind);
+  await attempt.succeeded();
+  return found;
+}
+
 /**
  * Uses a link up, in the transaction of `em`: of two callers the second waits, and finds it gone.
  * @throws DomainError `forbidden` when it was used, replaced or has expired
@@ -83,17 +120,9 @@ export async function redeemLink(
   kind: LinkKind,
   secret: string,
 ): Promise<OneTimeLink> {
-  const found = isSecretText(secret)
-    ? await em.findOne(
-        OneTimeLink,
-        { kind, hash: hashToken(secret), expires_at: { $gt: clock.now() } },
-        { lockMode: LockMode.PESSIMISTIC_WRITE },
-      )
-    : null;
-  if (!found)
-    throw new DomainError('forbidden', gone[kind], {
-      details: { errors: [{ field: '/secret', code: 'link_gone', message: gone[kind] }] },
-    });
+  const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+  const found = isSecretText(secret) ? await em.findOne(OneTimeLink, validLink(kind, secret, clock.now()), lock) : null;
+  if (!found) throw goneLink(kind);
   await em.nativeDelete(OneTimeLink, { id: found.id });
   return found;
 }

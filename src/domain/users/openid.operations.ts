@@ -6,6 +6,7 @@ import type { Ports } from '../../kernel/services.ts';
 import { timestamp } from '../../kernel/shapes.ts';
 import type { OpenIdIdentity } from '../../ports/openid.ts';
 import { startSession } from './sessions.ts';
+import { beginAttempt } from './throttle.ts';
 import { User, UserIdentity } from './user.entity.ts';
 import { findUser, presentUser, signedIn } from './user.ts';
 
@@ -36,8 +37,10 @@ export const signInWithProvider = publicOperation({
   output: signedIn,
   audit: (_input, output) => ({ type: 'user', id: output ? String(output.user.id) : null }),
   async execute(context, input) {
+    const { em, services, address } = context;
+    // Anyone can come back any number of times from where they were never sent: each asks the provider, and leaves an audit row.
+    const attempt = await beginAttempt(services, `provider ${input.answer.state}`, address);
     const { issuer, subject } = await confirmed(context, input);
-    const { em } = context;
     const identity = await em.findOne(UserIdentity, { issuer, subject });
     const row = identity && (await em.findOne(User, { id: identity.user_id, disabled_at: null }));
     if (!row)
@@ -47,6 +50,7 @@ export const signInWithProvider = publicOperation({
       );
     // It comes from the provider's page; that this browser was sent there by us is proved by the state it kept.
     const browser = { user_agent: context.browser?.user_agent ?? null, same_origin: true };
+    await attempt.succeeded();
     await em.transactional((fork) => startSession({ ...context, em: fork, browser }, row));
     return { user: presentUser(row) };
   },

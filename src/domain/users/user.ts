@@ -1,4 +1,4 @@
-import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
 import { displayName, timestamp } from '../../kernel/shapes.ts';
@@ -38,12 +38,9 @@ export const presentUser = ({ id, name, email, instance_admin, created_at, disab
   disabled_at: disabled_at ?? null,
 });
 
-/**
- * @param lock holds the row until the transaction of `em` ends, and reads it as it is then
- * @throws DomainError `not_found`
- */
-export async function findUser(em: EntityManager, id: number, { lock = false } = {}): Promise<User> {
-  const row = await em.findOne(User, { id }, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } : {});
+/** @throws DomainError `not_found` */
+export async function findUser(em: EntityManager, id: number): Promise<User> {
+  const row = await em.findOne(User, { id });
   if (!row) throw new DomainError('not_found', 'User not found');
   return row;
 }

@@ -7,9 +7,9 @@ import { timestamp } from '../../kernel/shapes.ts';
 import { orTaken } from '../../kernel/sql.ts';
 import { userChanged } from '../identity/grant-cache.ts';
 import { Member } from '../organizations/member.entity.ts';
-import { endResetLink, endResetLinksIn, makeLink, OneTimeLink, redeemLink } from './one-time-link.ts';
+import { endResetLink, endResetLinksIn, findLink, makeLink, OneTimeLink, redeemLink } from './one-time-link.ts';
 import { checkPassword, givenPassword, hashPassword, newPassword } from './passwords.ts';
-import { endSessions, requireSameOrigin, startSession } from './sessions.ts';
+import { endSessions, holdAccount, requireSameOrigin, startSession } from './sessions.ts';
 import { tryPassword } from './throttle.ts';
 import { User, UserIdentity } from './user.entity.ts';
 import { email, findUser, personName, presentUser, signedIn, user } from './user.ts';
@@ -118,6 +118,7 @@ const secret = z.string().describe('What follows # in the link');
 export const resetPassword = publicOperation({
   name: 'identity.resetPassword',
   kind: 'command',
+  effect: 'external',
   permission: 'public',
   auditsAttempts: true,
   irreversible: true,
@@ -129,16 +130,22 @@ export const resetPassword = publicOperation({
   async execute(context, { secret, password }) {
     const { em, services } = context;
     requireSameOrigin(context.browser);
-    const { user_id } = await redeemLink(em, services, 'reset', secret);
-    const row = await findUser(em, user_id ?? 0, { lock: true });
+    const { user_id } = await findLink(context, 'reset', secret);
+    const row = await findUser(em, user_id ?? 0);
+    const { id } = row;
     if (row.disabled_at) throw new DomainError('forbidden', 'This account is disabled: ask an administrator');
     checkPassword('password', password, row);
-    row.password = await hashPassword(password);
-    await em.flush();
-    await endSessions(em, row.id);
-    // One that was linked before the reset may belong to somebody else, who could still sign in by it.
-    await em.nativeDelete(UserIdentity, { user_id: row.id });
-    await startSession(context, row);
+    const stored = await hashPassword(password);
+    await em.transactional(async (fork) => {
+      await redeemLink(fork, services, 'reset', secret);
+      await holdAccount(fork, row);
+      await fork.nativeUpdate(User, { id }, { password: stored });
+      await endSessions(fork, id);
+      // One that was linked before the reset may belong to somebody else, who could still sign in by it.
+      await fork.nativeDelete(UserIdentity, { user_id: id });
+      await startSession({ ...context, em: fork }, { id, password: stored });
+    });
+    services.grants.evict(`user:${id}`);
     return { user: presentUser(row) };
   },
 });
@@ -156,6 +163,7 @@ async function isTaken(em: EntityManager, { id, instance_admin }: User): Promise
 export const acceptInvitation = publicOperation({
   name: 'identity.acceptInvitation',
   kind: 'command',
+  effect: 'external',
   permission: 'public',
   auditsAttempts: true,
   irreversible: true,
@@ -172,13 +180,13 @@ export const acceptInvitation = publicOperation({
   async execute(context, { secret, name, password }) {
     const { em, services, actor, address } = context;
     requireSameOrigin(context.browser);
-    const now = services.clock.now();
-    const { member_id, user_id } = await redeemLink(em, services, 'join', secret);
-    const row = await findUser(em, user_id ?? 0, { lock: true });
+    const { user_id } = await findLink(context, 'join', secret);
+    const row = await findUser(em, user_id ?? 0);
     if (row.disabled_at) throw new DomainError('forbidden', 'This account is disabled: ask an administrator');
     const isSignedIn = actor?.user?.session != null;
     if (isSignedIn && actor?.user?.id !== row.id)
       throw new DomainError('conflict', 'The invitation is for another account: sign out first, then open it again');
+    let made: { name: string; password: string } | null = null;
     if (row.password != null && !isSignedIn) {
       if (password === undefined) throw fieldError('invalid_request', 'password', 'is required: of your account');
       if (!(await tryPassword(services, row.email, address, password, row.password)).ok)
@@ -195,13 +203,19 @@ export const acceptInvitation = publicOperation({
       if (!wanted.success)
         throw fieldError('invalid_request', 'password', wanted.error.issues[0]?.message ?? 'is required');
       checkPassword('password', wanted.data, { email: row.email, name });
-      Object.assign(row, { name, password: await hashPassword(wanted.data) });
+      made = { name, password: await hashPassword(wanted.data) };
     }
-    await em.flush();
-    await em.nativeUpdate(Member, { id: member_id ?? 0, joined_at: null }, { joined_at: now });
-    await endResetLink(em, row.id);
-    await userChanged(em, row.id);
-    await startSession(context, row);
-    return { user: presentUser(row) };
+    await em.transactional(async (fork) => {
+      const { member_id } = await redeemLink(fork, services, 'join', secret);
+      await holdAccount(fork, row);
+      if (made) await fork.nativeUpdate(User, { id: row.id }, made);
+      const joined_at = services.clock.now();
+      await fork.nativeUpdate(Member, { id: member_id ?? 0, joined_at: null }, { joined_at });
+      await endResetLink(fork, row.id);
+      await userChanged(fork, row.id);
+      await startSession({ ...context, em: fork }, { id: row.id, password: made?.password ?? row.password });
+    });
+    services.grants.evict(`user:${row.id}`);
+    return { user: { ...presentUser(row), ...(made && { name: made.name }) } };
   },
 });

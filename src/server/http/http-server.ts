@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { StartError } from '../start-error.ts';
+import { ConnectionLimit } from './connection-limit.ts';
 
 interface Refusal {
   line: string;
@@ -94,11 +95,14 @@ export function listenOn(server: Server, port: number, host: string, setting: st
   });
 }
 
+/** Of all servers of this process together. */
+const ofProcess = new ConnectionLimit();
+
 /**
  * An HTTP server with the limits of a public one: header block 32 KiB, slow headers 10 s, idle connections 65 s.
  * @param stalled milliseconds after which a request or answer of which no byte moves is given up; no operation is silent for as long
  */
-export function createHttpServer(app: RequestListener, { stalled = 300_000 } = {}): Server {
+export function createHttpServer(app: RequestListener, { stalled = 300_000, connections = ofProcess } = {}): Server {
   const server = createServer(
     {
       maxHeaderSize: 32 * 1024,
@@ -114,6 +118,7 @@ export function createHttpServer(app: RequestListener, { stalled = 300_000 } = {
     },
   );
   server.timeout = stalled;
+  connections.watch(server);
   return server.on('clientError', answerClientError).on('checkExpectation', refuseExpectation);
 }
 

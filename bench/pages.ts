@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2';
 import { readDocument } from '../src/domain/crawlers/pages/read-document.ts';
-import { ThreadedPageReader } from '../src/engines/crawler/page-reader.ts';
+import { SeparatePageReader } from '../src/engines/crawler/page-reader.ts';
 import type { PageToRead } from '../src/ports/page-reader.ts';
 import { type Benchmark, type Case, check } from './benchmark.ts';
 import { median } from './support/statistics.ts';
@@ -51,7 +51,7 @@ async function rate(count: number, work: (count: number) => Promise<void> | void
   return (count * 1000) / (performance.now() - start);
 }
 
-/** What a crawl reads in a second: in a thread as it does, here, and what the tokenizer alone would take. */
+/** What a crawl reads in a second: in a process as it does, here, and what the tokenizer alone would take. */
 export const pages: Benchmark = {
   name: 'pages',
   summary: 'Documents per second a crawl reads, beside an HTML tokenizer without handlers.',
@@ -72,10 +72,10 @@ export const pages: Benchmark = {
       'the page is not read whole',
     );
     check(readDocument(css).assets.length > 500, 'the sheet is not read whole');
-    const reader = new ThreadedPageReader({ threads: 1 });
+    const reader = new SeparatePageReader({ processes: 1 });
     defer(() => reader.close());
 
-    const threaded = (wanted: PageToRead) => async (count: number) => {
+    const separate = (wanted: PageToRead) => async (count: number) => {
       let left = count;
       const one = async () => {
         for (; left > 0; left -= 1) await reader.read(wanted);
@@ -83,17 +83,17 @@ export const pages: Benchmark = {
       await Promise.all(Array.from({ length: atOnce }, one));
     };
     const ways = {
-      thread: threaded(page),
+      process: separate(page),
       here: (count: number) => {
         for (let index = 0; index < count; index += 1) readDocument(page);
       },
       floor: (count: number) => {
         for (let index = 0; index < count; index += 1) new Parser({}).end(Buffer.from(page.bytes).toString('utf8'));
       },
-      css: threaded(css),
+      css: separate(css),
     };
-    const rates: Record<keyof typeof ways, number[]> = { thread: [], here: [], floor: [], css: [] };
-    const names = ['thread', 'here', 'floor', 'css'] as const;
+    const rates: Record<keyof typeof ways, number[]> = { process: [], here: [], floor: [], css: [] };
+    const names = ['process', 'here', 'floor', 'css'] as const;
     for (const name of names) await ways[name](200);
     for (let round = 0; round < rounds; round += 1) {
       for (const name of names) rates[name].push(await rate(scaled(1_000, 200), ways[name]));
@@ -102,17 +102,17 @@ export const pages: Benchmark = {
     const found = `${facts.links.length} links, ${facts.assets.length} assets`;
     const cases: Case[] = [
       {
-        name: `page of ${Math.round(page.bytes.length / kibibyte)} KiB (${found}), one thread`,
+        name: `page of ${Math.round(page.bytes.length / kibibyte)} KiB (${found}), one process`,
         unit: 'documents/s',
-        value: median(rates.thread),
+        value: median(rates.process),
         runs: rounds,
         peers: [
-          { name: 'without a thread', value: median(rates.here) },
+          { name: 'without one', value: median(rates.here) },
           { name: 'htmlparser2, no handlers', value: median(rates.floor) },
         ],
       },
       {
-        name: `style sheet of ${Math.round(css.bytes.length / kibibyte)} KiB, one thread`,
+        name: `style sheet of ${Math.round(css.bytes.length / kibibyte)} KiB, one process`,
         unit: 'documents/s',
         value: median(rates.css),
         runs: rounds,

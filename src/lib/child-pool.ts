@@ -17,13 +17,17 @@ export class ChildError extends Error {
   }
 }
 
-interface ChildPoolOptions {
-  /** The module a process runs: it sends one message when it is ready, and one for each it gets. */
+interface ChildOptions {
+  /** The module a process runs; it sends a message when it is ready. */
   module: URL;
-  /** Most processes; each is started when a task finds the others busy. */
-  size: number;
   /** Heap of a process, MiB. */
   heap: number;
+}
+
+/** A process of a pool sends one message for each it gets. */
+interface ChildPoolOptions extends ChildOptions {
+  /** Most processes; each is started when a task finds the others busy. */
+  size: number;
 }
 
 interface TaskOptions {
@@ -45,7 +49,7 @@ interface Queued<Task, Answer> extends TaskOptions {
  * A process of its own, since one allocation beyond the heap of a worker thread aborts the whole process. It may read files, to load its
  * modules, and nothing else; it has no environment, and ends when its parent does.
  */
-function start({ module, heap }: ChildPoolOptions): ChildProcess {
+export function startChild({ module, heap }: ChildOptions): ChildProcess {
   const child = fork(module, {
     execArgv: ['--permission', '--allow-fs-read=*', `--max-old-space-size=${heap}`, '--max-semi-space-size=4'],
     env: {},
@@ -109,7 +113,7 @@ export class ChildPool<Task extends object, Answer> {
   }
 
   #start(): void {
-    const child = start(this.#options);
+    const child = startChild(this.#options);
     this.#all.add(child);
     this.#starting.add(child);
     const late = setTimeout(() => child.kill('SIGKILL'), startTime);

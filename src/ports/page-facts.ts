@@ -39,7 +39,7 @@ export interface PageFacts {
   /** Address of `<link rel=canonical>`; among `links`, too. */
   canonical: string | null;
   robots: RobotsDirectives;
-  /** How many different page links beyond 10,000 it has; they are not in `links`. */
+  /** How many different page links beyond 10,000 it has, and assets beyond as many; they are not in `links` and `assets`. */
   linksCut: number;
   faults: ReadFault[];
 }

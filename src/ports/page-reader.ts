@@ -1,6 +1,6 @@
 import type { PageFacts } from './page-facts.ts';
 
-/** A document to be read; its bytes belong to the reader from then on. */
+/** A document to be read. */
 export interface PageToRead {
   /** As served, content codings undone; the first 10 MiB are read. */
   bytes: Uint8Array;
@@ -30,6 +30,6 @@ export interface PageReader {
    * @throws Error once the reader is closed, and for a defect of the reader
    */
   read(page: PageToRead): Promise<PageFacts>;
-  /** Cuts what is being read and gives the threads back. */
+  /** Cuts what is being read and gives the processes back. */
   close(): Promise<void>;
 }

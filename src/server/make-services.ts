@@ -22,7 +22,7 @@ import { createBlobStore } from '../engines/blobs/blob-store.ts';
 import { SeparateBrowser } from '../engines/browser/separate-browser.ts';
 import { createDatabaseClock, systemClock } from '../engines/clock/clocks.ts';
 import { createCrawlFetcher } from '../engines/crawler/fetcher.ts';
-import { ThreadedPageReader } from '../engines/crawler/page-reader.ts';
+import { SeparatePageReader } from '../engines/crawler/page-reader.ts';
 import { createDeployer } from '../engines/deployer/deployer.ts';
 import { buildDirectory } from '../engines/deployer/limits.ts';
 import { createDnsResolver } from '../engines/dns/dns-resolver.ts';
@@ -139,7 +139,7 @@ export function makeServices(ingredients: Ingredients) {
     http,
     dns: createDnsResolver(config.PORTICO_DNS_SERVERS),
     fetcher: createCrawlFetcher({ http, blobs }),
-    pages: new ThreadedPageReader(),
+    pages: new SeparatePageReader(),
     annotator: createPageAnnotator(),
     browser: new SeparateBrowser(
       {

@@ -1,23 +1,20 @@
+import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { startChild } from '../../lib/child-pool.ts';
 import type { PageFacts } from '../../ports/page-facts.ts';
 import type { PageReader, PageToRead } from '../../ports/page-reader.ts';
 
-/** What a reading thread is started with. */
-export interface ThreadSettings {
-  /** Milliseconds for one document. */
-  limit: number;
-}
-
-/** To a thread, which reads documents one after another in the order they come. */
+/** To a process, which reads documents one after another in the order they come. */
 export interface ReadMessage {
   id: number;
   page: PageToRead;
+  /** Milliseconds for this document. */
+  limit: number;
 }
 
-/** From a thread. */
-export type ThreadMessage =
+/** From a process. */
+export type ReaderMessage =
   | { type: 'ready' }
   /** What is known of a document that takes long. */
   | { type: 'partial'; id: number; facts: PageFacts }
@@ -25,14 +22,13 @@ export type ThreadMessage =
   /** A defect of the reader. */
   | { type: 'failed'; id: number; message: string };
 
-/** Larger documents are moved to a thread instead of copied, bytes. */
-const largestCopy = 64 * 1024;
+/** Larger documents wait for an idle process, bytes. */
+const largestShared = 64 * 1024;
 
 /** One call of `read`, from its queue to its end. */
 class Reading {
   readonly id: number;
   readonly page: PageToRead;
-  /** Copied to its thread, and so can be sent to another one when that ends. */
   readonly isSmall: boolean;
   readonly facts: Promise<PageFacts>;
   readonly #settle: PromiseWithResolvers<PageFacts>;
@@ -41,16 +37,9 @@ class Reading {
   constructor(id: number, page: PageToRead) {
     this.id = id;
     this.page = page;
-    this.isSmall = page.bytes.byteLength <= largestCopy;
+    this.isSmall = page.bytes.byteLength <= largestShared;
     this.#settle = Promise.withResolvers();
     this.facts = this.#settle.promise;
-  }
-
-  /** What a message may take with it. Bytes that share their memory with others stay, and are copied. */
-  get transferred(): ArrayBuffer[] {
-    const { buffer, byteLength } = this.page.bytes;
-    if (this.isSmall || !(buffer instanceof ArrayBuffer) || buffer.byteLength !== byteLength) return [];
-    return [buffer];
   }
 
   partial(facts: PageFacts): void {
@@ -65,7 +54,7 @@ class Reading {
     this.#settle.reject(error);
   }
 
-  /** Its thread had to be ended. */
+  /** Its process had to be ended. */
   cut(): void {
     const facts = this.#partial ?? nothing();
     this.#settle.resolve({ ...facts, faults: [...facts.faults, 'time'] });
@@ -82,47 +71,49 @@ const nothing = (): PageFacts => ({
   faults: [],
 });
 
-/** Small documents that wait inside a thread, so that it never waits for the event loop. */
+/** Small documents that wait inside a process, so that it never waits for the event loop. */
 const maxWaiting = 8;
-/** Of the limit: a thread that has not ended a document by itself is ended. */
+/** Of the limit: a process that has not ended a document by itself is ended. */
 const patience = 1.25;
 const heapMegabytes = 512;
 
-/** Message of a thread to its pool. */
-interface ThreadWatcher {
+/** What a process reports to its pool. */
+interface ProcessWatcher {
   /** It can take more. */
   onRoom(): void;
   /** It is no more; `rest` has to be read elsewhere. */
-  onEnd(thread: ReaderThread, rest: Reading[]): void;
+  onEnd(ended: ReaderProcess, rest: Reading[]): void;
 }
 
-/** One thread and the documents it was given, which it reads in their order. */
-class ReaderThread {
-  readonly #worker: Worker;
-  readonly #watcher: ThreadWatcher;
+/**
+ * One process and the documents it was given, which it reads in their order. A document can take any amount of memory, and a thread that
+ * has no more of it ends the whole process.
+ */
+class ReaderProcess {
+  readonly #child: ChildProcess;
+  readonly #watcher: ProcessWatcher;
   readonly #limit: number;
   #readings: Reading[] = [];
   #isReady = false;
   #isEnded = false;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(module: URL, limit: number, watcher: ThreadWatcher) {
-    const workerData: ThreadSettings = { limit };
+  constructor(module: URL, limit: number, watcher: ProcessWatcher) {
     this.#limit = limit;
     this.#watcher = watcher;
-    this.#worker = new Worker(module, { workerData, resourceLimits: { maxOldGenerationSizeMb: heapMegabytes } });
-    // One that waits for its first document keeps no process alive.
-    this.#worker.unref();
-    this.#worker.on('message', (message: ThreadMessage) => this.#onMessage(message));
-    this.#worker.on('error', (error) => this.#broke(error));
-    this.#worker.on('exit', () => this.#broke(new Error('A reading thread ended')));
+    // One that waits for its first document does not keep this one alive.
+    this.#child = startChild({ module, heap: heapMegabytes });
+    this.#child.on('message', (message: ReaderMessage) => this.#onMessage(message));
+    this.#child.on('error', (error) => this.#broke(error));
+    // Comes after its last message, unlike its exit.
+    this.#child.on('disconnect', () => this.#broke(new Error('A reading process ended')));
   }
 
   get isIdle(): boolean {
     return this.#readings.length === 0;
   }
 
-  /** A large document is read alone: its bytes are gone when the thread is. */
+  /** A large document is read alone: small ones would wait for it while others are idle. */
   accepts(reading: Reading): boolean {
     if (this.#isEnded) return false;
     const isShareable = reading.isSmall && this.#readings.every(({ isSmall }) => isSmall);
@@ -130,21 +121,22 @@ class ReaderThread {
   }
 
   send(reading: Reading): void {
-    const message: ReadMessage = { id: reading.id, page: reading.page };
-    if (this.isIdle) this.#worker.ref();
+    const message: ReadMessage = { id: reading.id, page: reading.page, limit: this.#limit };
+    if (this.isIdle) this.#child.channel?.ref();
     this.#readings.push(reading);
-    this.#worker.postMessage(message, reading.transferred);
+    // A process that has just died is reported by its channel.
+    this.#child.send(message, () => {});
     if (this.#readings.length === 1) this.#watch();
   }
 
-  /** Ends the thread; what it was reading is cut. */
+  /** Ends the process; what it was reading is cut. */
   async end(): Promise<void> {
     const readings = this.#stop();
     for (const reading of readings) reading.cut();
-    await this.#worker.terminate();
+    await this.#kill();
   }
 
-  #onMessage(message: ThreadMessage): void {
+  #onMessage(message: ReaderMessage): void {
     if (this.#isEnded) return;
     if (message.type === 'ready') {
       this.#isReady = true;
@@ -158,7 +150,7 @@ class ReaderThread {
       return;
     }
     this.#readings.shift();
-    if (this.isIdle) this.#worker.unref();
+    if (this.isIdle) this.#child.channel?.unref();
     this.#watch();
     if (message.type === 'done') reading.done(message.facts);
     else reading.failed(new Error(`Reading ${reading.page.url}: ${message.message}`));
@@ -178,7 +170,7 @@ class ReaderThread {
     if (this.#isEnded || this.#readings[0] !== reading) return;
     const rest = this.#stop();
     rest.shift()?.cut();
-    void this.#worker.terminate();
+    void this.#kill();
     this.#watcher.onEnd(this, rest);
   }
 
@@ -192,6 +184,15 @@ class ReaderThread {
     this.#watcher.onEnd(this, rest);
   }
 
+  async #kill(): Promise<void> {
+    const { exitCode, signalCode, pid } = this.#child;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    const ended = new Promise((resolve) => this.#child.once('exit', resolve));
+    this.#child.ref();
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+
   #stop(): Reading[] {
     this.#isEnded = true;
     clearTimeout(this.#timer ?? undefined);
@@ -202,42 +203,42 @@ class ReaderThread {
 }
 
 /** The event loop keeps a core for itself. */
-const usualThreads = Math.max(1, Math.min(4, availableParallelism() - 1));
+const usualProcesses = Math.max(1, Math.min(4, availableParallelism() - 1));
 
 export interface PageReaderOptions {
-  /** Most threads; each is started when there is work for it. */
-  threads?: number;
+  /** Most processes; each is started when there is work for it. */
+  processes?: number;
   /** Milliseconds for one document; 2 s. */
   limit?: number;
-  /** Milliseconds without work after which threads are given back; a minute. */
+  /** Milliseconds without work after which processes are given back; a minute. */
   idle?: number;
-  /** What runs in a thread. */
+  /** What runs in a process. */
   module?: URL;
 }
 
 /** As compiled, or as it stands. */
-const usualModule = () => new URL(`./page-thread${path.extname(import.meta.url)}`, import.meta.url);
+const usualModule = () => new URL(`./page-process${path.extname(import.meta.url)}`, import.meta.url);
 
-/** Reads documents in threads of this process. */
-export class ThreadedPageReader implements PageReader {
+/** Reads documents in processes of their own. */
+export class SeparatePageReader implements PageReader {
   readonly #options: Required<PageReaderOptions>;
-  readonly #threads = new Set<ReaderThread>();
+  readonly #processes = new Set<ReaderProcess>();
   readonly #queue: Reading[] = [];
   #next = 0;
   #isClosed = false;
   #idleTimer: NodeJS.Timeout | null = null;
 
   constructor({
-    threads = usualThreads,
+    processes = usualProcesses,
     limit = 2_000,
     idle = 60_000,
     module = usualModule(),
   }: PageReaderOptions = {}) {
-    this.#options = { threads, limit, idle, module };
+    this.#options = { processes, limit, idle, module };
   }
 
   prepare(): void {
-    if (this.#isClosed || this.#threads.size > 0) return;
+    if (this.#isClosed || this.#processes.size > 0) return;
     this.#start();
     this.#waitForWork();
   }
@@ -255,49 +256,49 @@ export class ThreadedPageReader implements PageReader {
     this.#isClosed = true;
     clearTimeout(this.#idleTimer ?? undefined);
     for (const reading of this.#queue.splice(0)) reading.cut();
-    const threads = [...this.#threads];
-    this.#threads.clear();
-    await Promise.all(threads.map((thread) => thread.end()));
+    const processes = [...this.#processes];
+    this.#processes.clear();
+    await Promise.all(processes.map((reader) => reader.end()));
   }
 
   #pump(): void {
     for (let [reading] = this.#queue; reading; [reading] = this.#queue) {
-      const thread = this.#threadFor(reading);
-      if (!thread) break;
+      const reader = this.#processFor(reading);
+      if (!reader) break;
       this.#queue.shift();
-      thread.send(reading);
+      reader.send(reading);
     }
     this.#waitForWork();
   }
 
-  /** An idle thread, a new one, or one with capacity left, in this order. */
-  #threadFor(reading: Reading): ReaderThread | undefined {
-    const able = [...this.#threads].filter((thread) => thread.accepts(reading));
-    const idle = able.find((thread) => thread.isIdle);
-    if (idle || this.#threads.size >= this.#options.threads) return idle ?? able[0];
+  /** An idle process, a new one, or one with capacity left, in this order. */
+  #processFor(reading: Reading): ReaderProcess | undefined {
+    const able = [...this.#processes].filter((reader) => reader.accepts(reading));
+    const idle = able.find((reader) => reader.isIdle);
+    if (idle || this.#processes.size >= this.#options.processes) return idle ?? able[0];
     return this.#start();
   }
 
-  #start(): ReaderThread {
-    const thread = new ReaderThread(this.#options.module, this.#options.limit, {
+  #start(): ReaderProcess {
+    const reader = new ReaderProcess(this.#options.module, this.#options.limit, {
       onRoom: () => this.#pump(),
       onEnd: (ended, rest) => {
-        this.#threads.delete(ended);
+        this.#processes.delete(ended);
         this.#queue.unshift(...rest);
         this.#pump();
       },
     });
-    this.#threads.add(thread);
-    return thread;
+    this.#processes.add(reader);
+    return reader;
   }
 
   /** Threads that have had nothing to do for a while give their memory back. */
   #waitForWork(): void {
     clearTimeout(this.#idleTimer ?? undefined);
-    if (this.#threads.size === 0 || [...this.#threads].some((thread) => !thread.isIdle)) return;
+    if (this.#processes.size === 0 || [...this.#processes].some((reader) => !reader.isIdle)) return;
     this.#idleTimer = setTimeout(() => {
-      for (const thread of this.#threads) void thread.end();
-      this.#threads.clear();
+      for (const reader of this.#processes) void reader.end();
+      this.#processes.clear();
     }, this.#options.idle).unref();
   }
 }

@@ -1,8 +1,12 @@
 import type { FoundLink } from '../../../ports/page-facts.ts';
 import { type NormaliseOptions, normalise } from '../urls/normalise.ts';
 
-/** Different page links of one page that are followed; more are a trap (`links_per_page`). */
+/** Different page links of one page that are followed, and different assets; more are a trap (`links_per_page`). */
 export const maxLinks = 10_000;
+/** Different spellings of those that are looked at; the others are only counted. */
+const maxSpellings = 5 * maxLinks;
+/** Characters of an address, as it is written and made absolute: twice as many as a crawl takes. A longer one is none. */
+const maxAddress = 4_096;
 
 /** What the relative addresses of a document stand against: its own address, or its first `<base href>`. */
 export class DocumentBase {
@@ -18,7 +22,7 @@ export class DocumentBase {
 
   /** Takes a `<base href>`; the first one wins. @returns whether it was the first */
   set(href: string): boolean {
-    if (this.#href !== null) return false;
+    if (this.#href !== null || href.length > maxAddress) return false;
     this.#href = href;
     return true;
   }
@@ -42,33 +46,45 @@ interface Found {
 
 /** Different addresses in the order they were found. */
 class Addresses {
-  readonly found: Found[] = [];
+  readonly #found: Found[] = [];
   list: FoundLink[] = [];
-  cut = 0;
+  #unlisted = 0;
+  #dropped = 0;
   #known = new Set<string>();
   #done = 0;
-  readonly #limit: number;
 
-  constructor(limit: number) {
-    this.#limit = limit;
+  /** @param seen the spellings under its base */
+  add(found: Found, seen: Set<string>): void {
+    if (found.raw.length > maxAddress || seen.has(found.raw)) return;
+    if (this.#found.length === maxSpellings) {
+      this.#dropped += 1;
+      return;
+    }
+    seen.add(found.raw);
+    this.#found.push(found);
+  }
+
+  /** Those beyond what is listed; a spelling that comes again counts again when there are too many of them. */
+  get cut(): number {
+    return this.#unlisted + this.#dropped;
   }
 
   /** Makes absolute what has been found since it was called last. */
   resolve(urlOf: (found: Found) => string | null): FoundLink[] {
-    for (; this.#done < this.found.length; this.#done += 1) {
-      const found = this.found[this.#done];
+    for (; this.#done < this.#found.length; this.#done += 1) {
+      const found = this.#found[this.#done];
       const url = found ? urlOf(found) : null;
-      if (!found || url === null || this.#known.has(url)) continue;
+      if (!found || url === null || url.length > maxAddress || this.#known.has(url)) continue;
       this.#known.add(url);
-      if (this.list.length < this.#limit) this.list.push({ url, relation: found.relation });
-      else this.cut += 1;
+      if (this.list.length < maxLinks) this.list.push({ url, relation: found.relation });
+      else this.#unlisted += 1;
     }
     return this.list;
   }
 
   /** Everything has to be made absolute again. */
   forget(): void {
-    [this.list, this.cut, this.#done] = [[], 0, 0];
+    [this.list, this.#unlisted, this.#done] = [[], 0, 0];
     this.#known = new Set();
   }
 }
@@ -80,8 +96,8 @@ class Addresses {
 export class Collector {
   readonly #options: NormaliseOptions;
   readonly #parserOn: boolean;
-  readonly #pages = new Addresses(maxLinks);
-  readonly #assets = new Addresses(Number.POSITIVE_INFINITY);
+  readonly #pages = new Addresses();
+  readonly #assets = new Addresses();
   #canonical: Found | null = null;
 
   /** @param parserOn false: assets are not gathered */
@@ -93,17 +109,13 @@ export class Collector {
   page(written: string, relation: string, base: DocumentBase): void {
     const raw = withoutFragment(written);
     // Nothing but a fragment is the page itself, unless a base says otherwise.
-    if (base.seen.pages.has(raw) || (raw === '' && !base.hasHref)) return;
-    base.seen.pages.add(raw);
-    this.#pages.found.push({ raw, relation, base });
+    if (raw !== '' || base.hasHref) this.#pages.add({ raw, relation, base }, base.seen.pages);
   }
 
   asset(written: string | undefined, relation: string, base: DocumentBase): void {
     if (!this.#parserOn || written === undefined) return;
     const raw = withoutFragment(written);
-    if (raw.trim() === '' || base.seen.assets.has(raw)) return;
-    base.seen.assets.add(raw);
-    this.#assets.found.push({ raw, relation, base });
+    if (raw.trim() !== '') this.#assets.add({ raw, relation, base }, base.seen.assets);
   }
 
   get wantsAssets(): boolean {
@@ -112,7 +124,8 @@ export class Collector {
 
   /** The first one counts. */
   canonical(written: string, base: DocumentBase): void {
-    this.#canonical ??= { raw: withoutFragment(written), relation: 'canonical', base };
+    if (written.length <= maxAddress)
+      this.#canonical ??= { raw: withoutFragment(written), relation: 'canonical', base };
     this.page(written, 'canonical', base);
   }
 
@@ -132,7 +145,8 @@ export class Collector {
     };
     const links = this.#pages.resolve(urlOf);
     const assets = this.#assets.resolve(urlOf);
-    return { links, assets, canonical: this.#canonical && urlOf(this.#canonical), linksCut: this.#pages.cut };
+    const canonical = this.#canonical && urlOf(this.#canonical);
+    return { links, assets, canonical, linksCut: this.#pages.cut + this.#assets.cut };
   }
 }
 

@@ -16,6 +16,9 @@ const imageSets = new Set(['image-set', '-webkit-image-set']);
 /** Tokens between two looks at the clock. */
 const step = 4_096;
 
+/** Characters of an address or a name as a sheet writes it: to undo its escapes takes many times its memory, and what is longer is none. */
+const maxWritten = 16_384;
+
 class Stopped extends Error {}
 
 /** What the tokens so far mean for the next one. */
@@ -35,7 +38,7 @@ class Sheet {
   }
 
   token(type: number, start: number, end: number): void {
-    if (type === T.Url) this.#address(url.decode(this.#source.slice(start, end)));
+    if (type === T.Url) this.#address(url.decode, start, end);
     else if (type === T.String) this.#string(start, end);
     else if (type === T.Function) this.#enter(start, end);
     else if (type === T.LeftParenthesis) this.#functions.push('');
@@ -56,13 +59,14 @@ class Sheet {
   }
 
   #leave(at: number): void {
-    const written = this.#functions.pop() === 'url' && this.#bare !== null ? this.#source.slice(this.#bare, at) : '';
-    if (written.trim() !== '') this.#address(url.decode(`url(${written})`));
+    const start = this.#functions.pop() === 'url' ? this.#bare : null;
+    if (start !== null)
+      this.#address((written) => (written.trim() === '' ? null : url.decode(`url(${written})`)), start, at);
     this.#bare = null;
   }
 
   #name(start: number, end: number): string {
-    return ident.decode(this.#source.slice(start, end)).toLowerCase();
+    return end - start > maxWritten ? '' : ident.decode(this.#source.slice(start, end)).toLowerCase();
   }
 
   #begin(atRule: string): void {
@@ -75,11 +79,13 @@ class Sheet {
     this.#bare = null;
     const isImport = this.#atRule === 'import' && this.#functions.length === 0;
     if (!isImport && !addressFunctions.has(inside) && !imageSets.has(inside)) return;
-    this.#address(string.decode(this.#source.slice(start, end)));
+    this.#address(string.decode, start, end);
   }
 
-  #address(written: string): void {
-    if (naming.has(this.#atRule)) return;
+  #address(decode: (written: string) => string | null, start: number, end: number): void {
+    if (naming.has(this.#atRule) || end - start > maxWritten) return;
+    const written = decode(this.#source.slice(start, end));
+    if (written === null) return;
     if (this.#atRule !== 'import') this.#take(written, 'style');
     else if (!this.#isImported) {
       this.#isImported = true;

@@ -160,4 +160,26 @@ describe('bodies', () => {
     const facts = readPage(page, () => false);
     expect([facts.links.length, facts.assets.length, facts.faults]).toEqual([1, 1, ['time']]);
   });
+
+  it.each([
+    ['links', (n: number) => `<a href=${n}>`],
+    ['assets', (n: number) => `<img src=${n}>`],
+  ] as const)('give their first 10,000 %s', (kind, of) => {
+    const facts = read(Array.from({ length: 60_000 }, (_, n) => of(n)).join(''));
+    expect([facts[kind].length, facts.linksCut]).toEqual([10_000, 50_000]);
+    expect(facts[kind].at(-1)?.url).toBe('https://example.com/docs/9999');
+  });
+
+  const long = (characters: number) => 'a'.repeat(characters);
+  it.each([
+    ['one of 4,096 characters', `<a href=/x><a href="/${long(5_000)}">`, ['/x']],
+    ['one written in fewer', `<a href=/x><a href="/${'€'.repeat(1_000)}">`, ['/x']],
+    ['a base', `<base href="/${long(5_000)}/"><a href=/x>`, ['/x']],
+    ['one below a base', `<base href="/${long(4_000)}/"><a href=/x><a href=${long(100)}>`, ['/x']],
+    ['one of a sheet', `<style>a{b:url(/${long(20_000)}) url(/x)}</style>`, ['/x']],
+    ['a string of a sheet', `<style>@import "/${long(20_000)}"; @import "/x"</style>`, ['/x']],
+  ])('have no address longer than a crawl could take: %s', (_, html, paths) => {
+    const { links, assets } = read(html);
+    expect([...links, ...assets].map(({ url }) => new URL(url).pathname)).toEqual(paths);
+  });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ThreadedPageReader } from '../../../../src/engines/crawler/page-reader.ts';
+import { SeparatePageReader } from '../../../../src/engines/crawler/page-reader.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { crawl, urlsOf } from '../../../support/crawlers/crawls.ts';
 import { links, page, type Site, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
   site = await serveSite(() => page('Start'));
   app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host, PORTICO_LOG_LEVEL: 'info' });
   // How long a page may be read is tested elsewhere: a busy machine takes longer than usual for thousands of links.
-  app.services.pages = new ThreadedPageReader({ limit: 60_000 });
+  app.services.pages = new SeparatePageReader({ limit: 60_000 });
 });
 afterAll(async () => {
   await app.stop();

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { BroadcastChannel } from 'node:worker_threads';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
 import { readDocument } from '../../../../src/domain/crawlers/pages/read-document.ts';
-import { type PageReaderOptions, ThreadedPageReader } from '../../../../src/engines/crawler/page-reader.ts';
+import { type PageReaderOptions, SeparatePageReader } from '../../../../src/engines/crawler/page-reader.ts';
 import type { PageReader, PageToRead } from '../../../../src/ports/page-reader.ts';
 
 const readers: PageReader[] = [];
@@ -11,7 +11,7 @@ afterEach(async () => {
 });
 
 function open(options?: PageReaderOptions): PageReader {
-  const reader = new ThreadedPageReader(options);
+  const reader = new SeparatePageReader(options);
   readers.push(reader);
   return reader;
 }
@@ -25,6 +25,8 @@ const page = (content: string | Uint8Array, more: Partial<PageToRead> = {}): Pag
   stripParams: [],
   ...more,
 });
+/** Processes that this one has started. */
+const children = () => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean);
 const words = (facts: { links: { url: string }[] }) =>
   facts.links.map(({ url }) => url.slice('https://example.com/'.length));
 
@@ -35,7 +37,7 @@ const immediate = (): PageReader => ({
 });
 
 describe.each([
-  ['in threads', () => open()],
+  ['in processes', () => open()],
   ['in this thread', immediate],
 ])('a page reader %s', (_, make) => {
   it('reads pages, sheets and manifests', async () => {
@@ -85,9 +87,9 @@ describe.each([
   });
 });
 
-describe('threads', () => {
-  const module = new URL('./stuck-thread.child.ts', import.meta.url);
-  const stuck = { module, limit: 100, threads: 1 };
+describe('processes', () => {
+  const module = new URL('./stuck-reader.child.ts', import.meta.url);
+  const stuck = { module, limit: 100, processes: 1 };
 
   it('that get lost are replaced, and what they had found is given', async () => {
     const reader = open(stuck);
@@ -102,7 +104,7 @@ describe('threads', () => {
   });
 
   it('are lost again and again without losing anything else', async () => {
-    const reader = open({ ...stuck, threads: 2 });
+    const reader = open({ ...stuck, processes: 2 });
     const texts = Array.from({ length: 12 }, (_, index) => (index % 4 === 3 ? `w${index} stuck` : `w${index}`));
     const facts = await Promise.all(texts.map((text) => reader.read(page(text))));
     expect(facts.map(words)).toEqual(texts.map((_, index) => [`w${index}`]));
@@ -110,17 +112,21 @@ describe('threads', () => {
   });
 
   it('start before the first document after prepare(), once', async () => {
-    const started = vi.fn();
-    const channel = new BroadcastChannel('started reading threads');
-    channel.onmessage = started;
     const reader = open(stuck);
+    const before = new Set(children());
+    const started = () => children().filter((pid) => !before.has(pid));
     reader.prepare();
     reader.prepare();
-    await vi.waitFor(() => expect(started).toHaveBeenCalledTimes(1), 30_000);
+    const [pid] = started();
     expect(words(await reader.read(page('x')))).toEqual(['x']);
-    expect(started).toHaveBeenCalledTimes(1);
-    channel.close();
+    expect(started()).toEqual([pid]);
   });
+
+  it('die of a document for which their memory is too small, and nothing else does', async () => {
+    const reader = open(stuck);
+    const [lost, next] = await Promise.all([reader.read(page('a memory')), reader.read(page('b'))]);
+    expect([words(lost), lost.faults, words(next)]).toEqual([['a'], ['time'], ['b']]);
+  }, 60_000);
 
   it('that end by themselves are replaced', async () => {
     const reader = open(stuck);
@@ -135,21 +141,15 @@ describe('threads', () => {
   });
 
   it('that cannot begin fail their requests', async () => {
-    const reader = open({ module: new URL('./missing.ts', import.meta.url), threads: 1 });
+    const reader = open({ module: new URL('./missing.ts', import.meta.url), processes: 1 });
     await expect(reader.read(page('a'))).rejects.toThrow();
     await expect(reader.read(page('a'))).rejects.toThrow();
   });
 
-  it('take large documents without a copy', async () => {
-    const wanted = page('x'.repeat(200_000));
-    await open().read(wanted);
-    expect(wanted.bytes.byteLength).toBe(0);
-  });
-
-  it('leave small ones to their owner', async () => {
-    const wanted = page('<a href=x>');
-    await open().read(wanted);
-    expect(wanted.bytes.byteLength).toBe('<a href=x>'.length);
+  it('leave documents to their owner', async () => {
+    const [small, large] = [page('<a href=x>'), page('x'.repeat(200_000))];
+    await Promise.all([open().read(small), open().read(large)]);
+    expect([small.bytes.byteLength, large.bytes.byteLength]).toEqual(['<a href=x>'.length, 200_000]);
   });
 
   it('end a document by themselves, with what was found', async () => {

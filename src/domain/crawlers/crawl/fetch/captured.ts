@@ -142,7 +142,7 @@ function faultsOf(of: LeasedUrl, { isCut }: CapturedDocument, { faults, linksCut
     lines.push({
       level: 'warn',
       event: 'links_per_page',
-      message: `${of.url} has ${linksCut} links beyond the 10000 that are followed`,
+      message: `${of.url} has ${linksCut} links and assets beyond the 10000 of each that are followed`,
       data: { url: of.url, cut: linksCut },
     });
   return lines;

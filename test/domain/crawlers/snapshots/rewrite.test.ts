@@ -201,6 +201,28 @@ describe('sheets', () => {
   });
 });
 
+describe('what would take long goes out as it came', () => {
+  const mebibyte = 2 ** 20;
+  const link = `${origin}/x`;
+  const long = `${origin}/${'a'.repeat(5_000)}`;
+  it.each([
+    ['a sheet', 'css', 'a{b:url(https://www.example.com/x)}'.repeat((3 * mebibyte) / 32)],
+    ['a style element', 'html', `<style>${`a{b:url(${link})}`.repeat((3 * mebibyte) / 32)}</style>`],
+    ['a tag', 'html', `<a href="${link}" alt="${'a'.repeat(3 * mebibyte)}">`],
+    ['an address', 'html', `<a href="${long}">`],
+    ['a base', 'html', `<base href="${long}/"><a href=x>`],
+    ['an address of a sheet', 'css', `a{b:url(${origin}/${'\\61'.repeat(5_000)})}`],
+  ] as const)('%s', async (_, kind, text) => {
+    const rewritten = await rewrite(text, { kind, size: 64 * 1024 });
+    expect(rewritten.equals(Buffer.from(text))).toBe(true);
+  });
+
+  it('and nothing beside it', async () => {
+    const text = `<a href="${long}"><a href="${link}"><style>a{b:url(${long}) url(${link})}</style>`;
+    expect(await html(text)).toBe(text.replaceAll(`"${link}"`, '"/x"').replaceAll(`url(${link})`, 'url("/x")'));
+  });
+});
+
 it('srcsets keep everything but their URLs', () => {
   expect(rewriteSrcset(' a.png 1x ,, b.png, c(,).png 2x (x,y) , d', (url) => url.toUpperCase())).toBe(
     ' A.PNG 1x ,, B.PNG, C(,).PNG 2x (x,y) , D',

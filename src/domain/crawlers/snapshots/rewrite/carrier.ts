@@ -9,6 +9,10 @@ type LinkRole = 'base' | 'link';
  */
 export type LinkMapper = (link: string, base: URL, role: LinkRole) => string | null;
 
+/** A longer link is none of a crawl's, and stays; characters. */
+const longestLink = 4_096;
+export const isTooLong = (link: string): boolean => link.length > longestLink;
+
 /** A document or sheet whose links are rewritten. */
 export interface Rewriting {
   /** Its own address. */

@@ -1,5 +1,5 @@
 import { QuoteType, Tokenizer } from 'htmlparser2';
-import type { Carrier, Rewriting } from './carrier.ts';
+import { type Carrier, isTooLong, type Rewriting } from './carrier.ts';
 import { rewriteCss } from './rewrite-css.ts';
 import { type Attribute, rewriteTag, type TagRewriting } from './tag-links.ts';
 
@@ -129,8 +129,8 @@ class PassingTag {
   }
 }
 
-/** A tag longer than this goes out as it is; characters. */
-const longestTag = 8 * 1024 * 1024;
+/** A tag or a `style` element longer than this goes out as it is; characters. */
+const longestTag = 2 * 1024 * 1024;
 
 /**
  * Rewrites the links of an HTML document as it passes: the tokenizer of a parser says where attributes and sheets are, and everything else
@@ -154,7 +154,7 @@ export class HtmlRewriter {
     this.#rewriting = {
       map: (link) => map(link, this.#base, 'link'),
       mapBase: (link) => {
-        if (this.#hasBase) return null;
+        if (this.#hasBase || isTooLong(link)) return null;
         const mapped = map(link, this.#base, 'base');
         this.#hasBase = true;
         this.#base = URL.parse(link, this.#base.href) ?? this.#base;

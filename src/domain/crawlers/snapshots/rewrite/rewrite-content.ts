@@ -1,5 +1,5 @@
 import { encodeQuery } from '../../urls/query-encoding.ts';
-import { carrierFor, type LinkMapper, type Rewriting } from './carrier.ts';
+import { carrierFor, isTooLong, type LinkMapper, type Rewriting } from './carrier.ts';
 
 /** What holds links and can be rewritten. */
 export type RewritableKind = 'html' | 'xhtml' | 'css';
@@ -10,8 +10,8 @@ const kinds: Record<string, RewritableKind> = {
   'text/css': 'css',
 };
 
-/** A longer sheet goes out as it is; bytes. */
-const longestSheet = 16 * 1024 * 1024;
+/** A longer sheet goes out as it is: it is rewritten in one go, a mebibyte in a tenth of a second; bytes. */
+const longestSheet = 2 * 1024 * 1024;
 
 /** What a content is by its media type; null for what is never rewritten. */
 export const rewritableKind = (contentType: string | null): RewritableKind | null =>
@@ -28,8 +28,9 @@ export function rewriteContent(
   kind: RewritableKind,
   source: AsyncIterable<Uint8Array>,
   size: number,
-  rewriting: Rewriting,
+  { map: mapAny, ...as }: Rewriting,
 ): Rewritten {
+  const rewriting: Rewriting = { ...as, map: (link, ...more) => (isTooLong(link) ? null : mapAny(link, ...more)) };
   if (kind === 'css' && size > longestSheet) return { content: asBuffers(source), becomes: null };
   const carrier = carrierFor(rewriting.charset, rewriting.toUtf8);
   if (kind === 'css') return { becomes: carrier.becomes, content: rewriteSheet(source, rewriting) };

@@ -8,6 +8,9 @@ const urlFunctions = new Set(['url(', 'src(', 'image-set(', '-webkit-image-set('
 const quoted = (link: string) =>
   `"${link.replace(/["\\<\n\r\f]/g, (character) => `\\${character.charCodeAt(0).toString(16)} `)}"`;
 
+/** Characters of an address as a sheet writes it, in escapes; to undo them takes many times its memory, and a longer one stays. */
+const longestToken = 16_384;
+
 /** Walks the tokens of a sheet, telling where a string is a URL. */
 class Places {
   readonly #functions: string[] = [];
@@ -54,6 +57,7 @@ export function rewriteCss(
     done = end;
   };
   tokenize(text, (type: number, start: number, end: number) => {
+    if (end - start > longestToken) return;
     const token = text.slice(start, end);
     if (type === tokenTypes.Url && !places.isName) {
       const link = map(carrier.decode(url.decode(token)));

@@ -1,6 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { GitProcesses } from '../../../src/engines/git/git-process.ts';
+import type { GitRepository } from '../../../src/engines/git/repository.ts';
+import { backupRepository } from '../../../src/engines/git/upkeep/backup.ts';
+import type { Repository } from '../../../src/ports/git.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
 
 async function fresh(id = 'site') {
@@ -143,7 +147,43 @@ describe('fsck', () => {
   });
 });
 
+/** Deletes a branch before git makes a bundle, and makes it again afterwards. */
+class MovingBranch extends GitProcesses {
+  readonly #repository: Repository;
+
+  constructor(repository: Repository) {
+    super(temporaryDirectory());
+    this.#repository = repository;
+  }
+
+  override async runNow(...[args, options]: Parameters<GitProcesses['runNow']>) {
+    const head = (await this.#repository.head('draft')) ?? '';
+    if (args[0] === 'bundle') await this.#repository.deleteBranch('draft', head);
+    const result = await super.runNow(args, options);
+    if (args[0] === 'bundle') await this.#repository.createBranch('draft', head);
+    return result;
+  }
+}
+
 describe('backup and restore', () => {
+  it('carry the refs of the moment at which the backup began, whatever moves until it is made', async () => {
+    const { store, repository } = await fresh();
+    const { commit } = await save(repository, { a: '1' });
+    await repository.createBranch('draft', commit?.sha ?? '');
+    const processes = new MovingBranch(repository);
+    const target = temporaryDirectory();
+    const { refs } = await backupRepository(
+      processes,
+      repository as GitRepository,
+      target,
+      new AbortController().signal,
+    );
+    await processes.close();
+    expect(refs.map(({ name }) => name).sort()).toEqual(['refs/heads/draft', 'refs/heads/main']);
+    const restored = await store.restore('copy', target);
+    expect(await restored.head('draft')).toBe(commit?.sha);
+  });
+
   it('carry every ref while writers go on', async () => {
     const { store, repository, gitDir, path } = await fresh();
     const first = await save(repository, { a: '1' });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { refNameProblem } from '../../../domain/studio/ref-name.ts';
 import { DomainError } from '../../../kernel/errors.ts';
@@ -15,6 +15,8 @@ import { incomingObjects } from './fsck.ts';
 const wall = 2 * 3600_000;
 const recordName = 'repository.json';
 const bundlePattern = /^repository-[0-9a-f-]{36}\.bundle$/;
+/** A bundle, or what one was written from by a process that was killed. */
+const ownPattern = /^repository-[0-9a-f-]{36}\.(bundle|git)/;
 
 /** What a bundle does not say, and which one it is about: it is replaced as the last step of a backup. */
 interface BackupRecord {
@@ -27,8 +29,8 @@ interface BackupRecord {
 }
 
 /**
- * Writes all refs, internal ones too, and all they reach as one bundle (gitformat-bundle) and a record beside it. Writers go on: every ref
- * is as it was at one moment during the call, with all of its history.
+ * Writes all refs, internal ones too, and all they reach as one bundle (gitformat-bundle) and a record beside it. Writers go on: the refs are
+ * those of one moment during the call, with all of their history.
  *
  * @param target directory, made when it is not there; an older backup in it stays whole until this one is
  */
@@ -39,21 +41,21 @@ export async function backupRepository(
   signal: AbortSignal,
 ): Promise<{ bytes: number; refs: Ref[] }> {
   await mkdir(target, { recursive: true });
-  const some = (await repository.refsBelow('refs')).length > 0;
-  const bundle = some ? `repository-${randomUUID()}.bundle` : null;
+  const refs = await repository.refsBelow('refs');
+  const bundle = refs.length > 0 ? `repository-${randomUUID()}.bundle` : null;
   const path = join(resolve(target), bundle ?? '');
+  const record: BackupRecord = {
+    version: 1,
+    object_format: await repository.objectFormat(),
+    default_branch: await repository.defaultBranch(),
+    refs: refs.length,
+    bundle,
+  };
   try {
-    const refs = bundle === null ? [] : await writeWholeBundle(processes, repository, path, signal);
-    const record: BackupRecord = {
-      version: 1,
-      object_format: await repository.objectFormat(),
-      default_branch: await repository.defaultBranch(),
-      refs: refs.length,
-      bundle,
-    };
+    if (bundle !== null) await writeBundle(processes, { repository, refs, record }, path, signal);
     await replaceFile(join(target, recordName), `${JSON.stringify(record, null, 2)}\n`);
     for (const name of await readdir(target))
-      if (bundlePattern.test(name) && name !== bundle) await rm(join(target, name), { force: true });
+      if (ownPattern.test(name) && name !== bundle) await rm(join(target, name), { recursive: true, force: true });
     return { bytes: bundle === null ? 0 : (await stat(path)).size, refs };
   } catch (error) {
     if (bundle !== null) await rm(path, { force: true });
@@ -61,50 +63,42 @@ export async function backupRepository(
   }
 }
 
-const bundleTries = 5;
-
-/**
- * Writes a bundle that lacks no ref. git leaves out a ref whose commit was stored after it enumerated the objects, as it may be while
- * writers go on; then it is run again.
- * @returns the refs in it
- */
-async function writeWholeBundle(
-  processes: GitProcesses,
-  repository: GitRepository,
-  path: string,
-  signal: AbortSignal,
-): Promise<Ref[]> {
-  for (let tries = 1; ; tries += 1) {
-    const before = await repository.refsBelow('refs');
-    const refs = await writeBundle(processes, repository.gitDir, path, signal);
-    const held = new Set(refs.map((ref) => ref.name));
-    const now = new Set((await repository.refsBelow('refs')).map((ref) => ref.name));
-    const lost = before.filter(({ name }) => now.has(name) && !held.has(name));
-    if (lost.length === 0) return refs;
-    if (tries === bundleTries)
-      throw new DomainError('repository_unavailable', 'The backup could not be made: refs keep moving');
-    await rm(path, { force: true });
-  }
+interface Snapshot {
+  repository: GitRepository;
+  refs: readonly Ref[];
+  record: BackupRecord;
 }
 
-/** @returns the refs in it */
-async function writeBundle(processes: GitProcesses, gitDir: string, path: string, signal: AbortSignal): Promise<Ref[]> {
-  const options = { gitDir, timeout: wall, lowPriority: true, signal };
-  const { code, stderr } = await processes.runNow(['bundle', 'create', '--quiet', path, '--all'], options);
-  if (code !== 0)
-    throw new DomainError('repository_unavailable', 'The backup could not be made: check the repository for damage', {
-      cause: new Error(stderr),
-    });
+/**
+ * Makes a repository with refs that no writer moves, and the objects of another one (gitrepository-layout, `objects/info/alternates`). git leaves
+ * out of a bundle a ref whose commit was stored after it enumerated the objects.
+ */
+async function freezeRefs({ repository, refs, record }: Snapshot, gitDir: string): Promise<void> {
+  await createLayout(gitDir, record.default_branch, record.object_format);
+  await writeFile(join(gitDir, 'objects/info/alternates'), `${join(resolve(repository.gitDir), 'objects')}\n`);
+  await writeFile(join(gitDir, 'packed-refs'), refs.map(({ name, oid }) => `${oid} ${name}\n`).join(''));
+}
+
+async function writeBundle(
+  processes: GitProcesses,
+  snapshot: Snapshot,
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const gitDir = path.replace(/bundle$/, 'git');
+  try {
+    await freezeRefs(snapshot, gitDir);
+    const options = { gitDir, timeout: wall, lowPriority: true, signal };
+    const { code, stderr } = await processes.runNow(['bundle', 'create', '--quiet', path, '--all'], options);
+    if (code !== 0)
+      throw new DomainError('repository_unavailable', 'The backup could not be made: check the repository for damage', {
+        cause: new Error(stderr),
+      });
+  } finally {
+    await rm(gitDir, { recursive: true, force: true });
+  }
   const handle = await open(path, 'r');
   await handle.sync().finally(() => handle.close());
-  const heads = await processes.output(['bundle', 'list-heads', path], options);
-  return heads
-    .toString('utf8')
-    .split('\n')
-    .flatMap((line) => {
-      const [, oid, name] = /^([0-9a-f]+) (refs\/.+)$/.exec(line) ?? [];
-      return oid && name ? [{ name, oid }] : [];
-    });
 }
 
 /**

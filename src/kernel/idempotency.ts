@@ -12,6 +12,8 @@ export const IdempotencyKey = defineEntity({
   properties: {
     actor: p.text().primary(),
     operation: p.text().primary(),
+    /** UUID of the project it acts in, else the id of the organisation, else empty: names can pass to others. */
+    place: p.text().primary(),
     key: p.text().primary(),
     input_hash: p.text(),
     output: p.json<unknown>().nullable(),
@@ -53,13 +55,13 @@ export class IdempotencyKeys implements Idempotency {
     this.#services = services;
   }
 
-  async claim({ actor, operation, key, input }: Parameters<Idempotency['claim']>[0]): Promise<IdempotencyClaim> {
+  async claim({ actor, operation, place, key, input }: Parameters<Idempotency['claim']>[0]): Promise<IdempotencyClaim> {
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
       throw fieldError('invalid_request', 'Idempotency-Key', 'must be 1 to 255 printable ASCII characters');
     }
     const em = this.#services.orm.em.fork();
     const now = await this.#services.sharedClock.now(em);
-    const id = { actor, operation, key };
+    const id = { actor, operation, place, key };
     const claim = randomUUID();
     const input_hash = createHash('sha256').update(JSON.stringify(input)).digest('hex');
     await em.nativeDelete(IdempotencyKey, {
@@ -75,7 +77,7 @@ export class IdempotencyKeys implements Idempotency {
     const inserted = await em
       .createQueryBuilder(IdempotencyKey)
       .insert({ ...id, input_hash, output: null, etag: null, completed: false, claim, created_at: now })
-      .onConflict(['actor', 'operation', 'key'])
+      .onConflict(['actor', 'operation', 'place', 'key'])
       .ignore()
       .execute('run')
       .catch((error: unknown) => {

@@ -269,6 +269,7 @@ export async function run<
       claim = await call.services.idempotency.claim({
         actor: actor.id,
         operation: operation.name,
+        place: String(place.project?.uuid ?? place.organization?.id ?? ''),
         key,
         input: rawInput,
       });

@@ -161,7 +161,14 @@ export interface IdempotencyClaim {
 /** Repeats the answer of a command that is sent again (draft Idempotency-Key). */
 export interface Idempotency {
   /** @throws DomainError `idempotency_mismatch` when the key was used for another input, `busy` while the first call still runs */
-  claim(call: { actor: string; operation: string; key: string; input: unknown }): Promise<IdempotencyClaim>;
+  claim(call: {
+    actor: string;
+    operation: string;
+    /** What the operation acts in, by an identifier that no other ever gets. */
+    place: string;
+    key: string;
+    input: unknown;
+  }): Promise<IdempotencyClaim>;
 }
 
 /** What every operation reaches: the ports, and what the kernel itself needs of features. A feature adds its own runtime. */

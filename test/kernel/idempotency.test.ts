@@ -14,7 +14,13 @@ beforeAll(async () => {
 afterAll(() => app?.stop());
 
 const claimKey = (key: string) =>
-  app.services.idempotency.claim({ actor: 'system:test', operation: 'test.operation', key, input: { a: 1 } });
+  app.services.idempotency.claim({
+    actor: 'system:test',
+    operation: 'test.operation',
+    place: '',
+    key,
+    input: { a: 1 },
+  });
 
 it('a call whose key another one has taken over neither frees it nor answers for it', async () => {
   const claim = () => claimKey('one');

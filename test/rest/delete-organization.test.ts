@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AuditRow } from '../../src/domain/audit/audit.entity.ts';
+import { Token } from '../../src/domain/identity/token.entity.ts';
+import { Member } from '../../src/domain/organizations/member.entity.ts';
 import { Organization } from '../../src/domain/organizations/organization.entity.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { Project } from '../../src/domain/projects/project.entity.ts';
-import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { createProject, deleteProject } from '../../src/domain/projects/projects.operations.ts';
 import { OneTimeLink } from '../../src/domain/users/one-time-link.ts';
 import { runRetention } from '../../src/jobs/upkeep.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { makePerson, openBrowser, signedIn } from '../support/browser.ts';
+import { overtake } from '../support/overtake.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
 let app: TestApp;
@@ -98,5 +101,64 @@ describe('DELETE of an organisation', () => {
     app.clock.now = null;
     expect(await left()).toEqual([0, 0]);
     expect(await rows()).toBe(1);
+  });
+});
+
+type Place = Awaited<ReturnType<typeof place>>;
+
+describe('what comes while an organisation is deleted is refused, and leaves nothing in it', () => {
+  const email = ({ name }: Place) => `${name}-new@example.org`;
+  const invite = (at: Place) =>
+    at.browser.ask('POST', `${at.path}/members`, { body: { email: email(at), role: 'editor' } });
+  const nothing = async (_at: Place): Promise<unknown> => null;
+
+  it.each<
+    [string, (at: Place) => Promise<unknown>, (at: Place, made: never) => Promise<{ status: number; body: unknown }>]
+  >([
+    ['a project', nothing, ({ path, token }) => app.ask('POST', `${path}/projects`, { token, body: { name: 'Late' } })],
+    [
+      'a project that is restored',
+      ({ name }) => app.run(deleteProject, { organization: name, project: 'site' }),
+      ({ path, token }) => app.ask('POST', `${path}/projects/site/restore`, { token }),
+    ],
+    [
+      'a token',
+      nothing,
+      ({ path, token }) => app.ask('POST', `${path}/tokens`, { token, body: { name: 'Late', preset: 'readonly' } }),
+    ],
+    ['an invitation', nothing, invite],
+    [
+      'a member who joins',
+      async (at) => new URL((await invite(at)).body.join_url).hash.slice(1),
+      async (_at, secret: string) => {
+        const join = 'mutation ($input: AcceptInvitationInput!) { acceptInvitation(input: $input) { user { id } } }';
+        const input = { secret, name: 'Late', password: 'correct horse battery' };
+        const { body } = await openBrowser(app).graphql(join, { input });
+        return { status: body.errors?.[0].extensions.code === 'NOT_FOUND' ? 404 : 200, body };
+      },
+    ],
+  ])('%s', async (_what, prepare, act) => {
+    const at = await place();
+    const made = (await prepare(at)) as never;
+    const { id } = await app.services.orm.em.fork().findOneOrFail(Organization, { machine_name: at.name });
+    const { status } = await overtake(
+      app,
+      async (em) => {
+        await em.execute('select 1 from organization where id = ? for update', [id]);
+        await em.execute('update organization set deleted_at = now() where id = ?', [id]);
+        await em.execute('update project set deleted_at = now() where organization_id = ?', [id]);
+        await em.execute('update token set revoked_at = now() where organization_id = ?', [id]);
+        await em.execute('delete from member where organization_id = ?', [id]);
+      },
+      () => act(at, made),
+    );
+    expect(status).toBe(404);
+    const em = app.services.orm.em.fork();
+    const left = [
+      await em.count(Project, { organization_id: id, deleted_at: null }),
+      await em.count(Token, { organization_id: id, revoked_at: null }),
+      await em.count(Member, { organization_id: id }),
+    ];
+    expect(left).toEqual([0, 0, 0]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { entryWrites, posts, valid } from '../support/entry-writes.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
@@ -232,6 +232,26 @@ describe('304 and If-Match', () => {
 });
 
 describe('Idempotency-Key', () => {
+  it('is free in a project that took the name of another one', async () => {
+    const make = () => app.ask('POST', `${acme}/projects`, { body: { name: 'Again', machine_name: 'again' } });
+    const entry = () =>
+      app.ask('POST', `${acme}/projects/again/studio/collections/posts`, {
+        body: { slug: 'one', frontmatter: { title: 'One' }, body: 'x' },
+        headers: { 'Idempotency-Key': 'imported' },
+      });
+    await make();
+    expect((await entry()).status).toBe(201);
+    await app.ask('DELETE', `${acme}/projects/again`);
+    await make();
+    const again = await entry();
+    expect({ status: again.status, replayed: again.headers.get('idempotency-replayed') }).toEqual({
+      status: 201,
+      replayed: null,
+    });
+    expect((await app.ask('GET', `${acme}/projects/again/studio/collections/posts/one`)).status).toBe(200);
+    expect((await entry()).headers.get('idempotency-replayed')).toBe('true');
+  });
+
   const send = (key: string, body: object) => app.ask('POST', posts, { body, headers: { 'Idempotency-Key': key } });
 
   it('repeats the stored answer, and nothing happens twice', async () => {

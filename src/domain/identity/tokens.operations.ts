@@ -5,6 +5,7 @@ import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { type OrganizationContext, organizationOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { displayName, permissionName, rolePreset, timestamp } from '../../kernel/shapes.ts';
+import { holdOrganization } from '../organizations/organization.entity.ts';
 import { actorName, actorNames } from './actor-names.ts';
 import { grantsChanged } from './grant-cache.ts';
 import { confinement, projectIds, projectNames, requireHeld } from './granting.ts';
@@ -131,6 +132,7 @@ export const createToken = organizationOperation({
     const permissions = draft.permissions ?? (preset ? presets[preset] : null);
     if (!permissions) throw fieldError('invalid_request', 'permissions', 'is required, or a preset');
     requireHeld(grant, permissions);
+    await holdOrganization(em, organization.id);
     const projects = await projectIds(em, organization, draft.projects ?? null);
     const beyond = grant.projects && (projects ? projects.find((id) => !grant.projects?.has(id)) : 'all');
     if (beyond)

@@ -11,7 +11,7 @@ import { endResetLinksIn, makeLink, OneTimeLink } from '../users/one-time-link.t
 import { User } from '../users/user.entity.ts';
 import { email } from '../users/user.ts';
 import { Member } from './member.entity.ts';
-import { Organization } from './organization.entity.ts';
+import { holdOrganization, Organization } from './organization.entity.ts';
 
 const rights = {
   role: rolePreset.describe('An Owner may also make Owners'),
@@ -141,6 +141,7 @@ export const inviteMember = organizationOperation({
   audit: ({ email }, output) => ({ type: 'member', id: output ? String(output.id) : (email ?? null) }),
   async execute(context, { email, role, permissions = [], projects = null }) {
     const { em, services, organization } = context;
+    await holdOrganization(em, organization.id);
     const granted = await rightsFrom(context, { role, permissions, projects });
     const created_at = services.clock.now();
     await em.upsert(

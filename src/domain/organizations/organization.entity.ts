@@ -1,4 +1,5 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, type EntityManager, type InferEntity, p } from '@mikro-orm/postgresql';
+import { DomainError } from '../../kernel/errors.ts';
 
 /** Caps an instance admin sets for one organisation. */
 export interface OrganizationLimits {
@@ -36,3 +37,16 @@ export type OrganizationRef = Readonly<
     'id' | 'machine_name' | 'name' | 'type' | 'region' | 'subscription' | 'limits' | 'created_at' | 'updated_at'
   >
 >;
+
+/**
+ * Keeps an organisation from being deleted until the transaction of `em` ends, so that what is made in it is there before, and ended with it.
+ * @throws DomainError `not_found` when it is deleted
+ */
+export async function holdOrganization(em: EntityManager, id: number): Promise<void> {
+  // The lock of a foreign key: it keeps nothing back but a deletion, and changes of members.
+  const held = await em.execute<unknown[]>(
+    'select 1 from organization where id = ? and deleted_at is null for key share',
+    [id],
+  );
+  if (held.length === 0) throw new DomainError('not_found', 'Organisation not found');
+}

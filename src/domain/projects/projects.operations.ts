@@ -17,7 +17,7 @@ import {
 import { orTaken } from '../../kernel/sql.ts';
 import { defined } from '../../lib/objects.ts';
 import { grantsChanged } from '../identity/grant-cache.ts';
-import { Organization } from '../organizations/organization.entity.ts';
+import { holdOrganization, Organization } from '../organizations/organization.entity.ts';
 import { importJob, queuedImport } from '../studio/repository/import-repository.ts';
 import { projectOperation } from './operation.ts';
 import { Project } from './project.entity.ts';
@@ -149,6 +149,7 @@ export const createProject = organizationOperation({
   output: project,
   audit: (input, output) => ({ type: 'project', id: output?.machine_name ?? input.machine_name ?? null }),
   async execute({ em, services, organization }, { import_url, ...draft }) {
+    await holdOrganization(em, organization.id);
     const now = services.clock.now();
     const machine_name = draft.machine_name ?? machineNameFrom(draft.name);
     const row = em.create(Project, {
@@ -215,6 +216,7 @@ export const restoreProject = organizationOperation({
   output: project,
   audit: ({ deleted_project }) => ({ type: 'project', id: deleted_project }),
   async execute({ em, services, organization, grant }, { deleted_project: machine_name }) {
+    await holdOrganization(em, organization.id);
     const wanted = { organization_id: organization.id, machine_name };
     const row = machineNamePattern.test(machine_name)
       ? await em.findOne(

@@ -7,6 +7,7 @@ import { timestamp } from '../../kernel/shapes.ts';
 import { orTaken } from '../../kernel/sql.ts';
 import { userChanged } from '../identity/grant-cache.ts';
 import { Member } from '../organizations/member.entity.ts';
+import { holdOrganization } from '../organizations/organization.entity.ts';
 import { endResetLink, endResetLinksIn, findLink, makeLink, OneTimeLink, redeemLink } from './one-time-link.ts';
 import { checkPassword, givenPassword, hashPassword, newPassword } from './passwords.ts';
 import { endSessions, holdAccount, requireSameOrigin, startSession } from './sessions.ts';
@@ -180,7 +181,7 @@ export const acceptInvitation = publicOperation({
   async execute(context, { secret, name, password }) {
     const { em, services, actor, address } = context;
     requireSameOrigin(context.browser);
-    const { user_id } = await findLink(context, 'join', secret);
+    const { user_id, member_id } = await findLink(context, 'join', secret);
     const row = await findUser(em, user_id ?? 0);
     if (row.disabled_at) throw new DomainError('forbidden', 'This account is disabled: ask an administrator');
     const isSignedIn = actor?.user?.session != null;
@@ -206,7 +207,10 @@ export const acceptInvitation = publicOperation({
       made = { name, password: await hashPassword(wanted.data) };
     }
     await em.transactional(async (fork) => {
-      const { member_id } = await redeemLink(fork, services, 'join', secret);
+      // Before the link, as where a member is removed.
+      const member = await fork.findOne(Member, { id: member_id ?? 0 });
+      if (member) await holdOrganization(fork, member.organization_id);
+      await redeemLink(fork, services, 'join', secret);
       await holdAccount(fork, row);
       if (made) await fork.nativeUpdate(User, { id: row.id }, made);
       const joined_at = services.clock.now();

@@ -96,6 +96,21 @@ export interface Actor {
   reload?(options: { fresh: boolean }): Promise<Actor | null>;
 }
 
+/** An actor with the rights it has in one project: work that goes on for long names its place, and another project can take the name. */
+export function confinedTo(actor: Actor, project: number): Actor {
+  return {
+    ...actor,
+    grantFor(organization_id) {
+      const grant = actor.grantFor(organization_id);
+      return grant && (grant.projects?.has(project) ?? true) ? { ...grant, projects: new Set([project]) } : null;
+    },
+    async reload(options) {
+      const now = actor.reload ? await actor.reload(options) : actor;
+      return now && confinedTo(now, project);
+    },
+  };
+}
+
 /**
  * An actor of the service itself, confined to the permissions its job names. `instance_admin` is for the command line and the first start,
  * whose caller owns the data directory.

@@ -78,7 +78,13 @@ describe('after the clock was set back by an hour', () => {
 
   it('an idempotency key of a process that died is free when its lease is over, and one still held is completed', async () => {
     const claim = (key: string) =>
-      app.services.idempotency.claim({ actor: 'system:test', operation: 'test.operation', place: '', key, input: { a: 1 } });
+      app.services.idempotency.claim({
+        actor: 'system:test',
+        operation: 'test.operation',
+        place: '',
+        key,
+        input: { a: 1 },
+      });
     await claim('lost');
     const held = await claim('held');
     set(-hour);

@@ -4,6 +4,7 @@
  * command is looked for by what it has left before it runs again. A reply is a process's by a lease, and every write names the attempt; a process
  * whose lease has passed to another one changes nothing. While a person decides about a call, no process has it.
  */
+import { confinedTo } from '../../../kernel/actor.ts';
 import { DomainError } from '../../../kernel/errors.ts';
 import { uuid7 } from '../../../lib/ids.ts';
 import { type Model, type ModelCall, ModelFault } from '../../../ports/model.ts';
@@ -216,10 +217,11 @@ export class Reply {
   /** The person, with the rights they have now. @throws Ended when they may not be here any more */
   async #person() {
     const { organization_id, project_id, user_id } = this.#row;
-    const actor = await authenticateHolder(this.#services, `user:${user_id}`);
-    const grant = actor?.grantFor(organization_id);
-    const isHere = grant?.permissions.has('browse_studio') && (grant.projects?.has(project_id) ?? true);
-    if (!actor || !isHere) throw new Ended('no_access', 'You have no access to this project any more');
+    const person = await authenticateHolder(this.#services, `user:${user_id}`);
+    const actor = person && confinedTo(person, project_id);
+    const isHere = actor?.grantFor(organization_id)?.permissions.has('browse_studio');
+    const isThere = (await loadProject(this.#services.orm.em.fork(), { id: project_id })) !== null;
+    if (!actor || !isHere || !isThere) throw new Ended('no_access', 'You have no access to this project any more');
     return actor;
   }
 

@@ -7,6 +7,9 @@ const perHost = 50;
 /** Name, value and attributes of one cookie; bytes. */
 const largest = 4096;
 
+/** Characters of all cookies of a run: a site can have any number of hosts. Those of the host that set some longest ago go first. */
+const inAll = 1024 * 1024;
+
 /** Of hosts as the URL parser writes them: no name ends in digits alone. */
 const isAddress = (host: string): boolean => /^\[|^[\d.]+$/.test(host);
 
@@ -21,13 +24,17 @@ interface Cookie {
   expires: number;
 }
 
+/** As it is written by `dump`, its attributes included. */
+const lengthOf = ({ name, value, path }: Cookie): number => 150 + name.length + value.length + path.length;
+
 /**
  * The cookies of one run (RFC 6265 section 5): they let pages behind a consent or session redirect be reached and are
  * part of no snapshot.
  */
 export class CookieJar {
-  /** By the domain a cookie belongs to, each by name and path in the order of storing. */
+  /** By the domain a cookie belongs to in the order in which they last set one, each by name and path in the order of storing. */
   readonly #domains = new Map<string, Map<string, Cookie>>();
+  #length = 0;
   #changes = 0;
 
   /** Counts what was stored. */
@@ -52,7 +59,7 @@ export class CookieJar {
       this.#domains.set(domain, kept);
       // JSON has no infinity.
       for (const [key, cookie] of cookies)
-        kept.set(key, { ...cookie, expires: cookie.expires ?? Number.POSITIVE_INFINITY });
+        this.#keep(kept, key, { ...cookie, expires: cookie.expires ?? Number.POSITIVE_INFINITY });
     }
   }
 
@@ -64,11 +71,35 @@ export class CookieJar {
       const { domain, cookie } = parsed;
       this.#changes += 1;
       const kept = this.#domains.get(domain) ?? new Map<string, Cookie>();
+      this.#domains.delete(domain);
       this.#domains.set(domain, kept);
       const key = `${cookie.name}\n${cookie.path}`;
-      kept.delete(key);
-      if (cookie.expires > now.getTime()) kept.set(key, cookie);
-      if (kept.size > perHost) kept.delete(kept.keys().next().value ?? '');
+      this.#drop(kept, key);
+      if (cookie.expires > now.getTime()) this.#keep(kept, key, cookie);
+      if (kept.size > perHost) this.#drop(kept, kept.keys().next().value ?? '');
+      if (kept.size === 0) this.#domains.delete(domain);
+    }
+    this.#shrink();
+  }
+
+  #keep(kept: Map<string, Cookie>, key: string, cookie: Cookie): void {
+    this.#drop(kept, key);
+    kept.set(key, cookie);
+    this.#length += lengthOf(cookie);
+  }
+
+  #drop(kept: Map<string, Cookie>, key: string): void {
+    const cookie = kept.get(key);
+    if (cookie === undefined) return;
+    kept.delete(key);
+    this.#length -= lengthOf(cookie);
+  }
+
+  #shrink(): void {
+    for (const [domain, kept] of this.#domains) {
+      if (this.#length <= inAll) return;
+      for (const key of [...kept.keys()]) this.#drop(kept, key);
+      this.#domains.delete(domain);
     }
   }
 
@@ -151,7 +182,7 @@ function domainsAbove(host: string): string[] {
 /** Milliseconds between two looks at what has changed. */
 const saveEvery = 2_000;
 /** Text that is still saved; characters. */
-const longest = 1024 * 1024;
+const longest = 4 * inAll;
 
 type Needs = Pick<Services, 'orm' | 'secrets' | 'log'>;
 type Owned = Pick<CrawlerRun, 'id' | 'epoch'>;

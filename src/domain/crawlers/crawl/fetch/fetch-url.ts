@@ -280,9 +280,7 @@ export async function fetchAnswer(
     context.cookies.store(new URL(of.url), [set].flat(), context.services.clock.now());
   const pause = retryAfter(result.headers['retry-after'], context.services.clock.now());
   const wait = [429, 503].includes(result.status) && pause !== null ? pause / 1_000 : null;
-  // The reader of a document takes ownership of its bytes, so it gets a copy.
-  const answer = asking && result.bytes ? { ...result, bytes: Uint8Array.from(result.bytes) } : result;
-  const outcome = await answered(context, of, base, answer, wait).catch((error: unknown) => {
+  const outcome = await answered(context, of, base, result, wait).catch((error: unknown) => {
     if (error instanceof BrowserFault) return unshown(context, of, error);
     throw error;
   });

@@ -65,6 +65,36 @@ describe('a cookie jar', () => {
     expect(sent(site, [long(4097)], site)).toBeNull();
   });
 
+  it('keeps a mebibyte of all hosts, those that set some latest', () => {
+    const jar = new CookieJar();
+    const value = 'x'.repeat(4_000);
+    const of = (host: number) => new URL(`https://h${host}.example.com/`);
+    for (let host = 0; host < 1_000; host += 1) {
+      jar.store(of(0), ['first=1'], now);
+      jar.store(of(host), [`a=${value}`], now);
+    }
+    const kept = Array.from({ length: 1_000 }, (_, host) => host).filter((host) => jar.header(of(host), now) !== null);
+    expect(kept).toEqual([0, ...Array.from({ length: kept.length - 1 }, (_, at) => 1_001 - kept.length + at)]);
+    expect(jar.dump().length).toBeGreaterThan(900_000);
+    expect(jar.dump().length).toBeLessThan(2 ** 20);
+    const restored = new CookieJar();
+    restored.restore(jar.dump());
+    restored.store(
+      new URL('https://other.example.com/'),
+      Array(20)
+        .fill(`a=${value}`)
+        .map((line, at) => `${at}${line}`),
+      now,
+    );
+    expect(restored.dump().length).toBeLessThan(2 ** 20);
+  });
+
+  it('keeps nothing of hosts that only end cookies', () => {
+    const jar = new CookieJar();
+    jar.store(new URL(site), ['a=1; Max-Age=0'], now);
+    expect(jar.isEmpty).toBe(true);
+  });
+
   it('takes values as they are, and nothing that could break a header', () => {
     expect(sent(site, ['a="q=1, x"', '=v', 'w'], site)).toBe('a="q=1, x"; w');
     expect(sent(site, ['a=1\r\nevil: 2', 'b=\0', ''], site)).toBeNull();

@@ -115,6 +115,21 @@ describe('quotas', () => {
   });
 });
 
+it('429 for the sixth of executions in a row that call webhooks themselves', async () => {
+  const webhook = await newWebhook(app);
+  const from = (generation: string) =>
+    call(app.url, webhook.endpoint, {
+      headers: { ...bearer(webhook).headers, 'portico-generation': generation },
+    });
+  const begun = await from('4');
+  expect(begun.status).toBe(202);
+  const kept = 'select generation from execution where id = ?';
+  expect(await app.services.orm.em.fork().execute(kept, [begun.body.executionId])).toEqual([{ generation: 5 }]);
+  const refused = await from('5');
+  expect([refused.status, refused.headers['retry-after']]).toEqual([429, '3600']);
+  expect((await from('x')).status).toBe(202);
+});
+
 it('counts refusals by reason, and keeps nothing of what the calls contained', async () => {
   const webhook = await newWebhook(app);
   for (let count = 0; count < 22; count += 1)

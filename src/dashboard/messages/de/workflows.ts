@@ -191,6 +191,7 @@ export default {
   method: 'Methode',
   caller: 'Aufrufer',
   refused_backlog: 'Zu viele Läufe warten',
+  refused_loop: 'Läufe starten einander ohne Ende',
   refused_credential: 'Falsches oder fehlendes Geheimnis',
   refused_disabled: 'Ausgeschaltet',
   refused_encoding: 'Unbekannte Kodierung',

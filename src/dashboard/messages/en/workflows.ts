@@ -188,6 +188,7 @@ export default {
   method: 'Method',
   caller: 'Caller',
   refused_backlog: 'Too many executions waiting',
+  refused_loop: 'Executions start one another without end',
   refused_credential: 'Wrong or missing secret',
   refused_disabled: 'Switched off',
   refused_encoding: 'Unknown content encoding',

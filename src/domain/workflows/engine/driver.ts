@@ -191,6 +191,7 @@ function makeParts(
     work: new StepWork({
       services,
       execution_id: row.id,
+      generation: row.generation,
       version,
       journal,
       calls,

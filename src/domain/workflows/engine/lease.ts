@@ -95,6 +95,7 @@ export type ClaimedRow = Pick<
   | 'suspect_group'
   | 'cancel_requested'
   | 'cancel_reason'
+  | 'generation'
   | 'slot_key'
   | 'has_slot'
   | 'state'
@@ -112,7 +113,7 @@ const claimSql = `
     and (driver_id is not null or suspect is null or cancel_requested
       or $3::boolean and (waiting_until is null or waiting_until <= $4::timestamptz))
   returning id, project_id, workflow_id, version, status, trigger_id, trigger_type, delivery_id, input, attempt, crashes, suspect, suspect_group,
-    cancel_requested, cancel_reason, slot_key, has_slot, state, started_at, created_at, not wake as is_mine`;
+    cancel_requested, cancel_reason, generation, slot_key, has_slot, state, started_at, created_at, not wake as is_mine`;
 
 /** Which suspects may be claimed: none, or those whose wait is over at a time. */
 interface ClaimOptions {

@@ -130,6 +130,7 @@ async function callStep(call: Omit<StepCall, 'signal'>, signal: AbortSignal): Pr
 interface ActingOptions {
   services: WorkflowServices;
   execution_id: string;
+  generation: number;
   version: LoadedVersion;
   journal: Journal;
   calls: CallSlots;
@@ -203,7 +204,7 @@ class ActingSteps {
   }
 
   async #call(site: Site, run: StepState): Promise<void> {
-    const { services, calls, version, execution_id, scopeAt, signal } = this.#of;
+    const { services, calls, version, execution_id, generation, scopeAt, signal } = this.#of;
     const { project, organization, permissions, workflow } = version;
     const abort = new AbortController();
     const whole = AbortSignal.any([signal, abort.signal]);
@@ -212,6 +213,7 @@ class ActingSteps {
       step: site.step,
       path: site.path,
       execution_id,
+      generation,
       workflow_id: workflow.id,
       permissions,
       tries: run.tries,

@@ -8,6 +8,7 @@ import type { Workflow } from '../workflow.entity.ts';
 import type { WorkflowContext } from '../workflows.ts';
 import type { TriggerType } from './execution.entity.ts';
 import { type ExecutionEvent, executionSubject } from './execution-feed.ts';
+import { mostGenerations } from './generations.ts';
 
 /** What is to be executed, and why. */
 export interface ExecutionRequest {
@@ -96,9 +97,6 @@ export async function beginExecution(em: EntityManager, services: Needs, request
   if (id === undefined) throw new Error('nothing was begun');
   return id;
 }
-
-/** How often in a row the step of an execution starts one whose step starts another: each may start thousands. */
-const mostGenerations = 5;
 
 /**
  * Refuses to begin executions while as many of the organisation wait as may. Not within a transaction: to count them takes a connection of its own.

@@ -10,6 +10,7 @@ import { anyOf } from '../../../lib/text.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import type { HttpResponse } from '../../../ports/http.ts';
 import { hour } from '../definition/duration.ts';
+import { generationHeader } from '../executions/generations.ts';
 import { type Evaluation, fillTemplates } from '../expressions/evaluate.ts';
 import { parseExpression } from '../expressions/parse-expression.ts';
 import { referencesOf } from '../expressions/references.ts';
@@ -118,7 +119,11 @@ function bodyOf(step: HttpStep, body: unknown): { content: string; type: string 
  * Fills the templates of a step.
  * @throws RequestError, ExpressionError
  */
-async function fillRequest(step: HttpStep, evaluation: Evaluation, idempotencyKey: string): Promise<FilledRequest> {
+async function fillRequest(
+  step: HttpStep,
+  evaluation: Evaluation,
+  { idempotency_key, generation }: Pick<StepCall, 'idempotency_key' | 'generation'>,
+): Promise<FilledRequest> {
   const filled = await fillTemplates({ url: step.url, query: step.query, headers: step.headers }, evaluation);
   const { url: address, query, headers: given } = text.parse(filled);
   const url = URL.parse(asText(address));
@@ -127,10 +132,12 @@ async function fillRequest(step: HttpStep, evaluation: Evaluation, idempotencyKe
   const body = step.body === undefined ? null : bodyOf(step, await fillTemplates(step.body, evaluation));
   const headers: Record<string, string> = {
     'user-agent': 'Portico-Workflows',
-    'idempotency-key': idempotencyKey,
+    'idempotency-key': idempotency_key,
     ...(body && { 'content-type': body.type }),
   };
   for (const [name, value] of Object.entries(text.parse(given ?? {}))) headers[name.toLowerCase()] = asText(value);
+  // No step names another, or its workflow could call its own webhook for ever.
+  headers[generationHeader] = String(generation);
   return { method: step.method ?? 'GET', url, headers, body: body?.content ?? null };
 }
 
@@ -285,7 +292,7 @@ export async function runHttpStep(call: StepCall<HttpStep>): Promise<StepResult>
   let input: unknown;
   const result = await (async () => {
     try {
-      const request = await fillRequest(step, evaluation, call.idempotency_key);
+      const request = await fillRequest(step, evaluation, call);
       input = { ...request, url: request.url.href };
       return await ask(call, request);
     } catch (error) {

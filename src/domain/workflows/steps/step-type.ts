@@ -108,6 +108,8 @@ export interface StepCall<S extends Step = Step> {
   /** Of the step run: `fetch`, `each[3].save`. */
   path: string;
   execution_id: string;
+  /** How many executions have started one another down to this one. */
+  generation: number;
   workflow_id: string;
   /** Of the workflow's version, or empty. */
   permissions: readonly Permission[];

@@ -51,6 +51,7 @@ export const refusalReasons = [
   'encoding',
   'rate_limit',
   'backlog',
+  'loop',
   'unavailable',
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];

@@ -6,6 +6,7 @@ import { executeBound, transactPipelined } from '../../../kernel/sql.ts';
 import { uuid7 } from '../../../lib/ids.ts';
 import { packBody } from '../deliveries/kept-body.ts';
 import { beginExecutions } from '../executions/begin-execution.ts';
+import { generationHeader, generationOfCall } from '../executions/generations.ts';
 import type { AuthMode } from '../triggers/trigger.entity.ts';
 import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
 import type { WorkflowServices } from '../workflows.ts';
@@ -223,6 +224,7 @@ async function acceptCalls(em: EntityManager, services: Needs, calls: readonly P
       workflow: { id: call.trigger.workflow_id, project_id, version },
       trigger: { id: call.trigger.id, type: 'webhook' as const },
       delivery_id: call.delivery_id,
+      generation: call.generation,
       ...(outcome.kind === 'new' && outcome.replaces !== null && { replay_of: outcome.replaces }),
     };
   });
@@ -303,6 +305,7 @@ export class CallStore {
       raw_size: body.size,
       raw_sha256: body.sha256,
       dedup_key: dedupKeyOf(headers),
+      generation: generationOfCall(headers.get(generationHeader)),
     };
   }
 }

@@ -60,5 +60,6 @@ export interface ProvedCall {
   raw_size: number;
   raw_sha256: string;
   dedup_key: string | null;
+  generation: number;
   received_at: Date;
 }

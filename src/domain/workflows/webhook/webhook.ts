@@ -4,6 +4,7 @@ import { asUnavailable } from '../../../kernel/unavailable.ts';
 import { countdown } from '../../../lib/timing.ts';
 import { upTo } from '../../../lib/version-cache.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import { generationHeader, generationOfCall, mostGenerations } from '../executions/generations.ts';
 import { TriggerCache, type WebhookTrigger } from '../triggers/trigger-cache.ts';
 import type { WorkflowServices } from '../workflows.ts';
 import { CallStore } from './accept.ts';
@@ -14,6 +15,9 @@ import { joinedHeaders, type WebhookCall, type WebhookResponse } from './webhook
 
 /** Failed signatures a minute of one address and workflow, before its bodies are not read any more. */
 const failureBudget = 1_000;
+
+/** What a workflow that calls its own webhook again and again is given to wait, seconds: as long as steps obey it. */
+const loopWait = 3600;
 
 /** How long the database may take for a call in all, milliseconds: beside what its body takes, its sender gets an answer within five seconds. */
 const patience = 4_500;
@@ -190,6 +194,8 @@ export class WebhookEndpoint {
   async #accept(call: WebhookCall, opened: OpenedCall, body: RawBody, version: number): Promise<WebhookResponse> {
     const headers = joinedHeaders(call.rawHeaders);
     await this.#requireReadable(headers.get('content-encoding'), body);
+    if (generationOfCall(headers.get(generationHeader)) > mostGenerations)
+      throw new Refused(webhookResponses.tooMany(loopWait), 'loop');
     await this.#room.require(opened.trigger);
     await body.keep();
     const { accepted, trigger } = await this.#store.store({ call, headers, body }, opened, version);

@@ -64,6 +64,12 @@ describe('the request', () => {
     expect(seen[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  it('says how many executions have started one another, whatever the step says of it', async () => {
+    const step = { id: 'fetch', type: 'http', url: base, headers: { 'Portico-Generation': '0' } } as HttpStep;
+    await runHttpStep(await stepCall(app, ids, step, { generation: 3 }));
+    expect(seen[0]?.headers['portico-generation']).toBe('3');
+  });
+
   it.each([
     ['form', { a: '1 &', b: ['x', 'y'] }, 'a=1+%26&b=x&b=y', 'application/x-www-form-urlencoded'],
     ['text', 'n is ${{ input.body.n }}', 'n is 7', 'text/plain; charset=utf-8'],

@@ -171,3 +171,22 @@ describe('422', () => {
     expectRefusal(await make({ name: 'x', from }), 422, 'invalid_name', /^from: /);
   });
 });
+
+describe('the same name at the same time', () => {
+  const make = (name: string, title?: string, token = app.token) =>
+    app.ask('POST', `${studio}/branches`, { token, body: { name, ...(title !== undefined && { title }) } });
+
+  it('is one draft, of the caller who got the name', async () => {
+    const tokens = await Promise.all(Array.from({ length: 6 }, () => app.makeToken(['browse_studio', 'edit_studio'])));
+    const answers = await Promise.all(tokens.map((token, at) => make('draft/at-once', `Title ${at}`, token)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(5).fill(409)]);
+    const won = answers.findIndex(({ status }) => status === 201);
+    const { body } = await app.ask('GET', `${studio}/branches/draft/at-once`);
+    expect(body.draft.title).toBe(`Title ${won}`);
+  });
+
+  it('is one branch, also where names differ in case alone', async () => {
+    const answers = await Promise.all(['at-once', 'At-Once', 'AT-ONCE', 'at-ONCE'].map((name) => make(name)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
+  });
+});

@@ -3,6 +3,7 @@ import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
+import { holdProject } from '../../projects/project-ref.ts';
 import { namesOid } from '../changes/write-rules.ts';
 import { Draft } from '../drafts/draft.entity.ts';
 import { foldText } from '../frontmatter/words.ts';
@@ -98,22 +99,26 @@ export const createBranch = studioOperation({
     const name = checkNewRefName('name', draft.name);
     checkNewBranch(context, name);
     const start = await startOf(git, draft.from, () => context.require('manage_studio'));
-    const others = (await headsOf(context)).map((head) => head.name);
-    if (others.includes(name)) throw fieldError('already_exists', 'name', `branch ${name} exists`);
-    const rivalry = new RefNames(others).rivalry(name);
-    if (rivalry !== null) throw fieldError('name_collision', 'name', rivalry);
-    // Of a draft that was never made.
-    await em.nativeDelete(Draft, { project_id: project.id, branch: name });
-    if (draft.title !== undefined) {
-      const base = draft.from !== undefined && others.includes(draft.from) ? draft.from : await git.defaultBranch();
-      const { title } = draft;
-      const owner = { owner_id: actor.id, owner_name: actor.author.name };
-      await em.insert(Draft, {
-        ...{ project_id: project.id, branch: name, base, title, ...owner },
-        created_at: services.clock.now(),
-      });
-    }
-    await git.createBranch(name, start);
+    await em.transactional(async (fork) => {
+      // One at a time: a name is held against all others, and what is known of a draft against whose branch it is.
+      await holdProject(fork, project.id);
+      const others = (await headsOf(context)).map((head) => head.name);
+      if (others.includes(name)) throw fieldError('already_exists', 'name', `branch ${name} exists`);
+      const rivalry = new RefNames(others).rivalry(name);
+      if (rivalry !== null) throw fieldError('name_collision', 'name', rivalry);
+      // Of a draft that was never made.
+      await fork.nativeDelete(Draft, { project_id: project.id, branch: name });
+      if (draft.title !== undefined) {
+        const base = draft.from !== undefined && others.includes(draft.from) ? draft.from : await git.defaultBranch();
+        const { title } = draft;
+        const owner = { owner_id: actor.id, owner_name: actor.author.name };
+        await fork.insert(Draft, {
+          ...{ project_id: project.id, branch: name, base, title, ...owner },
+          created_at: services.clock.now(),
+        });
+      }
+      await git.createBranch(name, start);
+    });
     return branchRecord(context, { name, oid: start });
   },
 });

@@ -1,41 +1,53 @@
 import type { FieldError } from '../../../kernel/errors.ts';
+import { yieldLoop } from '../../../lib/concurrency.ts';
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { CollectionSchema } from './collection-schema.ts';
 import { dateKind } from './dates.ts';
 import type { SchemaField } from './schema.schema.ts';
 
-/** Tests a text; null: the pattern is not one RE2 knows. */
-type PatternTest = ((text: string) => boolean) | null;
+type PatternTest = (text: string) => boolean;
+
+interface Pattern {
+  /** Instructions; a test takes as many steps for each character of its text. */
+  size: number;
+  test: PatternTest;
+}
+
+/** Steps of all tests of one entry, a tenth of a second: a counted repetition can have thousands of instructions, and a text a million characters. */
+const mostSteps = 5_000_000;
 
 const MAX_KEPT = 500;
-const compiled = new Map<string, PatternTest>();
+const compiled = new Map<string, Pattern | null>();
 
 /**
  * Compiles a pattern with re2js, whose time is linear in the text: patterns come from repositories and the engine's own RegExp
  * would let them block the process. The library is loaded when the first pattern is met.
  * @returns null for what RE2 has not (look-around, back references)
  */
-async function compilePattern(pattern: string): Promise<PatternTest> {
+async function compilePattern(pattern: string): Promise<Pattern | null> {
   const kept = compiled.get(pattern);
   if (kept !== undefined) return kept;
   const { RE2JS } = await import('re2js');
-  let test: PatternTest = null;
+  // To compile some hundreds takes seconds.
+  await yieldLoop();
+  let known: Pattern | null = null;
   try {
     const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
-    test = (text) => expression.matcher(text).find();
+    known = { size: expression.programSize(), test: (text) => expression.matcher(text).find() };
   } catch {
     // Any refusal of the library means the same: this pattern cannot be checked.
   }
   if (compiled.size >= MAX_KEPT) compiled.clear();
-  compiled.set(pattern, test);
-  return test;
+  compiled.set(pattern, known);
+  return known;
 }
 
 /** Code and message of what is wrong with one value. */
 type Fault = readonly [code: string, message: string];
 
 interface Lookups {
+  /** Those that can be checked. */
   patterns: ReadonlyMap<string, PatternTest>;
   references: ((collection: string, slug: string) => boolean) | undefined;
   files: ((path: string) => boolean) | undefined;
@@ -254,11 +266,26 @@ export async function validateEntry(
   const { references, files } = options;
   const patterns = new Map<string, PatternTest>();
   const check: Check = { errors: [], warnings: [], patterns, references, files };
+  let left = mostSteps;
   for (const [pattern, field] of patternsOf(schema.fields, prefix)) {
-    const test = await compilePattern(pattern);
-    patterns.set(pattern, test);
+    const known = await compilePattern(pattern);
     const message = `the pattern ${pattern} cannot be checked`;
-    if (test === null) check.warnings.push({ field, code: 'pattern_unchecked', message });
+    let isUnchecked = false;
+    const leaveOut = () => {
+      if (!isUnchecked) check.warnings.push({ field, code: 'pattern_unchecked', message });
+      isUnchecked = true;
+    };
+    if (known === null) leaveOut();
+    else
+      patterns.set(pattern, (text) => {
+        const steps = known.size * text.length;
+        if (steps <= left) {
+          left -= steps;
+          return known.test(text);
+        }
+        leaveOut();
+        return true;
+      });
   }
   const entry: SchemaField = {
     name: '',

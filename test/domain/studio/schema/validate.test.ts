@@ -113,6 +113,18 @@ describe('an entry is compared with its schema', () => {
   it('is not slowed by a pattern made to be slow', async () => {
     expect(await faults('z.string().regex(/^(a+)+$/)', `${'a'.repeat(20_000)}b`)).toEqual(['/it pattern']);
   });
+
+  it('leaves out a pattern that would take long for its text', async () => {
+    const { posts } = await foldSchema(
+      'z.object({ long: z.array(z.string().regex(/^(?:a?){1000}b$/)), short: z.string().regex(/^b$/) })',
+    );
+    const checked = await validateEntry(posts, { long: ['a'.repeat(100)], short: 'a' });
+    expect(checked.errors.map(({ field, code }) => `${field} ${code}`)).toEqual(['/long/0 pattern', '/short pattern']);
+    const { errors, warnings } = await validateEntry(posts, { long: Array(1_000).fill('a'.repeat(1_000)), short: 'a' });
+    expect(errors.map(({ field }) => field)).toContain('/short');
+    expect(errors.length).toBeLessThan(10);
+    expect(warnings.map(({ field, code }) => `${field} ${code}`)).toEqual(['/long/* pattern_unchecked']);
+  });
 });
 
 describe('JSON Schema', () => {

@@ -190,3 +190,19 @@ describe('the same name at the same time', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
   });
 });
+
+it('is deleted by the ETag it was read with, and no longer when it has moved', async () => {
+  const at = `${studio}/branches/tagged`;
+  await app.ask('POST', `${studio}/branches`, { body: { name: 'tagged' } });
+  const { headers, body } = await app.ask('GET', at);
+  const etag = headers.get('etag') ?? '';
+  expect(etag).toMatch(new RegExp(`^"${body.commit}\\.[0-9a-f]{8}"$`));
+  expect((await app.ask('GET', at, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+  const author = { name: 'Other', email: 'other@portico.test' };
+  const changes = [{ path: 'moved.txt', content: Buffer.from('moved') }];
+  const git = await app.repository();
+  await git.write({ branch: 'tagged', author, plan: async () => ({ changes, message: 'Move', result: null }) });
+  expect((await app.ask('DELETE', at, { headers: { 'If-Match': etag } })).status).toBe(412);
+  const now = (await app.ask('GET', at)).headers.get('etag') ?? '';
+  expect((await app.ask('DELETE', at, { headers: { 'If-Match': now } })).status).toBe(204);
+});

@@ -11,6 +11,7 @@ import { deleteWithPulls, openPullsFrom } from '../pulls/open-pulls.ts';
 import { checkNewRefName, checkRefName, RefNames } from '../ref-name.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { isRescued } from '../upstream/rescued.ts';
+import { viewOf } from '../view.ts';
 import { branchRecord, branchRecords, type Head, headsOf } from './branch-record.ts';
 import { checkNewBranch, isProtected } from './branch-rules.ts';
 import { commitNamed, isOid } from './refs.ts';
@@ -53,7 +54,9 @@ export const getBranch = studioOperation({
   async execute(context, { name, compare }) {
     const oid = await context.git.head(checkRefName('name', name));
     if (!oid) throw new DomainError('not_found', `name: branch ${name} does not exist`);
-    return branchRecord(context, { name, oid }, { compare });
+    const record = await branchRecord(context, { name, oid }, { compare });
+    context.tag(`"${oid}.${viewOf(record)}"`);
+    return record;
   },
 });
 

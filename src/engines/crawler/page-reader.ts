@@ -292,7 +292,7 @@ export class SeparatePageReader implements PageReader {
     return reader;
   }
 
-  /** Threads that have had nothing to do for a while give their memory back. */
+  /** Processes that have had nothing to do for a while give their memory back. */
   #waitForWork(): void {
     clearTimeout(this.#idleTimer ?? undefined);
     if (this.#processes.size === 0 || [...this.#processes].some((reader) => !reader.isIdle)) return;

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ConnectionLimit } from '../../src/server/http/connection-limit.ts';
-import { createHttpServer } from '../../src/server/http/http-server.ts';
+import { ConnectionLimit, createHttpServer } from '../../src/server/http/http-server.ts';
 
 let close = () => {};
 afterEach(() => close());

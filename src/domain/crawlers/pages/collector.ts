@@ -3,7 +3,7 @@ import { type NormaliseOptions, normalise } from '../urls/normalise.ts';
 
 /** Different page links of one page that are followed, and different assets; more are a trap (`links_per_page`). */
 export const maxLinks = 10_000;
-/** Different spellings of those that are looked at; the others are only counted. */
+/** Different spellings of them that are looked at; the others are only counted. */
 const maxSpellings = 5 * maxLinks;
 /** Characters of an address, as it is written and made absolute: twice as many as a crawl takes. A longer one is none. */
 const maxAddress = 4_096;

@@ -47,7 +47,7 @@ async function compilePattern(pattern: string): Promise<Pattern | null> {
 type Fault = readonly [code: string, message: string];
 
 interface Lookups {
-  /** Those that can be checked. */
+  /** By pattern; one that cannot be checked has none. */
   patterns: ReadonlyMap<string, PatternTest>;
   references: ((collection: string, slug: string) => boolean) | undefined;
   files: ((path: string) => boolean) | undefined;

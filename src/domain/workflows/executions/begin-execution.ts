@@ -6,9 +6,8 @@ import { uuid7 } from '../../../lib/ids.ts';
 import { advanceJob } from '../engine/advance-job.ts';
 import type { Workflow } from '../workflow.entity.ts';
 import type { WorkflowContext } from '../workflows.ts';
-import type { TriggerType } from './execution.entity.ts';
+import { mostGenerations, type TriggerType } from './execution.entity.ts';
 import { type ExecutionEvent, executionSubject } from './execution-feed.ts';
-import { mostGenerations } from './generations.ts';
 
 /** What is to be executed, and why. */
 export interface ExecutionRequest {

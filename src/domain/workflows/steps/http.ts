@@ -10,7 +10,7 @@ import { anyOf } from '../../../lib/text.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import type { HttpResponse } from '../../../ports/http.ts';
 import { hour } from '../definition/duration.ts';
-import { generationHeader } from '../executions/generations.ts';
+import { generationHeader } from '../executions/execution.entity.ts';
 import { type Evaluation, fillTemplates } from '../expressions/evaluate.ts';
 import { parseExpression } from '../expressions/parse-expression.ts';
 import { referencesOf } from '../expressions/references.ts';

@@ -6,7 +6,7 @@ import { executeBound, transactPipelined } from '../../../kernel/sql.ts';
 import { uuid7 } from '../../../lib/ids.ts';
 import { packBody } from '../deliveries/kept-body.ts';
 import { beginExecutions } from '../executions/begin-execution.ts';
-import { generationHeader, generationOfCall } from '../executions/generations.ts';
+import { generationHeader, generationOfCall } from '../executions/execution.entity.ts';
 import type { AuthMode } from '../triggers/trigger.entity.ts';
 import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
 import type { WorkflowServices } from '../workflows.ts';

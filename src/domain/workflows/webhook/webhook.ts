@@ -4,7 +4,7 @@ import { asUnavailable } from '../../../kernel/unavailable.ts';
 import { countdown } from '../../../lib/timing.ts';
 import { upTo } from '../../../lib/version-cache.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import { generationHeader, generationOfCall, mostGenerations } from '../executions/generations.ts';
+import { generationHeader, generationOfCall, mostGenerations } from '../executions/execution.entity.ts';
 import { TriggerCache, type WebhookTrigger } from '../triggers/trigger-cache.ts';
 import type { WorkflowServices } from '../workflows.ts';
 import { CallStore } from './accept.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -189,6 +189,20 @@ describe('the same name at the same time', () => {
     const answers = await Promise.all(['at-once', 'At-Once', 'AT-ONCE', 'at-ONCE'].map((name) => make(name)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
   });
+});
+
+it('keeps no connections for branches that wait for others of their project', async () => {
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  const { em } = app.services.orm;
+  let made: ReturnType<typeof make>[] = [];
+  await em.fork().transactional(async (holder) => {
+    await holder.execute(`select 1 from project where machine_name = 'site' for no key update`);
+    made = Array.from({ length: 12 }, (_, at) => make({ name: `many-${at}` }));
+    await expect.poll(() => holder.execute(waiting)).not.toHaveLength(0);
+    for (let at = 0; at < 10; at += 1) expect((await app.ask('GET', `${acme}/projects`)).status).toBe(200);
+    expect(await holder.execute(waiting)).toHaveLength(1);
+  });
+  expect((await Promise.all(made)).map(({ status }) => status)).toEqual(Array<number>(12).fill(201));
 });
 
 it('is deleted by the ETag it was read with, and no longer when it has moved', async () => {

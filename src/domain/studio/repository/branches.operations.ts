@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
+import { Turns } from '../../../lib/turns.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { holdProject } from '../../projects/project-ref.ts';
@@ -87,6 +88,9 @@ async function startOf(git: Repository, from: string | undefined, checkRight: ()
   return commitNamed(git, 'from', from ?? (await git.defaultBranch()));
 }
 
+/** Those who wait for a turn of their project in the database would hold the connections that all others need. */
+const turns = new Turns();
+
 export const createBranch = studioOperation({
   name: 'studio.createBranch',
   kind: 'command',
@@ -102,26 +106,28 @@ export const createBranch = studioOperation({
     const name = checkNewRefName('name', draft.name);
     checkNewBranch(context, name);
     const start = await startOf(git, draft.from, () => context.require('manage_studio'));
-    await em.transactional(async (fork) => {
-      // One at a time: a name is held against all others, and what is known of a draft against whose branch it is.
-      await holdProject(fork, project.id);
-      const others = (await headsOf(context)).map((head) => head.name);
-      if (others.includes(name)) throw fieldError('already_exists', 'name', `branch ${name} exists`);
-      const rivalry = new RefNames(others).rivalry(name);
-      if (rivalry !== null) throw fieldError('name_collision', 'name', rivalry);
-      // Of a draft that was never made.
-      await fork.nativeDelete(Draft, { project_id: project.id, branch: name });
-      if (draft.title !== undefined) {
-        const base = draft.from !== undefined && others.includes(draft.from) ? draft.from : await git.defaultBranch();
-        const { title } = draft;
-        const owner = { owner_id: actor.id, owner_name: actor.author.name };
-        await fork.insert(Draft, {
-          ...{ project_id: project.id, branch: name, base, title, ...owner },
-          created_at: services.clock.now(),
-        });
-      }
-      await git.createBranch(name, start);
-    });
+    await turns.run(project.uuid, () =>
+      em.transactional(async (fork) => {
+        // One at a time: a name is held against all others, and what is known of a draft against whose branch it is.
+        await holdProject(fork, project.id);
+        const others = (await headsOf(context)).map((head) => head.name);
+        if (others.includes(name)) throw fieldError('already_exists', 'name', `branch ${name} exists`);
+        const rivalry = new RefNames(others).rivalry(name);
+        if (rivalry !== null) throw fieldError('name_collision', 'name', rivalry);
+        // Of a draft that was never made.
+        await fork.nativeDelete(Draft, { project_id: project.id, branch: name });
+        if (draft.title !== undefined) {
+          const base = draft.from !== undefined && others.includes(draft.from) ? draft.from : await git.defaultBranch();
+          const { title } = draft;
+          const owner = { owner_id: actor.id, owner_name: actor.author.name };
+          await fork.insert(Draft, {
+            ...{ project_id: project.id, branch: name, base, title, ...owner },
+            created_at: services.clock.now(),
+          });
+        }
+        await git.createBranch(name, start);
+      }),
+    );
     return branchRecord(context, { name, oid: start });
   },
 });

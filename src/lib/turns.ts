@@ -1,0 +1,16 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+
+/** Lets work that belongs together take turns, in the order it comes; other work goes on beside it. */
+export class Turns {
+  readonly #lines = new Map<string, LimitFunction>();
+
+  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const line = this.#lines.get(key) ?? pLimit(1);
+    this.#lines.set(key, line);
+    try {
+      return await line(work);
+    } finally {
+      if (line.activeCount + line.pendingCount === 0) this.#lines.delete(key);
+    }
+  }
+}

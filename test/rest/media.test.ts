@@ -389,3 +389,25 @@ describe('deleted files', () => {
     expect((await app.ask('GET', `${studio}/deleted-media`, { token })).status).toBe(403);
   });
 });
+
+describe('absurd files', () => {
+  it('leaves out dimensions and sizes that no file has', async () => {
+    const endless = '<svg xmlns="http://www.w3.org/2000/svg" width="1e308" height="1e308"></svg>';
+    const pixels = Buffer.alloc(24);
+    png.copy(pixels, 0, 0, 16);
+    pixels.fill(0xff, 16);
+    await seed(app, {
+      'public/absurd/a.png': Buffer.concat([pixels, Buffer.alloc(64)]),
+      'public/absurd/b.svg': endless,
+      'public/absurd/c.svg': '<svg xmlns="http://www.w3.org/2000/svg" width="5000000000" height="1"></svg>',
+      'public/absurd/d.bin': pointer.replace('123456', '9'.repeat(40)),
+    });
+    const files = await list('?path=public/absurd');
+    expect(files).toHaveLength(4);
+    for (const file of files) for (const name of ['width', 'height', 'lfs']) expect(file).not.toHaveProperty(name);
+    const file = await app.ask('GET', `${studio}/file?path=public/absurd/d.bin`);
+    expect(file.status).toBe(200);
+    const content = Buffer.from(endless).toString('base64');
+    expect((await upload({ path: 'public/absurd/e.svg', content })).status).toBe(201);
+  });
+});

@@ -1,6 +1,6 @@
 import { imageSize } from 'image-size';
 import { LRUCache } from 'lru-cache';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { upTo } from '../../../lib/version-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
@@ -58,10 +58,13 @@ function headOf(content: Buffer): Buffer {
   return content.subarray(0, isJpeg ? jpegHeadBytes : headBytes);
 }
 
+/** What a header says may be any number; one that no record can hold is no dimension. */
+const dimensions = z.object({ width: z.int32().min(0), height: z.int32().min(0) });
+
 function measure(content: Buffer): { width: number; height: number } | null {
   try {
     const { width, height } = imageSize(headOf(content));
-    return { width: Math.round(width), height: Math.round(height) };
+    return dimensions.safeParse({ width: Math.round(width), height: Math.round(height) }).data ?? null;
   } catch {
     // A file that is no image of its type is listed all the same.
     return null;
@@ -81,8 +84,8 @@ export async function mediaFacts(
     const isImage = mediaTypeOf(path)?.kind === 'image' && size <= largestMeasured;
     const content = isImage || size <= largestPointer ? await snapshot.blob(oid) : null;
     const lfs = content ? readLfsPointer(content) : null;
-    const dimensions = content && isImage && !lfs ? measure(content) : null;
-    known.set(oid, { size: lfs?.size ?? size, ...dimensions, ...(lfs && { lfs }) });
+    const measured = content && isImage && !lfs ? measure(content) : null;
+    known.set(oid, { size: lfs?.size ?? size, ...measured, ...(lfs && { lfs }) });
   }
   return new Map(
     files.flatMap(({ oid }) => {

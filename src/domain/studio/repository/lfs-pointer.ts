@@ -8,5 +8,6 @@ export const largestPointer = 1024;
 export function readLfsPointer(content: Buffer): { oid: string; size: number } | null {
   if (content.length > largestPointer) return null;
   const match = pattern.exec(content.toString('latin1'));
-  return match ? { oid: match[1] ?? '', size: Number(match[2]) } : null;
+  const size = Number(match?.[2]);
+  return match && Number.isSafeInteger(size) ? { oid: match[1] ?? '', size } : null;
 }

@@ -16,6 +16,8 @@ export interface SpawnOptions {
   /** Most bytes of a file it writes; default: any number. */
   mostFile?: number;
   signal?: AbortSignal;
+  /** Connects to another host, and shares the memory for all that do. */
+  outgoing?: boolean;
   /** Runs only when the processor is idle otherwise. */
   lowPriority?: boolean;
   /** Called before the process group is ended by us, with its id. */

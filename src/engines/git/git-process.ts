@@ -3,6 +3,7 @@ import { availableParallelism, constants, setPriority } from 'node:os';
 import { DomainError } from '../../kernel/errors.ts';
 import { allocationLimit, type Bounds, boundedCommand, defaultMemory } from './bounds.ts';
 import { type Config, type GitChild, type GitExit, type SpawnOptions, watchChild } from './git-child.ts';
+import { SharedMemory } from './shared-memory.ts';
 import { Slots } from './slots.ts';
 import { StandingHolders } from './standing.ts';
 
@@ -74,6 +75,7 @@ export class GitProcesses {
   readonly #onEnd: (command: string, seconds: number) => void;
   readonly #children = new Set<GitChild>();
   readonly #memory: number;
+  readonly #outgoing: SharedMemory;
   readonly #commands = new Slots(Math.max(4, 2 * availableParallelism()), { waiting, patience });
   readonly #streams = new Slots(Math.max(16, 4 * availableParallelism()), { waiting, patience });
   #closed = false;
@@ -81,12 +83,13 @@ export class GitProcesses {
   /**
    * @param home an empty directory that stands in for HOME
    * @param onEnd called for every process that has ended: git's name for what it did, and how long it lived, seconds
-   * @param memory of one process, bytes
+   * @param memory of one process, bytes; all that connect to other hosts have twice as much together
    */
   constructor(home: string, onEnd: (command: string, seconds: number) => void = () => {}, memory = defaultMemory) {
     this.#home = home;
     this.#onEnd = onEnd;
     this.#memory = memory;
+    this.#outgoing = new SharedMemory(2 * memory);
   }
 
   /**
@@ -115,6 +118,7 @@ export class GitProcesses {
     if (streams.stdin === undefined) throw new DomainError('unavailable', 'git could not be started');
     if (options.lowPriority === true && streams.pid !== undefined) lower(streams.pid);
     const child = watchChild(streams, options, bounds);
+    if (options.outgoing === true) this.#outgoing.watch(child);
     const began = performance.now();
     this.#children.add(child);
     void child.exited.then(() => {

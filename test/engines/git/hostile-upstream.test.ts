@@ -14,8 +14,11 @@ const advertisement = `${packet('# service=git-upload-pack\n')}0000${packet(`${o
 const advertise = (response: ServerResponse) =>
   response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-advertisement' });
 
-/** Writes pieces until they are taken no more. @returns how many bytes so far; bounded by itself if the client is not */
-function pour(response: ServerResponse, piece: () => Buffer, most: number) {
+/**
+ * Writes pieces until they are taken no more; then the answer ends, or goes on without any.
+ * @returns how many bytes so far; bounded by itself if the client is not
+ */
+function pour(response: ServerResponse, piece: () => Buffer, most: number, end = true) {
   const sent = { bytes: 0 };
   const more = () => {
     while (!response.destroyed && sent.bytes < most) {
@@ -23,7 +26,7 @@ function pour(response: ServerResponse, piece: () => Buffer, most: number) {
       sent.bytes += bytes.length;
       if (!response.write(bytes)) return void response.once('drain', more);
     }
-    response.end();
+    if (end) response.end();
   };
   more();
   return sent;
@@ -91,6 +94,28 @@ describe('a git host that sends a pack without end', () => {
   });
 });
 
+describe('a git host that is files alone, one of them without end', () => {
+  it('is cut off at the limit of one fetch, with the reason, and nothing of the file is kept', async () => {
+    const { store, url, path } = await hostileHost(
+      ({ url: file = '' }, response) => {
+        response.writeHead(200, { 'content-type': 'text/plain' });
+        if (file.includes('/info/refs')) return void response.end(`${oid}\trefs/heads/main\n`);
+        if (file.endsWith('/HEAD')) return void response.end('ref: refs/heads/main\n');
+        response.write(Buffer.from([0x78, 0x01]));
+        pour(response, () => stored, 512 * mebibyte);
+      },
+      { fetchBytes: 8 * mebibyte },
+    );
+    await store.create('mirror', 'main');
+    await expect(store.fetchUpstream('mirror', { url, auth: { kind: 'none' } })).rejects.toMatchObject({
+      code: 'too_large',
+      message: 'The other host sent more than 8 MiB at once',
+    });
+    const kept = readdirSync(join(path('mirror'), 'objects'), { recursive: true, withFileTypes: true });
+    expect(kept.filter((found) => found.isFile()).map(({ name }) => name)).toEqual([]);
+  });
+});
+
 describe('a git host that lists branches without end', () => {
   it('is cut off at the limit of a list, or of memory', async () => {
     let made = 0;
@@ -110,6 +135,32 @@ describe('a git host that lists branches without end', () => {
       await expect(attempt()).rejects.toMatchObject({ code: 'too_large' });
       expect(sent.bytes).toBeLessThan(256 * mebibyte);
     }
+  });
+});
+
+describe('git hosts that keep what lists of branches hold in memory', () => {
+  it('are not given more of it together than there is for all, and the others go on', async () => {
+    const held: ServerResponse[] = [];
+    const { store, port } = await hostileHost(
+      (request, response) => {
+        if (!isList(request)) return void response.end();
+        held.push(response);
+        advertise(response).write(advertisement.slice(0, -4));
+        pour(response, () => Buffer.from(packet(`${oid} refs/heads/${'b'.repeat(60_000)}\n`)), 24 * mebibyte, false);
+      },
+      { memory: 64 * mebibyte },
+    );
+    const over = new AbortController();
+    const lists = Array.from({ length: 8 }, () =>
+      store.lsRemote({ url: `http://held.test:${port}/site.git`, auth: { kind: 'none' } }, over.signal),
+    );
+    await expect(Promise.race(lists)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'Other hosts sent more at once than there is memory for; try again shortly',
+    });
+    expect(held.some((response) => !response.destroyed)).toBe(true);
+    over.abort(new Error('over'));
+    await Promise.allSettled(lists);
   });
 });
 

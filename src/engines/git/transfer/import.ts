@@ -128,7 +128,7 @@ function spawnOptions({ source: { signal, kind }, upstream }: Import, way: Reach
   const { fetchCpu: cpu } = upstream;
   const options = { ...(signal !== undefined && { signal }), ...(cpu !== undefined && { cpu }) };
   // A path is the operator's own.
-  const bound = kind === 'path' ? {} : { mostFile: mostFetched(upstream) };
+  const bound = kind === 'path' ? {} : { mostFile: mostFetched(upstream), outgoing: true };
   return { config: way.config, env: way.env, timeout: wallTime.fetch, ...bound, ...options };
 }
 

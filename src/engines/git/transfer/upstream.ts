@@ -131,6 +131,7 @@ async function spoken(
         env: way.env,
         timeout,
         signal,
+        outgoing: true,
         mostOutput: mostRefs,
         mostFile: mostFetched(options),
       });

@@ -130,25 +130,32 @@ async function removeScratch(gitDir: string, log: Log): Promise<void> {
   }
 }
 
-/** Files that git writes a pack and its index to while it receives them (index-pack.c). */
-const unfinished = /^tmp_(?:pack|idx|rev)_/;
+/**
+ * Files that git writes a pack and its index to while it receives them (index-pack.c), and, below `objects`, what it takes from a host that is files alone
+ * (http.c).
+ */
+const unfinished = /(?:^|\/)tmp_(?:pack|idx|rev)_[^/]*$|\.temp$/;
+
+async function unfinishedFiles(gitDir: string): Promise<string[]> {
+  const objects = join(gitDir, 'objects');
+  const found = await readdir(objects, { recursive: true }).catch(() => []);
+  return found.filter((name) => unfinished.test(name)).map((name) => join(objects, name));
+}
 
 /**
- * Receives a pack, and removes the part of it that git leaves when that fails. A repack that runs at that very moment may lose its own file: it fails,
+ * Receives objects, and removes the parts of files that git leaves when that fails. A repack that runs at that very moment may lose its own file: it fails,
  * and is repeated.
  *
  * @param most bytes that git may write to a file
  * @throws DomainError `too_large` when it has written as many; otherwise what the work throws
  */
 export async function receiving<T>(gitDir: string, most: number | undefined, receive: () => Promise<T>): Promise<T> {
-  const packs = join(gitDir, 'objects', 'pack');
-  const before = new Set(await names(packs));
+  const before = new Set(await unfinishedFiles(gitDir));
   try {
     return await receive();
   } catch (error) {
     let largest = 0;
-    for (const name of (await names(packs)).filter((found) => unfinished.test(found) && !before.has(found))) {
-      const path = join(packs, name);
+    for (const path of (await unfinishedFiles(gitDir)).filter((found) => !before.has(found))) {
       largest = Math.max(largest, (await stat(path).catch(() => null))?.size ?? 0);
       await rm(path, { force: true });
     }

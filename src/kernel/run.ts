@@ -186,7 +186,8 @@ async function perform(
 
   await operation.prepare?.(context as never, input as never);
   let inside = context;
-  const output = await around(operation, context, () =>
+  const caller = { actor: actor?.id ?? '', organization: place.organization?.id ?? null };
+  const transact = () =>
     em().transactional(async (fork) => {
       inside = makeContext(operation, call, () => fork, actor, place);
       const result = await execute(inside);
@@ -195,8 +196,8 @@ async function perform(
       await claim?.complete({ output, etag: call.facts.etag }, fork);
       await call.inTransaction?.(fork, output);
       return output;
-    }),
-  );
+    });
+  const output = await around(operation, context, () => call.services.transactions.run(caller, transact));
   // The caller's next request finds its own change, even before the notification has come round.
   for (const subject of grants.changedIn(inside.em)) grants.evict(subject);
   for (const { afterCommit } of operation.extensions) afterCommit?.(inside as never, output);

@@ -22,6 +22,7 @@ import type { PageReader } from '../ports/page-reader.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Spools } from '../ports/spool.ts';
 import type { Grant } from './actor.ts';
+import type { TransactionTurns } from './transaction-turns.ts';
 
 /** Settings that use-cases of any feature depend on. */
 export interface Settings {
@@ -179,4 +180,6 @@ export interface Services extends Ports {
   grants: Grants;
   audit: AuditLog;
   idempotency: Idempotency;
+  /** Commands beyond what the pool of connections has room for. */
+  transactions: TransactionTurns;
 }

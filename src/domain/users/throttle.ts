@@ -7,6 +7,7 @@ import { defineEntity, type InferEntity, LockMode, p } from '@mikro-orm/postgres
 import ipaddr from 'ipaddr.js';
 import { DomainError } from '../../kernel/errors.ts';
 import type { Ports } from '../../kernel/services.ts';
+import { Turns } from '../../lib/turns.ts';
 import { hashToken } from '../identity/token-text.ts';
 import { verifyPassword } from './passwords.ts';
 
@@ -53,6 +54,9 @@ function afterFailure(before: Counter, limit: number, now: Date): Counter {
   return { ...counted, blocked_until: later(now, seconds), block_seconds: seconds };
 }
 
+/** Anyone can send any number of attempts at once: those that wait for the counters of their network in the database would hold all connections. */
+const turns = new Turns();
+
 /** An attempt under way, which counts as failed. */
 interface Attempt {
   /** The password was right. */
@@ -77,12 +81,14 @@ export async function beginAttempt(
   ];
   const [blockKey, pairKey] = keys.map(({ key }) => key) as [string, string];
   const change = <T>(work: (read: (key: string) => Promise<SignInThrottle>) => Promise<T>) =>
-    orm.em.fork().transactional((em) =>
-      work(async (key) => {
-        const row = { key, ...untouched(clock.now()) };
-        await em.upsert(SignInThrottle, row, { onConflictAction: 'ignore' });
-        return em.findOneOrFail(SignInThrottle, { key }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
-      }),
+    turns.run(blockKey, () =>
+      orm.em.fork().transactional((em) =>
+        work(async (key) => {
+          const row = { key, ...untouched(clock.now()) };
+          await em.upsert(SignInThrottle, row, { onConflictAction: 'ignore' });
+          return em.findOneOrFail(SignInThrottle, { key }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+        }),
+      ),
     );
 
   await change(async (read) => {

@@ -345,3 +345,21 @@ describe('an account', () => {
     expect(errorsOf({ body })).toEqual(['forbidden: Only a person who is signed in has an account']);
   });
 });
+
+it('keeps no connections for attempts that wait for others of their network', async () => {
+  const { em } = app.services.orm;
+  // Not in the transaction, which sees the activity of one moment.
+  const waiting = () =>
+    em.fork().execute(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+  await signIn(openBrowser(app), 'wrong');
+  let made: ReturnType<typeof signIn>[] = [];
+  await em.fork().transactional(async (holder) => {
+    await holder.execute('select 1 from sign_in_throttle for update');
+    made = Array.from({ length: 12 }, (_, at) => signIn(openBrowser(app), 'wrong', `many-${at}@example.org`));
+    await expect.poll(waiting).not.toHaveLength(0);
+    for (let at = 0; at < 10; at += 1) expect((await app.ask('GET', `${acme}/projects`)).status).toBe(200);
+    expect(await waiting()).toHaveLength(1);
+  });
+  const refusals = (await Promise.all(made)).flatMap(errorsOf);
+  expect(refusals).toEqual(Array<string>(12).fill('unauthenticated: E-mail or password is wrong'));
+});

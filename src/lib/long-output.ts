@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { mapYielding, Pace } from './concurrency.ts';
-import { isLonger, isRecord } from './objects.ts';
+import { isLonger, isRecord, membersOf } from './objects.ts';
 
 /** Items of a list that are shaped or written without a pause. */
 const atOnce = 500;
@@ -42,8 +42,63 @@ const part = 64 * 1024;
 /** Small members of an object are written together, characters. */
 const gathered = 16 * 1024;
 
-const isLarge = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && (isLong(value) || isLonger(value, small));
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** The containers whose JSON is large, each with the numbers of those runs of `atOnce` items that are large by themselves. */
+type Large = ReadonlyMap<object, ReadonlySet<number>>;
+
+/** A container that is measured. */
+class Measured {
+  readonly container: object;
+  readonly members: ReturnType<typeof membersOf>;
+  readonly runs = new Set<number>();
+  size = 0;
+  #run = 0;
+  #taken = 0;
+
+  constructor(container: object) {
+    this.container = container;
+    this.members = membersOf(container);
+  }
+
+  begin(bytes: number): void {
+    if (this.#taken % atOnce === 0) this.#run = 0;
+    this.#taken += 1;
+    this.add(bytes);
+  }
+
+  /** More bytes of the member that was begun last. */
+  add(bytes: number): void {
+    this.size += bytes;
+    this.#run += bytes;
+    if (this.#run > small) this.runs.add(Math.floor((this.#taken - 1) / atOnce));
+  }
+}
+
+/** Members that are measured without a look at the time. */
+const measuredAtOnce = 1_000;
+
+/** Measures everything once, however deep it is: large containers may hold each other a hundred levels deep. */
+async function largeIn(top: object, pace: Pace): Promise<Large> {
+  const large = new Map<object, ReadonlySet<number>>();
+  const open = [new Measured(top)];
+  let seen = 0;
+  for (let last = open.at(-1); last; last = open.at(-1)) {
+    const next = last.members.next();
+    if (next.done) {
+      open.pop();
+      if (last.size > small) large.set(last.container, last.runs);
+      open.at(-1)?.add(last.size);
+      continue;
+    }
+    const [key, value] = next.value;
+    last.begin(2 + key.length + (typeof value === 'string' ? value.length : 0));
+    if (isContainer(value)) open.push(new Measured(value));
+    seen += 1;
+    if (seen % measuredAtOnce === 0 && pace.isDue) await pace.yield();
+  }
+  return large;
+}
 
 function* stringPieces(text: string): Generator<string> {
   yield '"';
@@ -57,27 +112,25 @@ function* stringPieces(text: string): Generator<string> {
 }
 
 /** JSON of a list, so many items at a time. */
-function* listPieces(items: readonly unknown[]): Generator<string> {
+function* listPieces(items: readonly unknown[], large: Large): Generator<string> {
   yield '[';
   for (let at = 0; at < items.length; at += atOnce) {
     const some = items.slice(at, at + atOnce);
     if (at > 0) yield ',';
-    if (!isLonger(some, small)) yield JSON.stringify(some).slice(1, -1);
+    if (!large.get(items)?.has(at / atOnce)) yield JSON.stringify(some).slice(1, -1);
     else
       for (const [index, item] of some.entries()) {
         if (index > 0) yield ',';
-        yield* pieces(item ?? null);
+        yield* pieces(item ?? null, large);
       }
   }
   yield ']';
 }
 
-function* pieces(value: unknown): Generator<string> {
+function* pieces(value: unknown, large: Large): Generator<string> {
   if (typeof value === 'string' && value.length > small) return yield* stringPieces(value);
-  if (!isLarge(value)) return yield JSON.stringify(value);
-  // To look at an object of 200,000 members takes long enough for a pause of its own.
-  yield '';
-  if (Array.isArray(value)) return yield* listPieces(value);
+  if (!isContainer(value) || !large.has(value)) return yield JSON.stringify(value);
+  if (Array.isArray(value)) return yield* listPieces(value, large);
   let text = '{';
   let isFirst = true;
   for (const name of Object.keys(value)) {
@@ -85,9 +138,9 @@ function* pieces(value: unknown): Generator<string> {
     if (member === undefined) continue;
     text += `${isFirst ? '' : ','}${JSON.stringify(name)}:`;
     isFirst = false;
-    for (const piece of pieces(member)) {
+    for (const piece of pieces(member, large)) {
       text += piece;
-      if (piece !== '' && text.length < gathered) continue;
+      if (text.length < gathered) continue;
       yield text;
       text = '';
     }
@@ -98,8 +151,9 @@ function* pieces(value: unknown): Generator<string> {
 /** The bytes of a value as JSON, the same as of `JSON.stringify`. */
 export async function jsonBytes(value: unknown): Promise<Buffer> {
   const pace = new Pace();
+  const large = isContainer(value) && isLonger(value, small) ? await largeIn(value, pace) : new Map();
   const written: Buffer[] = [];
-  for (const piece of pieces(value)) {
+  for (const piece of pieces(value, large)) {
     written.push(Buffer.from(piece));
     if (pace.isDue) await pace.yield();
   }

@@ -18,7 +18,7 @@ export function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<
 }
 
 /** The members of an object or the items of a list, which have no key of their own. */
-function* membersOf(container: object): Generator<[key: string, value: unknown]> {
+export function* membersOf(container: object): Generator<[key: string, value: unknown]> {
   if (Array.isArray(container)) for (const item of container) yield ['', item];
   else for (const key of Object.keys(container)) yield [key, (container as Record<string, unknown>)[key]];
 }

@@ -45,6 +45,27 @@ it('a long list is written in several steps', async () => {
   expect(await written).toBeGreaterThan(5);
 });
 
+it('a large value is measured as often however deep it stands', async () => {
+  let looks = 0;
+  const members = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`member ${at}`, at]));
+  const counted = new Proxy(members, {
+    ownKeys(target) {
+      looks += 1;
+      return Reflect.ownKeys(target);
+    },
+  });
+  const looksAt = async (levels: number) => {
+    let value: unknown = counted;
+    for (let level = 0; level < levels; level++) value = { fields: [value, level] };
+    looks = 0;
+    const written = (await jsonBytes(value)).toString();
+    const found = looks;
+    expect(written === JSON.stringify(value)).toBe(true);
+    return found;
+  };
+  expect(await looksAt(50)).toBe(await looksAt(2));
+});
+
 it('a large value is written in several steps, wherever it stands', async () => {
   // The first step ends with a lone surrogate that a pair follows, others between the halves of a pair.
   const text = `${'x'.repeat(64 * 1024 - 1)}\ud800${'😊x'.repeat(3_000_000)}`;

@@ -4,6 +4,7 @@ import { pointerTo } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { CollectionSchema } from './collection-schema.ts';
 import { dateKind } from './dates.ts';
+import { patternSize } from './pattern-size.ts';
 import type { SchemaField } from './schema.schema.ts';
 
 type PatternTest = (text: string) => boolean;
@@ -17,7 +18,13 @@ interface Pattern {
 /** Steps of all tests of one entry, a tenth of a second: a counted repetition can have thousands of instructions, and a text a million characters. */
 const mostSteps = 5_000_000;
 
+/** Instructions of all patterns of one entry: to compile each takes microseconds, and some tens of bytes for as long as it is kept. */
+const mostInstructions = 100_000;
+
 const MAX_KEPT = 500;
+/** Instructions of all that are kept. */
+const mostKept = 10 * mostInstructions;
+let instructionsKept = 0;
 const compiled = new Map<string, Pattern | null>();
 
 /**
@@ -38,8 +45,12 @@ async function compilePattern(pattern: string): Promise<Pattern | null> {
   } catch {
     // Any refusal of the library means the same: this pattern cannot be checked.
   }
-  if (compiled.size >= MAX_KEPT) compiled.clear();
+  if (compiled.size >= MAX_KEPT || instructionsKept > mostKept) {
+    compiled.clear();
+    instructionsKept = 0;
+  }
   compiled.set(pattern, known);
+  instructionsKept += known?.size ?? 0;
   return known;
 }
 
@@ -267,8 +278,12 @@ export async function validateEntry(
   const patterns = new Map<string, PatternTest>();
   const check: Check = { errors: [], warnings: [], patterns, references, files };
   let left = mostSteps;
+  let room = mostInstructions;
   for (const [pattern, field] of patternsOf(schema.fields, prefix)) {
-    const known = await compilePattern(pattern);
+    const size = patternSize(pattern);
+    const fits = size <= room;
+    if (fits) room -= size;
+    const known = fits ? await compilePattern(pattern) : null;
     const message = `the pattern ${pattern} cannot be checked`;
     let isUnchecked = false;
     const leaveOut = () => {

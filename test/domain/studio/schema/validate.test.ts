@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { toJsonSchema, toRecord } from '../../../../src/domain/studio/schema/json-schema.ts';
+import { patternSize } from '../../../../src/domain/studio/schema/pattern-size.ts';
 import { type SchemaField, studioSchema } from '../../../../src/domain/studio/schema/schema.schema.ts';
 import { validateEntry } from '../../../../src/domain/studio/schema/validate.ts';
 import fc from '../../../support/properties.ts';
@@ -125,6 +126,43 @@ describe('an entry is compared with its schema', () => {
     expect(errors.length).toBeLessThan(10);
     expect(warnings.map(({ field, code }) => `${field} ${code}`)).toEqual(['/long/* pattern_unchecked']);
   });
+
+  it('leaves patterns out that are too large to be compiled, alone or together', async () => {
+    const of = (patterns: Record<string, string>) =>
+      Object.entries(patterns).map(
+        ([name, pattern]): SchemaField => ({ name, type: 'string', required: true, list: false, pattern }),
+      );
+    const unchecked = async (patterns: Record<string, string>) => {
+      const schema = { fields: of(patterns), inferred: false, strict: false, items_in_file: false };
+      const { errors, warnings } = await validateEntry(schema, { a: 'x', b: 'x', c: 'x' });
+      return [...errors, ...warnings].map(({ field, code }) => `${field} ${code}`);
+    };
+    const large = `(?:${'[ab][cd]'.repeat(500)}){1000}`;
+    expect(await unchecked({ a: large, b: '^y$' })).toEqual(['/b pattern', '/a pattern_unchecked']);
+    const half = (letter: string) => `^(?:${letter.repeat(60)}){1000}$`;
+    expect(await unchecked({ a: half('q'), b: half('r'), c: '^y$' })).toEqual([
+      ...['/a pattern', '/c pattern'],
+      '/b pattern_unchecked',
+    ]);
+  });
+});
+
+it.each([
+  ['abc', 3],
+  ['^a{3}$', 5],
+  ['a{2,5}', 5],
+  ['a{2,}', 2],
+  ['(?:ab){3}', 12],
+  ['((a{2}b){3}c){4}', 40],
+  ['[]{2}]{3}', 3],
+  ['[^\\]{9}]{2}', 2],
+  ['\\{2}', 3],
+  ['\\(a{3}', 4],
+  ['a{b}', 4],
+  ['((a{4}', 4],
+  ['[a{9}', 1],
+])('the pattern %s has about %i instructions', (pattern, size) => {
+  expect(patternSize(pattern)).toBe(size);
 });
 
 describe('JSON Schema', () => {

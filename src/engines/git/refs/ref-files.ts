@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import pLimit from 'p-limit';
 import type { Oid, Ref } from '../../../ports/git-records.ts';
 import { isOid } from '../objects/object-id.ts';
 
@@ -18,7 +19,10 @@ function nullIfAbsent(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-const readIfThere = (path: string) => readFile(path, 'utf8').catch(nullIfAbsent);
+/** Of all lists of refs together: a repository has thousands, and anyone who reads it can list them many times at once. */
+const openFiles = pLimit(64);
+
+const readIfThere = (path: string) => openFiles(() => readFile(path, 'utf8')).catch(nullIfAbsent);
 
 /**
  * Reads a ref at once. It is one line, and every request to content begins with two of them: through the thread pool they are six iterations of the

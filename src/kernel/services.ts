@@ -22,7 +22,6 @@ import type { PageReader } from '../ports/page-reader.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Spools } from '../ports/spool.ts';
 import type { Grant } from './actor.ts';
-import type { TransactionTurns } from './transaction-turns.ts';
 
 /** Settings that use-cases of any feature depend on. */
 export interface Settings {
@@ -172,6 +171,12 @@ export interface Idempotency {
   }): Promise<IdempotencyClaim>;
 }
 
+/** Which commands have a transaction; the others wait. */
+export interface Transactions {
+  /** @throws DomainError `unavailable` after ten seconds */
+  run<Result>(caller: { actor: string; organization: number | null }, work: () => Promise<Result>): Promise<Result>;
+}
+
 /** What every operation reaches: the ports, and what the kernel itself needs of features. A feature adds its own runtime. */
 export interface Services extends Ports {
   /** Requests of clients, to which background work gives way. */
@@ -180,6 +185,5 @@ export interface Services extends Ports {
   grants: Grants;
   audit: AuditLog;
   idempotency: Idempotency;
-  /** Commands beyond what the pool of connections has room for. */
-  transactions: TransactionTurns;
+  transactions: Transactions;
 }

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import pLimit, { type LimitFunction } from 'p-limit';
 
 /**
  * Works on items as they come, a few at the same time. The first failure ends it, once everything that had begun is over: a caller that catches it
@@ -173,4 +174,25 @@ export async function finishYielding<T>(steps: Generator<undefined, T, undefined
 export async function settleAll<const Work extends readonly unknown[]>(work: Work) {
   await Promise.allSettled(work);
   return Promise.all(work);
+}
+
+/** A semaphore for each key, first come, first served. */
+export class KeyedSemaphore {
+  readonly #most: number;
+  readonly #queues = new Map<string, LimitFunction>();
+
+  /** @param most how much of one key is done at the same time */
+  constructor(most = 1) {
+    this.#most = most;
+  }
+
+  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const queue = this.#queues.get(key) ?? pLimit(this.#most);
+    this.#queues.set(key, queue);
+    try {
+      return await queue(work);
+    } finally {
+      if (queue.activeCount + queue.pendingCount === 0) this.#queues.delete(key);
+    }
+  }
 }

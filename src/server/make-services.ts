@@ -4,6 +4,7 @@ import { createContentCache } from '../db/content-cache.ts';
 import { PostgresEventFeed } from '../db/event-feed.ts';
 import { SessionLocks } from '../db/session-locks.ts';
 import type { StallWatch } from '../db/stall-watch.ts';
+import { TransactionLimit } from '../db/transaction-limit.ts';
 import { Replies } from '../domain/assistant/replies/replies.ts';
 import { createAuditLog } from '../domain/audit/audit.ts';
 import { catalogue } from '../domain/catalogue.ts';
@@ -36,7 +37,6 @@ import { createSpools } from '../engines/spool/spool.ts';
 import { createQueue } from '../jobs/queue.ts';
 import { IdempotencyKeys } from '../kernel/idempotency.ts';
 import type { Ports, Settings } from '../kernel/services.ts';
-import { TransactionTurns } from '../kernel/transaction-turns.ts';
 import { Activity } from '../lib/timing.ts';
 import type { Clock, SharedClock } from '../ports/clock.ts';
 import type { Deployer } from '../ports/deployer.ts';
@@ -185,7 +185,7 @@ export function makeServices(ingredients: Ingredients) {
     setupNote: { remove: () => removeSetupUrl(config.PORTICO_DATA_DIR) },
     audit: createAuditLog(ports),
     idempotency: new IdempotencyKeys(ports),
-    transactions: new TransactionTurns(config.PORTICO_DATABASE_POOL),
+    transactions: new TransactionLimit(config.PORTICO_DATABASE_POOL),
     studio: createStudio(ports, () => services, { activity, cache, keyOrm, kms }),
     assistant: {
       replies: new Replies(() => services, { parallel: config.PORTICO_ASSISTANT_REPLIES }),

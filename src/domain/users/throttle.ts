@@ -7,7 +7,7 @@ import { defineEntity, type InferEntity, LockMode, p } from '@mikro-orm/postgres
 import ipaddr from 'ipaddr.js';
 import { DomainError } from '../../kernel/errors.ts';
 import type { Ports } from '../../kernel/services.ts';
-import { Turns } from '../../lib/turns.ts';
+import { KeyedSemaphore } from '../../lib/concurrency.ts';
 import { hashToken } from '../identity/token-text.ts';
 import { verifyPassword } from './passwords.ts';
 
@@ -54,8 +54,8 @@ function afterFailure(before: Counter, limit: number, now: Date): Counter {
   return { ...counted, blocked_until: later(now, seconds), block_seconds: seconds };
 }
 
-/** Anyone can send any number of attempts at once: those that wait for the counters of their network in the database would hold all connections. */
-const turns = new Turns();
+/** By network. Anyone can send any number of attempts at once; one that waits in the database for the counters of its network takes a connection. */
+const attempts = new KeyedSemaphore();
 
 /** An attempt under way, which counts as failed. */
 interface Attempt {
@@ -81,7 +81,7 @@ export async function beginAttempt(
   ];
   const [blockKey, pairKey] = keys.map(({ key }) => key) as [string, string];
   const change = <T>(work: (read: (key: string) => Promise<SignInThrottle>) => Promise<T>) =>
-    turns.run(blockKey, () =>
+    attempts.run(blockKey, () =>
       orm.em.fork().transactional((em) =>
         work(async (key) => {
           const row = { key, ...untouched(clock.now()) };

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import { DomainError } from '../../kernel/errors.ts';
-import { allocationLimit, type Bounds, boundedCommand, defaultMemory } from './bounds.ts';
+import { allocationLimit, type Bounds, boundedCommand, defaultMemory, SharedMemory } from './bounds.ts';
 import { type Config, type GitChild, type GitExit, type SpawnOptions, watchChild } from './git-child.ts';
-import { SharedMemory } from './shared-memory.ts';
 import { Slots } from './slots.ts';
 import { StandingHolders } from './standing.ts';
 

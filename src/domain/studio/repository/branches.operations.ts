@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
-import { Turns } from '../../../lib/turns.ts';
+import { KeyedSemaphore } from '../../../lib/concurrency.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { holdProject } from '../../projects/project-ref.ts';
@@ -88,8 +88,8 @@ async function startOf(git: Repository, from: string | undefined, checkRight: ()
   return commitNamed(git, 'from', from ?? (await git.defaultBranch()));
 }
 
-/** Those who wait for a turn of their project in the database would hold the connections that all others need. */
-const turns = new Turns();
+/** By project. A creation that waits in the database for the row of its project takes a connection that others need. */
+const creations = new KeyedSemaphore();
 
 export const createBranch = studioOperation({
   name: 'studio.createBranch',
@@ -106,7 +106,7 @@ export const createBranch = studioOperation({
     const name = checkNewRefName('name', draft.name);
     checkNewBranch(context, name);
     const start = await startOf(git, draft.from, () => context.require('manage_studio'));
-    await turns.run(project.uuid, () =>
+    await creations.run(project.uuid, () =>
       em.transactional(async (fork) => {
         // One at a time: a name is held against all others, and what is known of a draft against whose branch it is.
         await holdProject(fork, project.id);

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { toJsonSchema, toRecord } from '../../../../src/domain/studio/schema/json-schema.ts';
-import { patternSize } from '../../../../src/domain/studio/schema/pattern-size.ts';
 import { type SchemaField, studioSchema } from '../../../../src/domain/studio/schema/schema.schema.ts';
-import { validateEntry } from '../../../../src/domain/studio/schema/validate.ts';
+import { patternSize, validateEntry } from '../../../../src/domain/studio/schema/validate.ts';
 import fc from '../../../support/properties.ts';
 import { foldSchema } from './sites.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { TransactionTurns } from '../../src/kernel/transaction-turns.ts';
+import { TransactionLimit } from '../../src/db/transaction-limit.ts';
 import { acme, startTestApp, type TestApp } from '../support/app.ts';
 
 describe('commands that wait for a row', () => {
@@ -40,32 +40,32 @@ describe('commands that wait for a row', () => {
   });
 });
 
-describe('a turn', () => {
+describe('a transaction', () => {
   const caller = { actor: 'user:1', organization: 1 };
 
-  it('is given up after ten seconds', async () => {
+  it('is refused after ten seconds of waiting', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     try {
-      const turns = new TransactionTurns(2);
+      const transactions = new TransactionLimit(2);
       const first = Promise.withResolvers<string>();
-      const under = turns.run(caller, () => first.promise);
-      const late = turns.run(caller, async () => 'late');
+      const under = transactions.run(caller, () => first.promise);
+      const late = transactions.run(caller, async () => 'late');
       await setImmediate();
       vi.advanceTimersByTime(10_001);
       first.resolve('first');
       expect(await under).toBe('first');
       await expect(late).rejects.toMatchObject({ code: 'unavailable' });
-      expect(await turns.run(caller, async () => 'next')).toBe('next');
+      expect(await transactions.run(caller, async () => 'next')).toBe('next');
     } finally {
       vi.useRealTimers();
     }
   });
 
-  it('comes at once for callers of another organisation', async () => {
-    const turns = new TransactionTurns(2);
+  it('begins at once for callers of another organisation', async () => {
+    const transactions = new TransactionLimit(2);
     const first = Promise.withResolvers<string>();
-    const under = turns.run(caller, () => first.promise);
-    expect(await turns.run({ actor: 'user:2', organization: 2 }, async () => 'other')).toBe('other');
+    const under = transactions.run(caller, () => first.promise);
+    expect(await transactions.run({ actor: 'user:2', organization: 2 }, async () => 'other')).toBe('other');
     first.resolve('first');
     await under;
   });

@@ -6,6 +6,7 @@ export class IdempotencyPlaces extends Migration {
 
   override up(): void {
     this.addSql(`alter table idempotency_key add column place text not null default ''`);
+    this.addSql('alter table idempotency_key alter column place drop default');
     this.addSql('alter table idempotency_key drop constraint idempotency_key_pkey');
     this.addSql('alter table idempotency_key add primary key (actor, operation, place, key)');
   }

@@ -64,5 +64,6 @@ export function slashMenu(inserts: Inserts): Extension {
     ]);
     return { from: slash + 1, options: [...options, ...own].map(complete) };
   };
-  return autocompletion({ override: [source], icons: false });
+  // Its slash was typed to choose from it: an Enter that comes as soon as it is there is no slip.
+  return autocompletion({ override: [source], icons: false, interactionDelay: 0 });
 }

@@ -129,6 +129,29 @@ test('blocks are split, joined, moved and turned into others', async () => {
   expect(now).toBe(raw.replace('  - nested\n', '').replace('Last line.\n', '### Last line.\n\n1. second\n2. first\n'));
 });
 
+/** Presses Enter at the very moment the menu of blocks is there. */
+const enterAtOnce = `new MutationObserver((_, observer) => {
+  if (!document.querySelector('.cm-tooltip-autocomplete [aria-selected]')) return;
+  observer.disconnect();
+  const enter = { key: 'Enter', code: 'Enter', keyCode: 13, bubbles: true, cancelable: true };
+  document.activeElement.dispatchEvent(new KeyboardEvent('keydown', enter));
+}).observe(document.body, { childList: true, subtree: true })`;
+
+test('Enter chooses from the menu of blocks as soon as it is there', async () => {
+  const { app } = dashboard;
+  const page = await dashboard.open(await freshEntry(app, 'en/visual-menu', raw));
+  await open(page);
+  await page.locator('.cm-line', { hasText: 'Last line.' }).click();
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  await page.evaluate(enterAtOnce);
+  await page.keyboard.type('/');
+  await expect.poll(() => page.locator('.cm-line', { hasText: /^\/$/ }).count()).toBe(0);
+  await page.keyboard.type('More');
+  await save(page);
+  expect(await stored(app, 'en/visual-menu')).toBe(raw.replace('Last line.\n', 'Last line.\n\n## More\n'));
+});
+
 test('a cell, a task, the address of a link and an alternative text are edited where they are shown', async () => {
   const { app } = dashboard;
   const page = await dashboard.open(await freshEntry(app, 'en/visual-parts', raw));

@@ -42,9 +42,9 @@ export const placeTyped = (field: StateField<Shown>) =>
       scrollIntoView: true,
     });
     const heading = textBlockAt(startState, head);
-    for (const { from, to, owner, isBlock } of shown.hidden) {
-      if (heading && to === head && owner.to === head && owner.from === heading.from && headingLevel(heading.name) > 0)
-        return put(from, '', '');
+    for (const { from, to, kind, owner, isBlock } of shown.hidden) {
+      const endsHeading = kind === 'mark' && to === head && owner.to === head && owner.from === heading?.from;
+      if (endsHeading && headingLevel(heading?.name ?? '') > 0) return put(from, '', '');
       if (!isBlock || headingLevel(heading?.name ?? '') > 0) continue;
       if (owner.from === head) return put(head, '', '\n\n');
       if (owner.to === head) return put(head, '\n\n', '');

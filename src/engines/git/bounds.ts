@@ -104,6 +104,7 @@ async function bytesOf(pid: number): Promise<number> {
 export class SharedMemory {
   readonly #most: number;
   readonly #children = new Set<GitChild>();
+  #isLooking = false;
 
   /** @param most bytes of all together, from which on the largest is ended */
   constructor(most: number) {
@@ -113,10 +114,11 @@ export class SharedMemory {
   watch(child: GitChild): void {
     this.#children.add(child);
     void child.exited.then(() => this.#children.delete(child));
-    if (this.#children.size === 1) void this.#look();
+    if (!this.#isLooking) void this.#look();
   }
 
   async #look(): Promise<void> {
+    this.#isLooking = true;
     while (this.#children.size > 0) {
       const found = await Promise.all(
         [...this.#children].map(async (child) => ({ child, bytes: await bytesOf(child.streams.pid ?? 0) })),
@@ -128,5 +130,6 @@ export class SharedMemory {
         );
       await setTimeout(lookEvery, undefined, { ref: false });
     }
+    this.#isLooking = false;
   }
 }

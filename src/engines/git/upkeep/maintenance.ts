@@ -134,12 +134,19 @@ async function removeScratch(gitDir: string, log: Log): Promise<void> {
  * Files that git writes a pack and its index to while it receives them (index-pack.c), and, below `objects`, what it takes from a host that is files alone
  * (http.c).
  */
-const unfinished = /(?:^|\/)tmp_(?:pack|idx|rev)_[^/]*$|\.temp$/;
+const unfinished = /^pack\/tmp_(?:pack|idx|rev)_|^(?:pack|[\da-f]{2})\/[^/]+\.temp$/;
 
+/** Not below the directories in which pushes under way have theirs. */
 async function unfinishedFiles(gitDir: string): Promise<string[]> {
   const objects = join(gitDir, 'objects');
-  const found = await readdir(objects, { recursive: true }).catch(() => []);
-  return found.filter((name) => unfinished.test(name)).map((name) => join(objects, name));
+  const folders = (await names(objects)).filter((name) => name === 'pack' || /^[\da-f]{2}$/.test(name));
+  const found = await Promise.all(
+    folders.map(async (folder) => (await names(join(objects, folder))).map((name) => `${folder}/${name}`)),
+  );
+  return found
+    .flat()
+    .filter((name) => unfinished.test(name))
+    .map((name) => join(objects, name));
 }
 
 /**

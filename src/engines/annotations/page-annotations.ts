@@ -1,4 +1,4 @@
-import { ChildError, ChildPool } from '../../lib/child-pool.ts';
+import { ChildError, ChildPool } from '../../lib/child-processes.ts';
 import { AnnotationError, type PageAnnotator } from '../../ports/page-annotator.ts';
 import type { AnnotatorAnswer, AnnotatorTask } from './annotator.ts';
 

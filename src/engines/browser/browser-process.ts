@@ -1,10 +1,10 @@
 import type { BrowserContext, Browser as Chromium, Page } from 'playwright-core';
+import { ownBytes } from '../../lib/child-processes.ts';
 import type { LoadedPage, PageFault, PageLoad } from '../../ports/browser.ts';
 import type { BrowserDirectory } from './browser-directory.ts';
 import type { Launched, Wear } from './launch.ts';
 import { loadPage } from './load-page.ts';
 import { type Loading, routeAll } from './loading.ts';
-import { ownBytes } from './memory.ts';
 import { Tabs } from './tabs.ts';
 
 /** Private memory of all processes of a browser in bytes; 0 where the system does not report it. */

@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { residentBytes } from '../../lib/child-processes.ts';
 import type { Browser, LoadedPage, PageFault, PageLoad } from '../../ports/browser.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Begun, ChildSettings, FromBrowser, ToBrowser } from './browser-child.ts';
 import { clearBrowserDirectories } from './browser-directory.ts';
-import { residentBytes } from './memory.ts';
 
 const module = new URL(`./browser-child${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 

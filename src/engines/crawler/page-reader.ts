@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { startChild } from '../../lib/child-pool.ts';
+import { startChild } from '../../lib/child-processes.ts';
 import type { PageFacts } from '../../ports/page-facts.ts';
 import type { PageReader, PageToRead } from '../../ports/page-reader.ts';
 

@@ -1,5 +1,5 @@
 import { type Caller, CallSlots } from '../../lib/call-slots.ts';
-import { ChildError, type ChildFault, ChildPool } from '../../lib/child-pool.ts';
+import { ChildError, type ChildFault, ChildPool } from '../../lib/child-processes.ts';
 import { isLonger } from '../../lib/objects.ts';
 import { ExpressionError, type ExpressionFault, type Expressions } from '../../ports/expressions.ts';
 import type { ExpressionAnswer, ExpressionTask } from './evaluator.ts';

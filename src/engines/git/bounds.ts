@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { DomainError } from '../../kernel/errors.ts';
+import { ownBytes } from '../../lib/child-processes.ts';
 import type { GitChild } from './git-child.ts';
 
 /** What one git process, and each process it starts, may take. */
@@ -83,18 +84,15 @@ export function exceeded(
   return null;
 }
 
-const pageSize = 4096;
 /** A host that answers quickly fills some 100 MiB meanwhile; milliseconds. */
 const lookEvery = 100;
 
-const read = (path: string) => readFile(path, 'latin1').catch(() => '');
-
-/** Bytes that a process and what it has started have for themselves (proc_pid_statm(5), proc_pid_task(5)); 0 where the system does not report them. */
+/** Bytes that a process and what it has started have for themselves (proc_pid_task(5)). */
 async function bytesOf(pid: number): Promise<number> {
-  const [, resident = 0, shared = 0] = (await read(`/proc/${pid}/statm`)).split(' ').map(Number);
-  const started = (await read(`/proc/${pid}/task/${pid}/children`)).split(' ').filter(Boolean).map(Number);
-  const below = await Promise.all(started.map(bytesOf));
-  return below.reduce((sum, bytes) => sum + bytes, Math.max(0, resident - shared) * pageSize);
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'latin1').catch(() => '');
+  const started = children.split(' ').filter(Boolean).map(Number);
+  const bytes = await Promise.all([ownBytes(pid), ...started.map(bytesOf)]);
+  return bytes.reduce((sum, part) => sum + part);
 }
 
 /**

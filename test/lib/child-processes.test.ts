@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ChildPool } from '../../src/lib/child-pool.ts';
+import { ChildPool } from '../../src/lib/child-processes.ts';
 
 it('distinguishes a process that does not start from one that dies of its task, and tries again with the next task', async () => {
   const module = new URL('./no-such-module.js', import.meta.url);

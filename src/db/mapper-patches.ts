@@ -5,6 +5,8 @@
 import type { Platform } from '@mikro-orm/core';
 import type { PostgreSqlSchemaHelper } from '@mikro-orm/postgresql';
 import type { Pool, PoolClient } from 'pg';
+import { currentCaller } from '../lib/concurrency.ts';
+import { FairQueue } from '../lib/fair-queue.ts';
 
 /**
  * A text as a literal of SQL, as libpq's `PQescapeLiteral` writes it. The mapper's own goes character by character, which took longer than
@@ -52,8 +54,43 @@ function takeBackLateConnections(pool: Pool): void {
   pool.connect = ((callback?: Callback) => (callback ? connect(callback) : inTime())) as Pool['connect'];
 }
 
+/** A fair queue as the pool uses its list: one caller that sends hundreds of reads at once keeps no other waiting. */
+class WaitingByCaller extends FairQueue<object> {
+  get length(): number {
+    return this.size;
+  }
+
+  push(item: object): void {
+    this.add(currentCaller(), item);
+  }
+
+  shift(): object | undefined {
+    return this.take();
+  }
+
+  /** With `splice`, the pool takes out what has waited for too long. */
+  findIndex(isIt: (item: object) => boolean): number {
+    let at = 0;
+    for (const item of this) {
+      if (isIt(item)) return at;
+      at += 1;
+    }
+    return -1;
+  }
+
+  splice(at: number): object[] {
+    let left = at;
+    for (const item of this) {
+      if (left === 0) return this.delete(item) ? [item] : [];
+      left -= 1;
+    }
+    return [];
+  }
+}
+
 /** For `driverOptions.onPoolCreated`. */
 export function adaptPool(pool: Pool): void {
+  Object.assign(pool, { _pendingQueue: new WaitingByCaller() });
   forgetLostConnections(pool);
   takeBackLateConnections(pool);
 }

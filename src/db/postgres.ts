@@ -92,7 +92,7 @@ async function prepare(dataDir: string, options: EmbeddedPostgresOptions): Promi
   await chmod(postgresDir, 0o700);
   const binaries = await findBinaries();
   const runAs = await chooseRunAs(dataDir, binaries);
-  const password = await ensureCluster({ postgresDir, binaries, runAs, log, durable, signal: abort });
+  const password = await ensureCluster({ postgresDir, binaries, runAs, durable, signal: abort });
   const settings = serverSettings(clusterDir, durable);
   const record = await readLastRecord(dataDir);
   const last = { clusterDir, socketDirectory: record?.socket_directory ?? postgresDir };

@@ -1,4 +1,5 @@
 /** Who calls, and what callers may do: permissions, grants and actors. */
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from './errors.ts';
 
 /** The permissions that can be granted, each with the sentence people read when they grant it. None implies another. */
@@ -91,9 +92,9 @@ export interface Actor {
   tools?: ToolRights;
   /**
    * The actor its credential makes now; null when that has ended. `fresh` reads the database, otherwise what this process remembers will do.
-   * Absent for actors without a credential.
+   * Reads go through the transaction `within` where one is given, which must not wait for another connection. Absent for actors without a credential.
    */
-  reload?(options: { fresh: boolean }): Promise<Actor | null>;
+  reload?(options: { fresh: boolean; within?: EntityManager }): Promise<Actor | null>;
 }
 
 /** An actor with the rights it has in one project: work that goes on for long names its place, and another project can take the name. */

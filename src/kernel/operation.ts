@@ -59,6 +59,8 @@ export interface Call<Runtimes extends object = object> {
   signed?: SignedBody;
   /** Nothing of the input may be ignored: a field without effect refuses the call. */
   strict?: boolean;
+  /** Takes memory for an answer of so many bytes until the client has read it; absent where answers are small. */
+  room?(bytes: number): Promise<void>;
   /** Progress callback of a long operation, in words for a person who waits. */
   onPhase?: (phase: string) => void;
   /** Called with the output of a database command within its transaction, to store both together. */
@@ -100,6 +102,8 @@ interface Shared<Also extends Permission> {
   require(permission: Also): void;
   /** Hands the protocol a file's bytes, to be sent as they are in place of the output. */
   attach(bytes: Buffer): void;
+  /** Waits for memory for so many bytes that will be attached. @throws DomainError `unavailable` */
+  room(bytes: number): Promise<void>;
   /** The same for what is made while it is sent, and need not fit into memory. */
   attachStream(content: AsyncIterable<Uint8Array>): void;
   /** Tells the caller of a field that was understood and has no effect. */
@@ -149,8 +153,11 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   output: Out;
   /** Of operations of an organisation alone; `run()` refuses where it is missing. */
   confined?: Confined;
-  /** Reads the caller's grant from the database, not the cache: for commands that hand out power. */
-  freshGrant?: boolean;
+  /**
+   * Reads the caller's grant from the database, not the cache: for commands that hand out power. `in_turn`: a command of the database that gives or
+   * takes rights; it runs alone in its organisation, by the rights the caller has then.
+   */
+  freshGrant?: boolean | 'in_turn';
   /** An attempt to get a credential: refusals of callers who have none leave audit rows too. */
   auditsAttempts?: boolean;
   /** Beside the permission it wants a person who is signed in: no token, workflow or command line has what it is about. */

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import { yieldLoop } from '../lib/concurrency.ts';
+import { workFor, yieldLoop } from '../lib/concurrency.ts';
 import { encodeOutput } from '../lib/long-output.ts';
 import { type Actor, type Permission, requirePermission } from './actor.ts';
 import { auditEntries, auditRefusal } from './audit.ts';
@@ -23,7 +23,8 @@ const unauthenticated = () => new DomainError('unauthenticated', 'Unauthenticate
 const forbidden = (message: string) => new DomainError('forbidden', message);
 
 /** The caller as they are now: their credential can end while what a call brings is on its way. */
-const current = (actor: Actor | null, fresh: boolean) => (actor?.reload ? actor.reload({ fresh }) : actor);
+const current = (actor: Actor | null, fresh: boolean, within?: EntityManager) =>
+  actor?.reload ? actor.reload({ fresh, ...(within && { within }) }) : actor;
 
 /**
  * Decides by an operation's declaration alone whether an actor may run it.
@@ -130,11 +131,7 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     git: place.project ? (call.open?.(place.project.uuid) ?? services.git.open(place.project.uuid)) : undefined,
     require: (permission: Permission) => requirePermission(place.grant, permission),
     renewed: async () => {
-      const { organization, project } = place;
-      const names = { organization: organization?.machine_name, project: project?.machine_name };
-      const now = await placeOf(operation, call, forkOnce(call), names);
-      // Another one can have taken its name.
-      if (now.place.project?.id !== project?.id) throw new DomainError('not_found', 'Project not found');
+      const now = await asOfNow(operation, call, forkOnce(call), place);
       return makeContext(operation, call, em, now.actor, now.place);
     },
     ignore: (field: string) => {
@@ -142,6 +139,7 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
       if (call.strict) throw refuseWithoutEffect(field);
       call.facts.ignored = [...(call.facts.ignored ?? []), field];
     },
+    room: async (bytes: number) => call.room?.(bytes),
     attach: (bytes: Buffer) => {
       call.facts.bytes = bytes;
     },
@@ -189,7 +187,10 @@ async function perform(
   const caller = { actor: actor?.id ?? '', organization: place.organization?.id ?? null };
   const transact = () =>
     em().transactional(async (fork) => {
-      inside = makeContext(operation, call, () => fork, actor, place);
+      if (operation.freshGrant === 'in_turn') await grants.hold(fork, rightsAt(actor, place));
+      // The turn can come long after the call was let in.
+      const now = await asOfNow(operation, call, () => fork, place, fork);
+      inside = makeContext(operation, call, () => fork, now.actor, now.place);
       const result = await execute(inside);
       const output = await shape(result);
       for (const entry of entriesOf(result)) await audit.record(fork, entry);
@@ -236,7 +237,7 @@ async function readInput(
  * @returns the output as it goes on the wire: nothing undeclared leaves.
  * @throws DomainError for refusals; anything else is a fault of ours.
  */
-export async function run<
+export function run<
   S extends Scope,
   In extends z.ZodObject,
   Out extends z.ZodType,
@@ -248,7 +249,11 @@ export async function run<
   call: Call<NoInfer<Runtimes>>,
   rawInput: unknown,
 ): Promise<z.input<Out>> {
-  const any = operation as unknown as AnyOperation;
+  const work = () => carryOut(operation as unknown as AnyOperation, call as unknown as Call, rawInput);
+  return workFor(call.actor?.id ?? call.address ?? '', work) as Promise<z.input<Out>>;
+}
+
+async function carryOut(operation: AnyOperation, call: Call, rawInput: unknown): Promise<unknown> {
   const began = performance.now();
   // What a client waits for; jobs have no address.
   const { activity } = call.services;
@@ -260,11 +265,11 @@ export async function run<
   let claim: IdempotencyClaim | null = null;
   let outcome = 'ok';
   try {
-    actor = await current(actor, operation.freshGrant === true);
-    await locate(any, call, em, actor, rawInput, place);
-    authorise(any, actor, place);
-    requireRecentProof(any, call, actor);
-    input = await readInput(any, rawInput ?? {}, () => makeContext(any, call, em, actor, place));
+    actor = await current(actor, Boolean(operation.freshGrant));
+    await locate(operation, call, em, actor, rawInput, place);
+    authorise(operation, actor, place);
+    requireRecentProof(operation, call, actor);
+    input = await readInput(operation, rawInput ?? {}, () => makeContext(operation, call, em, actor, place));
     const key = call.conditions.idempotency_key;
     if (operation.kind === 'command' && key !== undefined && actor)
       claim = await call.services.idempotency.claim({
@@ -277,16 +282,16 @@ export async function run<
     if (claim?.replay) {
       call.facts.replayed = true;
       if (claim.replay.etag !== null) call.facts.etag = claim.replay.etag;
-      return claim.replay.output as z.input<Out>;
+      return claim.replay.output;
     }
-    const output = await perform(any, call, em, actor, place, { input, claim });
-    if (any.kind === 'command') outcome = any.outcome?.(output as never) ?? outcome;
-    return output as z.input<Out>;
+    const output = await perform(operation, call, em, actor, place, { input, claim });
+    if (operation.kind === 'command') outcome = operation.outcome?.(output as never) ?? outcome;
+    return output;
   } catch (thrown) {
     const error = asUnavailable(thrown);
     await claim?.release().catch((err: unknown) => call.services.log.warn({ err }, 'idempotency key not released'));
     outcome = error instanceof DomainError ? error.code : error instanceof NotModified ? 'not_modified' : 'internal';
-    if (operation.kind === 'command') await auditRefusal(any, call, actor, place, input ?? rawInput, error);
+    if (operation.kind === 'command') await auditRefusal(operation, call, actor, place, input ?? rawInput, error);
     throw error;
   } finally {
     if (call.address !== null) activity.note();
@@ -316,13 +321,43 @@ export async function admitByPath(operation: AnyOperation, call: Call, path: Rec
   if (!operation.freshGrant) await placeOf(operation, call, forkOnce(call), path);
 }
 
-async function placeOf(operation: AnyOperation, call: Call, em: Fork, known: Record<string, unknown>) {
+async function placeOf(
+  operation: AnyOperation,
+  call: Call,
+  em: Fork,
+  known: Record<string, unknown>,
+  within?: EntityManager,
+) {
   const place: Place = { organization: null, project: null, grant: null };
-  const actor = await current(call.actor, false);
+  const actor = await current(call.actor, within !== undefined && Boolean(operation.freshGrant), within);
   await locate(operation, call, em, actor, known, place);
   authorise(operation, actor, place);
   return { actor, place };
 }
+
+/**
+ * Who calls and where, by what holds now.
+ * @param within transaction to read in
+ * @throws DomainError for a caller whose rights have ended, and for a place that is gone
+ */
+async function asOfNow(
+  operation: AnyOperation,
+  call: Call,
+  em: Fork,
+  { organization, project }: Place,
+  within?: EntityManager,
+) {
+  const names = { organization: organization?.machine_name, project: project?.machine_name };
+  const now = await placeOf(operation, call, em, names, within);
+  // Another one can have taken its name.
+  if (now.place.organization?.id !== organization?.id) throw new DomainError('not_found', 'Organisation not found');
+  if (now.place.project?.id !== project?.id) throw new DomainError('not_found', 'Project not found');
+  return now;
+}
+
+/** Ids of the organisations whose rights decide on a call. */
+const rightsAt = (actor: Actor | null, { organization }: Place): readonly number[] =>
+  organization ? [organization.id] : (actor?.organizations ?? []);
 
 /**
  * Refuses a call that brings files by all that is known of it before a file is read: where it acts, its permission and the input so far.

@@ -113,6 +113,8 @@ export interface Grants {
   evict(subject: RightsOf): void;
   /** Whose rights the transaction of a manager has changed. */
   changedIn(em: EntityManager): Iterable<RightsOf>;
+  /** Waits until no other transaction gives or takes rights in organisations, and keeps others waiting until the one of `em` ends. */
+  hold(em: EntityManager, organizations: readonly number[]): Promise<void>;
 }
 
 export type AuditOutcome = 'ok' | 'denied' | 'failed';

@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { currentCaller } from './concurrency.ts';
+import { FairQueue } from './fair-queue.ts';
 import { countdown } from './timing.ts';
 
 /**
@@ -62,7 +64,7 @@ export function startChild({ module, heap }: ChildOptions): ChildProcess {
 }
 
 /**
- * Processes for work that may never end or need any amount of memory. One task a process at a time, first come, first served; a process
+ * Processes for work that may never end or need any amount of memory. One task a process at a time; callers alternate. A process
  * that misses a deadline or dies takes only its own task with it.
  */
 export class ChildPool<Task extends object, Answer> {
@@ -70,7 +72,7 @@ export class ChildPool<Task extends object, Answer> {
   readonly #idle: ChildProcess[] = [];
   readonly #all = new Set<ChildProcess>();
   readonly #starting = new Set<ChildProcess>();
-  readonly #waiting: Queued<Task, Answer>[] = [];
+  readonly #waiting = new FairQueue<Queued<Task, Answer>>();
   #isClosed = false;
 
   constructor(options: ChildPoolOptions) {
@@ -81,7 +83,7 @@ export class ChildPool<Task extends object, Answer> {
   run(task: Task, options: TaskOptions): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(new ChildError('closed', 'the server is stopping'));
-      this.#waiting.push({ ...options, task, resolve, reject });
+      this.#waiting.add(currentCaller(), { ...options, task, resolve, reject });
       this.#next();
     });
   }
@@ -89,7 +91,7 @@ export class ChildPool<Task extends object, Answer> {
   /** Ends every process; tasks under way and waiting are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { reject } of this.#waiting.splice(0)) reject(new ChildError('closed', 'the server is stopping'));
+    this.#refuse(new ChildError('closed', 'the server is stopping'));
     // A failed start is an error event, not an exit.
     const ended = [...this.#all].map(
       (child) => new Promise((resolve) => child.once('exit', resolve).once('error', resolve)),
@@ -98,18 +100,22 @@ export class ChildPool<Task extends object, Answer> {
     await Promise.all(ended);
   }
 
+  #refuse(error: ChildError): void {
+    for (let queued = this.#waiting.take(); queued; queued = this.#waiting.take()) queued.reject(error);
+  }
+
   #next(): void {
-    while (this.#waiting.length > 0 && !this.#isClosed) {
+    while (this.#waiting.size > 0 && !this.#isClosed) {
       const child = this.#idle.pop();
       if (child === undefined) break;
-      const queued = this.#waiting.shift();
+      const queued = this.#waiting.take();
       if (queued !== undefined && !queued.signal?.aborted) this.#give(child, queued);
       else {
         queued?.reject(queued.signal?.reason);
         this.#idle.push(child);
       }
     }
-    const isShort = this.#starting.size < this.#waiting.length && this.#all.size < this.#options.size;
+    const isShort = this.#starting.size < this.#waiting.size && this.#all.size < this.#options.size;
     if (isShort && !this.#isClosed) this.#start();
   }
 
@@ -125,8 +131,7 @@ export class ChildPool<Task extends object, Answer> {
       if (at !== -1) this.#idle.splice(at, 1);
       // A process that never came up would be restarted without end, so the waiting calls fail.
       if (this.#starting.delete(child) && !this.#isClosed)
-        for (const { reject } of this.#waiting.splice(0))
-          reject(new ChildError('not_started', 'its process did not start'));
+        this.#refuse(new ChildError('not_started', 'its process did not start'));
       this.#next();
     };
     child.once('exit', forget).once('error', forget);

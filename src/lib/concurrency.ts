@@ -1,5 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import pLimit, { type LimitFunction } from 'p-limit';
+import { FairQueue } from './fair-queue.ts';
 
 /**
  * Works on items as they come, a few at the same time. The first failure ends it, once everything that had begun is over: a caller that catches it
@@ -34,34 +36,65 @@ export async function forEachConcurrently<T>(
   if (failures.length > 0) throw failures[0];
 }
 
-/** Settled once all that has yielded so far has been resumed. */
-let resumed: Promise<void> = Promise.resolve();
+const yielded = new FairQueue<() => void>();
+let isResuming = false;
+
+/** Resumes what has yielded, one in each iteration of the loop. */
+async function resumeAll(): Promise<void> {
+  isResuming = true;
+  while (yielded.size > 0) {
+    await setImmediate();
+    yielded.take()?.();
+  }
+  isResuming = false;
+}
 
 /**
  * Gives way to everything that waits for the event loop. What yields at the same time is resumed one after the other, each in an iteration of the
- * loop of its own: the pieces of long work that many requests do side by side do not add up to one that holds all else up.
+ * loop of its own: the pieces of long work that many requests do side by side do not add up to one that holds all else up. Callers alternate.
  */
 export function yieldLoop(): Promise<void> {
-  const mine = resumed.then(() => setImmediate());
-  resumed = mine;
-  return mine;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  yielded.add(currentCaller(), resolve);
+  if (!isResuming) void resumeAll();
+  return promise;
 }
 
 /** Milliseconds all else may have to wait. */
 const longestHold = 20;
 
-/** Keeps long work in short holds of the event loop: `if (pace.isDue) await pace.yield()` between its steps. */
+/** When the first work of this iteration of the event loop began that keeps a pace; undefined: none has. */
+let began: number | undefined;
+
+/** How long such work, of whatever requests, has held the event loop since it went round, milliseconds. */
+function heldFor(): number {
+  const now = performance.now();
+  if (began === undefined) {
+    began = now;
+    void setImmediate().then(() => {
+      began = undefined;
+    });
+  }
+  return now - began;
+}
+
+/**
+ * Keeps long work in short holds of the event loop: `if (pace.isDue) await pace.yield()` between its steps. What many requests do within one
+ * iteration of the loop counts together: hundreds that wait for the same answer go on in one go when it comes.
+ */
 export class Pace {
-  #began = performance.now();
+  constructor() {
+    heldFor();
+  }
 
   /** Whether all else has waited for as long as it may. */
   get isDue(): boolean {
-    return performance.now() - this.#began >= longestHold;
+    return heldFor() >= longestHold;
   }
 
   async yield(): Promise<void> {
     await yieldLoop();
-    this.#began = performance.now();
+    heldFor();
   }
 }
 
@@ -196,3 +229,42 @@ export class KeyedSemaphore {
     }
   }
 }
+
+/**
+ * Runs of the same work that callers share. One that comes while a run is under way gets the result of the next one, together with all others that
+ * wait for it: a result is never older than the call. Those are resumed one after the other, for each does something with what may be long.
+ */
+export class SharedRuns<Result> {
+  readonly #underWay = new Map<string, { run: Promise<Result>; next: Promise<Result> | null }>();
+
+  /** @param work the same for all calls of one key */
+  async run(key: string, work: () => Promise<Result>): Promise<Result> {
+    const underWay = this.#underWay.get(key);
+    if (!underWay) return this.#begin(key, work);
+    underWay.next ??= underWay.run.then(
+      () => this.#begin(key, work),
+      () => this.#begin(key, work),
+    );
+    const result = await underWay.next;
+    await yieldLoop();
+    return result;
+  }
+
+  #begin(key: string, work: () => Promise<Result>): Promise<Result> {
+    const begun = { run: work(), next: null };
+    this.#underWay.set(key, begun);
+    const end = () => {
+      if (begun.next === null) this.#underWay.delete(key);
+    };
+    begun.run.then(end, end);
+    return begun.run;
+  }
+}
+
+const callers = new AsyncLocalStorage<string>();
+
+/** Does work for a caller, by whose id it shares with others what there is little of. */
+export const workFor = <Result>(caller: string, work: () => Result): Result => callers.run(caller, work);
+
+/** The id of the caller for whom work is done at the moment; empty for the server's own. */
+export const currentCaller = (): string => callers.getStore() ?? '';

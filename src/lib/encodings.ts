@@ -1,3 +1,5 @@
+import { anyOf } from './text.ts';
+
 /** Shorter parts of base64 stand in other texts by chance. */
 const shortestCore = 6;
 
@@ -50,4 +52,24 @@ export function encodingsOf(text: string): string[] {
     ...bytes.map((each) => each.toString('hex')),
   ];
   return [...new Set(forms)].filter((form) => form !== '');
+}
+
+/** Takes the values of secrets, however they are written, out of whatever is kept or shown. */
+export function redactor(secrets: Readonly<Record<string, string>>): (value: unknown) => unknown {
+  const marks = new Map<string, string>();
+  const forms = Object.entries(secrets).flatMap(([name, value]) => {
+    const written = encodingsOf(value);
+    for (const form of written) marks.set(form.toLowerCase(), `[secret ${name}]`);
+    return written;
+  });
+  if (forms.length === 0) return (value) => value;
+  const anyForm = anyOf(forms);
+  const inText = (text: string) => text.replace(anyForm, (found) => marks.get(found.toLowerCase()) ?? '[secret]');
+  const redact = (value: unknown): unknown => {
+    if (typeof value === 'string') return inText(value);
+    if (Array.isArray(value)) return value.map(redact);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [inText(key), redact(item)]));
+  };
+  return redact;
 }

@@ -1,4 +1,8 @@
-import type { Caller } from '../lib/call-slots.ts';
+/** Which workflow calls, and of which organization. */
+export interface Caller {
+  workflow_id: string;
+  organization_id: number;
+}
 
 /**
  * Why an expression has no value: JSONata's own complaint (`failed`), or one of the caps on time, memory and the size of the result, or a

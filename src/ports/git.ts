@@ -33,7 +33,7 @@ export interface Repository {
   /** Short name of the branch HEAD points to. */
   defaultBranch(): Promise<string>;
   setDefaultBranch(branch: string): Promise<void>;
-  branches(): Promise<Ref[]>;
+  branches(): Promise<readonly Ref[]>;
   /** The commit of a branch, short name; null when it does not exist. */
   head(branch: string): Promise<Oid | null>;
   /** True when `oid` is a commit reachable from a visible ref (heads, tags, pulls). */
@@ -57,8 +57,11 @@ export interface Repository {
   writeOnto<T>(parent: Oid, request: Pick<CommitRequest<T>, 'author' | 'plan'>): Promise<Committed<T>>;
   /** Fails with `already_exists` when the branch exists. */
   createBranch(name: string, oid: Oid): Promise<void>;
-  /** Fails with `not_found`, with `branch_moved` when the branch holds something else, and with `protected` for the default branch. */
-  deleteBranch(name: string, expected: Oid): Promise<void>;
+  /**
+   * Fails with `not_found`, with `branch_moved` when the branch holds something else, and with `protected` for the default branch.
+   * @param inTurn called when the writers before it have finished; what it throws leaves the branch
+   */
+  deleteBranch(name: string, expected: Oid, inTurn?: () => Promise<void>): Promise<void>;
   /**
    * Moves a branch (short name) to any stored commit, in line with its writers; fails with `branch_moved` when it does not hold `from`. The
    * branch may lose commits: only one whose commits are all on the upstream or rescued may be moved by this.
@@ -71,7 +74,7 @@ export interface Repository {
   /** What the last fetch found on the upstream's branch, short name; null: it is not there. */
   upstreamHead(branch: string): Promise<Oid | null>;
   /** All refs below a prefix without a slash at its end (`refs/pull`, `refs/portico/rescue`), sorted by name. */
-  refsBelow(prefix: string): Promise<Ref[]>;
+  refsBelow(prefix: string): Promise<readonly Ref[]>;
   /** Commits `head` has and `base` lacks, and the other way round. */
   aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }>;
   /** For each path the newest commit reachable from `from` that touched it, found in one walk of the history. */
@@ -155,7 +158,7 @@ export interface GitStore {
    * be used here are left out, unless one of that name is here already; they stay below `refs/portico/upstream`. Every object of the others is
    * checked before. Fails with `too_large`, too, when the upstream holds more than a repository may, or git needs more memory for it.
    */
-  fetchUpstream(id: string, upstream: Upstream, signal?: AbortSignal): Promise<Ref[]>;
+  fetchUpstream(id: string, upstream: Upstream, signal?: AbortSignal): Promise<readonly Ref[]>;
   /** Pushes one commit to one branch of an upstream, never with force. Fails only for an address that may not be used. */
   pushUpstream(id: string, upstream: Upstream, push: PushMove, signal?: AbortSignal): Promise<UpstreamPush>;
   /** Which upkeep a repository is due for; cheap enough to check after every write. */
@@ -171,7 +174,7 @@ export interface GitStore {
    * Writes all refs and their histories into a directory, while writers go on. Unreachable objects are not part of it.
    * Answers what each ref holds there.
    */
-  backup(id: string, directory: string, signal?: AbortSignal): Promise<{ bytes: number; refs: Ref[] }>;
+  backup(id: string, directory: string, signal?: AbortSignal): Promise<{ bytes: number; refs: readonly Ref[] }>;
   /** Makes a repository out of a backup. Fails with `already_exists`, and with `invalid_request` for what is no sound backup. */
   restore(id: string, directory: string, signal?: AbortSignal): Promise<Repository>;
   close(): Promise<void>;

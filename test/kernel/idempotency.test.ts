@@ -1,17 +1,14 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { outliveSetbacks } from '../../src/jobs/upkeep.ts';
 import { permissionNames, systemActor } from '../../src/kernel/actor.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
 import { run } from '../../src/kernel/run.ts';
 import { systemCall } from '../../src/server/first-run.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { shared, startTestApp } from '../support/app.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 const claimKey = (key: string) =>
   app.services.idempotency.claim({
@@ -34,6 +31,21 @@ it('a call whose key another one has taken over neither frees it nor answers for
   await expect(claim()).rejects.toMatchObject({ code: 'busy' });
   await next?.complete({ output: 'of the next one', etag: undefined });
   expect((await claim())?.replay).toEqual({ output: 'of the next one', etag: null });
+});
+
+it('after the clock was set back, a key of a process that died is free when its lease is over, and one still held is completed', async () => {
+  const began = Date.now();
+  app.clock.now = new Date(began);
+  await outliveSetbacks(app.services);
+  await claimKey('lost');
+  const held = await claimKey('held');
+  app.clock.now = new Date(began - 3_600_000);
+  await outliveSetbacks(app.services);
+  await expect(claimKey('lost')).rejects.toMatchObject({ code: 'busy' });
+  await held?.complete({ output: 'done', etag: undefined });
+  app.clock.now = new Date(began - 3_600_000 + 151_000);
+  expect((await claimKey('lost'))?.replay).toBeNull();
+  expect((await claimKey('held'))?.replay).toEqual({ output: 'done', etag: null });
 });
 
 it('an answer is durable with what its command has done, in one transaction', async () => {

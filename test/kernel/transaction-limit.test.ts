@@ -1,14 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { TransactionLimit } from '../../src/db/transaction-limit.ts';
-import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, shared, startTestApp } from '../support/app.ts';
 
 describe('commands that wait for a row', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startTestApp();
-  });
-  afterAll(() => app?.stop());
+  const app = shared(startTestApp);
 
   // Not in a transaction, which sees the activity of one moment.
   const waiting = () =>
@@ -28,6 +24,9 @@ describe('commands that wait for a row', () => {
       Array.from({ length: callers }, () => app.makeToken(['edit_crawlers', 'browse_crawlers'])),
     );
     let made: ReturnType<typeof make>[] = [];
+    // On a busy machine the reads below can take longer than a transaction waits.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     await app.services.orm.em.fork().transactional(async (holder) => {
       await holder.execute(`select 1 from project where machine_name = 'site' for no key update`);
       made = tokens.flatMap((token) => Array.from({ length: 12 }, () => make(token)));

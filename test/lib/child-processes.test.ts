@@ -1,5 +1,10 @@
-import { expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
 import { ChildPool } from '../../src/lib/child-processes.ts';
+import { workFor } from '../../src/lib/concurrency.ts';
+import { temporaryDirectory } from '../support/git-store.ts';
 
 it('distinguishes a process that does not start from one that dies of its task, and tries again with the next task', async () => {
   const module = new URL('./no-such-module.js', import.meta.url);
@@ -25,4 +30,18 @@ it('ends while a process cannot be started', async () => {
   } finally {
     process.execPath = execPath;
   }
+});
+
+it('gives its processes to callers round robin', async () => {
+  const file = path.join(temporaryDirectory(), 'echo.mjs');
+  writeFileSync(file, "process.on('message', ({ n }) => process.send(n)); process.send('ready');");
+  const pool = new ChildPool<{ n: number }, number>({ module: pathToFileURL(file), size: 1, heap: 64 });
+  onTestFinished(() => pool.close());
+  const order: string[] = [];
+  const work = (caller: string, n: number) =>
+    workFor(caller, () =>
+      pool.run({ n }, { deadline: 60_000 }).then((answer) => void order.push(`${caller} ${answer}`)),
+    );
+  await Promise.all([work('busy', 1), work('busy', 2), work('busy', 3), work('other', 1)]);
+  expect(order).toEqual(['busy 1', 'other 1', 'busy 2', 'busy 3']);
 });

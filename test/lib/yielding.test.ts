@@ -6,6 +6,7 @@ import {
   mapYielding,
   setYielding,
   sortYielding,
+  workFor,
   yieldLoop,
 } from '../../src/lib/concurrency.ts';
 import { iterationsDuring } from '../support/loop-iterations.ts';
@@ -52,6 +53,24 @@ it('items are mapped, filtered, found and put into a set in many steps', async (
 const busy = (milliseconds: number) => {
   for (const end = performance.now() + milliseconds; performance.now() < end; );
 };
+
+it('resumes what has yielded in turns of the callers for whom it is done', async () => {
+  const order: string[] = [];
+  const work = (caller: string) => workFor(caller, () => yieldLoop().then(() => void order.push(caller)));
+  await Promise.all([...Array.from({ length: 20 }, () => work('busy')), work('other'), work('other')]);
+  expect(order.lastIndexOf('other')).toBe(3);
+  expect(order).toHaveLength(22);
+});
+
+it('gives way between works that go on together, though each of them alone is short', async () => {
+  const steps = iterationsDuring(async () => {
+    const answer = Promise.resolve();
+    await Promise.all(
+      Array.from({ length: 50 }, () => answer.then(() => forEachYielding(Array.from({ length: 10 }), () => {}))),
+    );
+  });
+  expect(await steps).toBeGreaterThan(20);
+});
 
 it('handles every item in order, and yields to other work while that takes long', async () => {
   const order: (number | 'other')[] = [];

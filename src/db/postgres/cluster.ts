@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { userName } from './address.ts';
 import { type PostgresBinaries, useYourOwn } from './binaries.ts';
-import type { Log } from './log.ts';
 import { giveTo, type RunAs } from './run-as.ts';
 import { programEnvironment } from './settings.ts';
 
@@ -17,7 +16,6 @@ interface ClusterOptions {
   postgresDir: string;
   binaries: PostgresBinaries;
   runAs: RunAs;
-  log: Log;
   durable: boolean;
   signal: AbortSignal;
 }
@@ -32,9 +30,14 @@ export async function ensureCluster(options: ClusterOptions): Promise<string> {
   const { postgresDir, binaries } = options;
   const cluster = join(postgresDir, 'data');
   const passwordFile = join(postgresDir, 'password');
-  const version = await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch(() => null);
-  const complete = version !== null && (await exists(join(cluster, 'global', 'pg_control')));
-  if (!complete) return createCluster(options, cluster, passwordFile);
+  const found = await readdir(cluster).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return [];
+  });
+  if (found.length === 0) return createCluster(options, cluster, passwordFile);
+  // What is left of a cluster is somebody's data: a new one in its place would look as if all of it were gone.
+  const version = await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch((cause) => refuseDamaged(cluster, cause));
+  await stat(join(cluster, 'global', 'pg_control')).catch((cause) => refuseDamaged(cluster, cause));
   if (version.trim() !== binaries.major) {
     throw new Error(
       `${cluster} belongs to PostgreSQL ${version.trim()}, the embedded server is PostgreSQL ${binaries.major}. ` +
@@ -46,17 +49,19 @@ export async function ensureCluster(options: ClusterOptions): Promise<string> {
   });
 }
 
+function refuseDamaged(cluster: string, cause: Error): never {
+  throw new Error(
+    `${cluster} is no complete PostgreSQL data directory (${cause.message}). Restore the data directory from a backup, ` +
+      `or move ${cluster} away to begin with an empty database. ${useYourOwn}`,
+    { cause },
+  );
+}
+
 async function createCluster(options: ClusterOptions, cluster: string, passwordFile: string): Promise<string> {
-  const { postgresDir, log, runAs } = options;
+  const { postgresDir, runAs } = options;
   await removeDrafts(postgresDir);
   // A name of its own: the initdb of a killed server may still be writing to the one before.
   const draft = join(postgresDir, `${draftPrefix}${Date.now()}`);
-  if (await exists(cluster)) {
-    // Not our own half-made one, which has the other name; so nothing in it is deleted.
-    const aside = `${cluster}.incomplete-${Date.now()}`;
-    await rename(cluster, aside);
-    log.warn({ aside }, 'an incomplete PostgreSQL data directory was put aside; making a new one');
-  }
   const password = randomBytes(24).toString('base64url');
   await rm(passwordFile, { force: true });
   await writeFile(passwordFile, password, { mode: 0o600 });
@@ -95,11 +100,4 @@ async function removeDrafts(postgresDir: string): Promise<void> {
   const drafts = (await readdir(postgresDir)).filter((name) => name.startsWith(draftPrefix));
   const removals = drafts.map((name) => rm(join(postgresDir, name), { recursive: true, force: true, maxRetries: 5 }));
   await Promise.allSettled(removals);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,0 +1,154 @@
+import { FairQueue } from '../lib/fair-queue.ts';
+import { DomainError } from './errors.ts';
+
+const mebibyte = 1024 * 1024;
+/** Answers of so many bytes are not counted. */
+const small = 256 * 1024;
+/** How long a client may leave a large answer unread, milliseconds. */
+const unread = 60_000;
+
+interface Options {
+  /** Bytes of all answers together; default 256 MiB. */
+  all?: number;
+  /** Bytes of the answers to one caller; default half of all. */
+  caller?: number;
+  /** How long an answer waits for room, milliseconds. */
+  patience?: number;
+}
+
+const noRoom = () =>
+  new DomainError('unavailable', 'Too much is being sent at the moment; read what was requested first');
+
+/** An answer on its way to a client: a response of Node. */
+interface Sent {
+  readonly closed: boolean;
+  once(event: 'close', listener: () => void): unknown;
+  off(event: 'close', listener: () => void): unknown;
+  /** Calls back when the connection has moved no byte for so long. */
+  setTimeout(milliseconds: number, callback: () => void): unknown;
+  destroy(): unknown;
+}
+
+/** Who reads an answer: the caller, or without one the address. */
+export const ownerOf = (actor: { id: string } | null, { ip }: { ip?: string | undefined }): string =>
+  actor?.id ?? ip ?? '';
+
+interface Waiting {
+  caller: string;
+  bytes: number;
+  begin(): void;
+}
+
+/**
+ * Memory that large answers hold until their clients have read them: one that never reads takes nothing but its own share, of which what it
+ * requests further waits for. Answers take their room before they are read; callers alternate.
+ */
+export class AnswerMemory {
+  readonly #most: Required<Options>;
+  readonly #held = new Map<string, number>();
+  /** What single answers hold. */
+  readonly #kept = new WeakMap<Sent, { bytes: number }>();
+  #all = 0;
+  readonly #waiting = new FairQueue<Waiting>();
+
+  constructor({ all = 256 * mebibyte, caller = all / 2, patience = 30_000 }: Options = {}) {
+    this.#most = { all, caller, patience };
+  }
+
+  /**
+   * Takes room for an answer, or for more of it, as soon as there is some. It is given back when the connection has taken the answer, or is closed.
+   * @throws DomainError `unavailable` when room is missing for long, or the client is gone
+   */
+  async take(caller: string, size: number, response: Sent): Promise<void> {
+    if (size <= small) return;
+    const bytes = Math.min(size, this.#most.caller);
+    const isNext = this.#waiting.sizeOf(caller) === 0;
+    if (isNext && this.#fits(caller, bytes)) this.#count(caller, bytes);
+    else await this.#wait(caller, bytes, response);
+    this.#keep(caller, bytes, response);
+  }
+
+  /**
+   * Counts an answer that is in memory already, beyond what was taken for it.
+   * @throws DomainError `unavailable` where there is no room for it: it is to be dropped
+   */
+  add(caller: string, size: number, response: Sent): void {
+    const taken = this.#kept.get(response)?.bytes ?? 0;
+    if (size - taken <= small) return;
+    const bytes = Math.max(0, Math.min(size, this.#most.caller) - taken);
+    if (!this.#fits(caller, bytes)) throw noRoom();
+    this.#count(caller, bytes);
+    this.#keep(caller, bytes, response);
+  }
+
+  #keep(caller: string, bytes: number, response: Sent): void {
+    const known = this.#kept.get(response);
+    const kept = known ?? { bytes: 0 };
+    kept.bytes += bytes;
+    const giveBack = () => {
+      this.#count(caller, -kept.bytes);
+      kept.bytes = 0;
+      this.#admit();
+    };
+    if (response.closed) return void giveBack();
+    if (known) return;
+    this.#kept.set(response, kept);
+    response.once('close', giveBack);
+    response.setTimeout(unread, () => response.destroy());
+  }
+
+  #fits(caller: string, bytes: number): boolean {
+    return this.#all + bytes <= this.#most.all && this.#fitsShare(caller, bytes);
+  }
+
+  #fitsShare(caller: string, bytes: number): boolean {
+    return (this.#held.get(caller) ?? 0) + bytes <= this.#most.caller;
+  }
+
+  #count(caller: string, bytes: number): void {
+    const held = (this.#held.get(caller) ?? 0) + bytes;
+    if (held > 0) this.#held.set(caller, held);
+    else this.#held.delete(caller);
+    this.#all += bytes;
+  }
+
+  async #wait(caller: string, bytes: number, response: Sent): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    let onClose = () => {};
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const waiting = { caller, bytes, begin: resolve };
+        const leave = () => {
+          this.#waiting.delete(waiting);
+          reject(noRoom());
+          this.#admit();
+        };
+        onClose = leave;
+        response.once('close', leave);
+        timer = setTimeout(leave, this.#most.patience);
+        this.#waiting.add(caller, waiting);
+      });
+    } finally {
+      clearTimeout(timer);
+      response.off('close', onClose);
+    }
+  }
+
+  /** Lets in what there is room for: none before another of its caller, nor past one that waits for others to read. */
+  #admit(): void {
+    let isBlocked = false;
+    const mayBegin = ({ caller, bytes }: Waiting) => {
+      if (isBlocked) return false;
+      const fits = this.#fits(caller, bytes);
+      isBlocked = !fits && this.#fitsShare(caller, bytes);
+      return fits;
+    };
+    for (let next = this.#waiting.take(mayBegin); next; next = this.#waiting.take(mayBegin)) {
+      this.#count(next.caller, next.bytes);
+      next.begin();
+    }
+  }
+}
+
+/** Of all protocols of this process together. */
+export const answerMemory = new AnswerMemory();

@@ -1,0 +1,170 @@
+/** What waits for something scarce. It goes round robin by caller, and what one caller has waiting keeps its order. */
+export class FairQueue<Item> implements Iterable<Item> {
+  /** In the order they came. */
+  readonly #callers = new Map<Item, string>();
+  /** By caller, never empty; the first caller is next. */
+  readonly #round = new Map<string, Set<Item>>();
+
+  get size(): number {
+    return this.#callers.size;
+  }
+
+  /** How many of one caller wait. */
+  sizeOf(caller: string): number {
+    return this.#round.get(caller)?.size ?? 0;
+  }
+
+  /** The items in the order they came. */
+  [Symbol.iterator](): Iterator<Item> {
+    return this.#callers.keys();
+  }
+
+  /** @param item one that does not wait already */
+  add(caller: string, item: Item): void {
+    this.#callers.set(item, caller);
+    const own = this.#round.get(caller);
+    if (own) own.add(item);
+    else this.#round.set(caller, new Set([item]));
+  }
+
+  /** Removes an item that no longer waits. @returns whether it was there */
+  delete(item: Item): boolean {
+    const caller = this.#callers.get(item);
+    if (caller === undefined) return false;
+    this.#callers.delete(item);
+    const own = this.#round.get(caller);
+    own?.delete(item);
+    if (own?.size === 0) this.#round.delete(caller);
+    return true;
+  }
+
+  /**
+   * Takes the next item out; its caller goes to the end of the round.
+   * @param mayHave whether an item may be next; a caller whose first may not keeps its place in the round
+   */
+  take(mayHave: (item: Item) => boolean = () => true): Item | undefined {
+    for (const [caller, own] of this.#round) {
+      for (const item of own) {
+        if (!mayHave(item)) break;
+        this.delete(item);
+        if (this.#round.delete(caller)) this.#round.set(caller, own);
+        return item;
+      }
+    }
+    return undefined;
+  }
+
+  /** Gives the items taken out last their places again: their callers are next, in the order of what is put back. */
+  putBack(items: readonly (readonly [caller: string, item: Item])[]): void {
+    if (items.length === 0) return;
+    const [callers, round] = [[...this.#callers], [...this.#round]];
+    this.#callers.clear();
+    this.#round.clear();
+    for (const [caller, item] of items) this.add(caller, item);
+    for (const [item, caller] of callers) this.#callers.set(item, caller);
+    for (const [caller, own] of round) this.#round.set(caller, new Set([...(this.#round.get(caller) ?? []), ...own]));
+  }
+}
+
+interface Waiter<Caller> {
+  caller: Caller;
+  begin(): void;
+}
+
+interface Sharing<Caller> {
+  /** What the slots of a caller are counted by; callers with the same first key share a place in the round. */
+  keysOf(caller: Caller): readonly [string, ...string[]];
+  /** Whether a caller may hold one more slot while there are free ones. */
+  mayHold(caller: Caller, slots: FairSlots<Caller>): boolean;
+}
+
+/** Semaphore: a bounded number of jobs runs at once, and the others wait in a fair queue. A new job overtakes none that may begin. */
+export class FairSlots<Caller> {
+  readonly #sharing: Sharing<Caller>;
+  readonly #held = new Map<string, number>();
+  readonly #queue = new FairQueue<Waiter<Caller>>();
+  readonly #size: number;
+  #taken = 0;
+
+  constructor(size: number, sharing: Sharing<Caller>) {
+    this.#size = size;
+    this.#sharing = sharing;
+  }
+
+  get free(): number {
+    return this.#size - this.#taken;
+  }
+
+  /** Slots held by the callers that have a key. */
+  heldBy(key: string): number {
+    return this.#held.get(key) ?? 0;
+  }
+
+  get isIdle(): boolean {
+    return this.#taken === 0 && this.#queue.size === 0;
+  }
+
+  /** How many jobs wait: all, or those with a first key. */
+  waiting(key?: string): number {
+    return key === undefined ? this.#queue.size : this.#queue.sizeOf(key);
+  }
+
+  /** Runs the job when its caller has a slot. @throws what `take` throws */
+  async run<T>(caller: Caller, job: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const release = await this.take(caller, signal);
+    try {
+      return await job();
+    } finally {
+      release();
+    }
+  }
+
+  /**
+   * Takes a slot when one is free and the caller may hold another.
+   * @returns gives it back; only the first call counts
+   * @throws the signal's reason once it is aborted
+   */
+  async take(caller: Caller, signal?: AbortSignal): Promise<() => void> {
+    signal?.throwIfAborted();
+    if (this.#fits(caller)) this.#count(caller, 1);
+    else await this.wait(caller, signal);
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#give(caller);
+      isHeld = false;
+    };
+  }
+
+  /** Waits until the caller has a slot. @throws the signal's reason once it is aborted */
+  protected async wait(caller: Caller, signal?: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter = { caller, begin: resolve };
+    const leave = () => void (this.#queue.delete(waiter) && reject(signal?.reason));
+    signal?.addEventListener('abort', leave);
+    this.#queue.add(this.#sharing.keysOf(caller)[0], waiter);
+    await promise.finally(() => signal?.removeEventListener('abort', leave));
+  }
+
+  #fits(caller: Caller): boolean {
+    return this.free > 0 && this.#sharing.mayHold(caller, this);
+  }
+
+  #count(caller: Caller, by: 1 | -1): void {
+    this.#taken += by;
+    for (const key of this.#sharing.keysOf(caller)) {
+      const held = this.heldBy(key) + by;
+      if (held === 0) this.#held.delete(key);
+      else this.#held.set(key, held);
+    }
+  }
+
+  #give(caller: Caller): void {
+    this.#count(caller, -1);
+    while (this.free > 0) {
+      const waiter = this.#queue.take((next) => this.#fits(next.caller));
+      if (!waiter) return;
+      this.#count(waiter.caller, 1);
+      waiter.begin();
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, it, vi } from 'vitest';
+import { AnswerMemory } from '../../src/kernel/answer-memory.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** A response that its client reads, or gives up, when it is closed. */
+class Response extends EventEmitter {
+  closed = false;
+  timeLimit: number | undefined;
+  close(): void {
+    this.closed = true;
+    this.emit('close');
+  }
+  setTimeout(milliseconds: number): void {
+    this.timeLimit = milliseconds;
+  }
+  destroy(): void {
+    this.close();
+  }
+}
+const turns = () => new Promise(setImmediate);
+
+function memory() {
+  const answers = new AnswerMemory({ all: 8 * mebibyte });
+  const begun: string[] = [];
+  const request = (caller: string, size: number) => {
+    const response = new Response();
+    const taken = answers.take(caller, size * mebibyte, response).then(() => void begun.push(caller));
+    return { response, taken };
+  };
+  return { answers, begun, request };
+}
+
+describe('large answers', () => {
+  it('of one caller take half of the memory; further ones wait until some are read, and others wait for none', async () => {
+    const { begun, request } = memory();
+    const busy = Array.from({ length: 6 }, () => request('busy', 2));
+    const other = request('other', 2);
+    await turns();
+    expect(begun).toEqual(['busy', 'busy', 'other']);
+    busy[0]?.response.close();
+    await turns();
+    expect(begun).toEqual(['busy', 'busy', 'other', 'busy']);
+    for (const { response } of [...busy, other]) response.close();
+    await Promise.allSettled(busy.map(({ taken }) => taken));
+  });
+
+  it('that are larger than a share take all of it', async () => {
+    const { begun, request } = memory();
+    const whole = request('a', 100);
+    const next = request('a', 1);
+    await turns();
+    expect(begun).toEqual(['a']);
+    whole.response.close();
+    await next.taken;
+    next.response.close();
+  });
+
+  it('are let in, the longest waiting first, when all of the memory was taken', async () => {
+    const { begun, request } = memory();
+    const [a, b] = [request('a', 4), request('b', 4)];
+    const c = request('c', 3);
+    const d = request('d', 1);
+    a.response.close();
+    await Promise.all([c.taken, d.taken]);
+    expect(begun).toEqual(['a', 'b', 'c', 'd']);
+    for (const { response } of [b, c, d]) response.close();
+  });
+
+  it('alternate between callers when all of the memory was taken', async () => {
+    const { begun, request } = memory();
+    const held = [request('a', 4), request('b', 4)];
+    const waiting = [...Array.from({ length: 3 }, () => ['a', 'b']).flat(), 'other'].map((caller) =>
+      request(caller, 4),
+    );
+    await turns();
+    for (const { response } of [...held, ...waiting]) {
+      response.close();
+      await turns();
+    }
+    expect(begun.indexOf('other')).toBeLessThan(5);
+    expect(begun).toHaveLength(9);
+    await Promise.all(waiting.map(({ taken }) => taken));
+  });
+
+  it('give up their place when the client goes, and leave nothing taken', async () => {
+    const { request } = memory();
+    const first = request('a', 4);
+    const gone = request('a', 1);
+    const next = request('a', 4);
+    gone.response.close();
+    await expect(gone.taken).rejects.toMatchObject({ code: 'unavailable' });
+    first.response.close();
+    await next.taken;
+    next.response.close();
+    const whole = request('a', 4);
+    await whole.taken;
+    whole.response.close();
+  });
+
+  it('are refused when there is no room for long', async () => {
+    vi.useFakeTimers();
+    const { request } = memory();
+    const first = request('a', 4);
+    const late = request('a', 1);
+    const refused = expect(late.taken).rejects.toMatchObject({ code: 'unavailable' });
+    await vi.advanceTimersByTimeAsync(30_000);
+    await refused;
+    vi.useRealTimers();
+    first.response.close();
+  });
+
+  it('are ended when their clients read nothing for a minute', async () => {
+    const { request } = memory();
+    const { response, taken } = request('a', 1);
+    await taken;
+    expect(response.timeLimit).toBe(60_000);
+    response.close();
+  });
+
+  it('take more room as more is read, are counted once when they are made, and give all of it back', async () => {
+    const { answers } = memory();
+    const response = new Response();
+    await answers.take('a', mebibyte, response);
+    await answers.take('a', 2 * mebibyte, response);
+    expect(response.listenerCount('close')).toBe(1);
+    answers.add('a', 4 * mebibyte, response);
+    expect(() => answers.add('a', mebibyte, new Response())).toThrow(/being sent/);
+    response.close();
+    const whole = new Response();
+    answers.add('a', 4 * mebibyte, whole);
+    whole.close();
+  });
+
+  it('that are in memory already are dropped where there is no room', () => {
+    const { answers } = memory();
+    const response = new Response();
+    answers.add('a', 4 * mebibyte, response);
+    expect(() => answers.add('a', mebibyte, new Response())).toThrow(/being sent/);
+    answers.add('a', 1_000, new Response());
+    response.close();
+    const again = new Response();
+    answers.add('a', mebibyte, again);
+    again.close();
+  });
+});

@@ -1,4 +1,5 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { FairSlots } from '../../lib/fair-queue.ts';
 import type { Browser, LoadedPage, PageFault, PageLoad } from '../../ports/browser.ts';
 import type { Log } from '../../ports/log.ts';
 import { clearBrowserDirectories } from './browser-directory.ts';
@@ -49,61 +50,12 @@ export async function openRefusingProxy(): Promise<RefusingProxy> {
   };
 }
 
-/** Semaphore with a limit in all and one per group, first in, first out. */
-export class PageSlots {
-  readonly #most: number;
-  readonly #busy = new Map<number, number>();
-  #all = 0;
-  #waiting: { group: number; most: number; go: () => void }[] = [];
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  get isIdle(): boolean {
-    return this.#all === 0 && this.#waiting.length === 0;
-  }
-
-  /** Waits for a slot; `leave` must follow. @throws the signal's reason once it is aborted */
-  async enter(group: number, most: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (this.#has(group, most)) return this.#take(group);
-    await new Promise<void>((resolve, reject) => {
-      const waiting = { group, most, go: () => {} };
-      const give = () => {
-        this.#waiting = this.#waiting.filter((one) => one !== waiting);
-        reject(signal.reason);
-      };
-      waiting.go = () => {
-        signal.removeEventListener('abort', give);
-        resolve();
-      };
-      signal.addEventListener('abort', give, { once: true });
-      this.#waiting.push(waiting);
-    });
-  }
-
-  leave(group: number): void {
-    const busy = (this.#busy.get(group) ?? 1) - 1;
-    if (busy === 0) this.#busy.delete(group);
-    else this.#busy.set(group, busy);
-    this.#all -= 1;
-    const at = this.#waiting.findIndex((one) => this.#has(one.group, one.most));
-    const [next] = at < 0 ? [] : this.#waiting.splice(at, 1);
-    if (!next) return;
-    this.#take(next.group);
-    next.go();
-  }
-
-  #has(group: number, most: number): boolean {
-    return this.#all < this.#most && (this.#busy.get(group) ?? 0) < most;
-  }
-
-  #take(group: number): void {
-    this.#busy.set(group, (this.#busy.get(group) ?? 0) + 1);
-    this.#all += 1;
-  }
-}
+/** Slots for pages, of which each run has a number of its own. */
+export const pageSlots = (most: number) =>
+  new FairSlots<Pick<PageLoad, 'run' | 'atOnce'>>(most, {
+    keysOf: ({ run }) => [String(run)],
+    mayHold: ({ run, atOnce }, slots) => slots.heldBy(String(run)) < atOnce,
+  });
 
 /** Pages at the same time, of all runs. */
 const mostPages = 4;
@@ -119,7 +71,7 @@ interface Running {
 export class ChromiumBrowser implements Browser {
   readonly #settings: BrowserSettings;
   readonly #log: Log;
-  readonly #slots = new PageSlots(mostPages);
+  readonly #slots = pageSlots(mostPages);
   readonly #processes = new Set<BrowserProcess>();
   #proxy: Promise<RefusingProxy> | undefined;
   #running: Promise<Running> | undefined;
@@ -157,7 +109,7 @@ export class ChromiumBrowser implements Browser {
   }
 
   async load(page: PageLoad): Promise<LoadedPage | PageFault> {
-    await this.#slots.enter(page.run, page.atOnce, page.signal);
+    const release = await this.#slots.take(page, page.signal);
     clearTimeout(this.#idle);
     try {
       const { process } = await this.#current();
@@ -173,7 +125,7 @@ export class ChromiumBrowser implements Browser {
       const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
       return { ok: false, reason: 'crashed', message: `The browser ended: ${message.slice(0, 200)}` };
     } finally {
-      this.#slots.leave(page.run);
+      release();
       this.#restLater();
     }
   }

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 const open = promisify(fs.open);
 const fsync = promisify(fs.fsync);
 const writeFile = promisify(fs.writeFile);
+const writev = promisify(fs.writev);
 
 /** Makes the entries of a directory (names created, renamed, removed) survive a loss of power. */
 export async function syncDirectory(path: string): Promise<void> {
@@ -30,14 +31,32 @@ export async function syncDirectories(paths: Iterable<string>): Promise<void> {
   );
 }
 
-/** Writes a new file and makes its content durable; its name is not, before the directory is synced. Fails with EEXIST. */
-export async function writeNewFile(path: string, content: Buffer | string, mode: number): Promise<void> {
+/** Writes a new file, where pieces are one content, and makes it durable; its name is not, before the directory is synced. Fails with EEXIST. */
+export async function writeNewFile(
+  path: string,
+  content: Buffer | readonly Buffer[] | string,
+  mode: number,
+): Promise<void> {
+  const pieces = typeof content === 'string' ? [Buffer.from(content)] : Buffer.isBuffer(content) ? [content] : content;
   try {
-    await writeFile(path, content, { flag: 'wx', mode, flush: true });
+    await writePieces(path, pieces, mode);
   } catch (error) {
     // What was there before is not ours.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await unlink(path).catch(() => {});
     throw error;
+  }
+}
+
+async function writePieces(path: string, pieces: readonly Buffer[], mode: number): Promise<void> {
+  const descriptor = await open(path, 'wx', mode);
+  try {
+    const { bytesWritten } = await writev(descriptor, pieces);
+    // A write may end early; what follows goes behind it, or fails with the reason.
+    const rest = pieces.reduce((sum, piece) => sum + piece.length, 0) - bytesWritten;
+    if (rest > 0) await writeFile(descriptor, Buffer.concat(pieces).subarray(-rest));
+    await fsync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
   }
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import { DomainError } from '../../kernel/errors.ts';
+import { currentCaller } from '../../lib/concurrency.ts';
 import { allocationLimit, type Bounds, boundedCommand, defaultMemory, SharedMemory } from './bounds.ts';
 import { type Config, type GitChild, type GitExit, type SpawnOptions, watchChild } from './git-child.ts';
 import { Slots } from './slots.ts';
@@ -50,6 +51,11 @@ const standingCpu = 3600;
 const waiting = 1_000;
 /** How long one waits for others, milliseconds. */
 const patience = 30_000;
+
+/** Slots of which one caller has at most half, and half of the places in the queue: what it keeps busy is never all there is. */
+const shared = (size: number, most = waiting) =>
+  new Slots(size, { waiting: most, patience, each: Math.ceil(size / 2), waitingEach: Math.ceil(most / 2) });
+
 /** Output of one command that is collected, bytes. */
 const mostCollected = 256 * 1024 * 1024;
 /** Processes of all kinds at once. */
@@ -67,16 +73,16 @@ export class GitProcesses {
   /** Owner of processes that stay between uses. */
   readonly standing = new StandingHolders();
   /** Reads of many objects, each with a `cat-file` of its own. */
-  readonly bulkReads = new Slots(Math.max(16, 4 * availableParallelism()), { waiting, patience });
+  readonly bulkReads = shared(Math.max(16, 4 * availableParallelism()));
   /** Searches for the commits of lines, each of which may take seconds. */
-  readonly blames = new Slots(Math.max(2, availableParallelism()), { waiting: 100, patience });
+  readonly blames = shared(Math.max(2, availableParallelism()), 100);
   readonly #home: string;
   readonly #onEnd: (command: string, seconds: number) => void;
   readonly #children = new Set<GitChild>();
   readonly #memory: number;
   readonly #outgoing: SharedMemory;
-  readonly #commands = new Slots(Math.max(4, 2 * availableParallelism()), { waiting, patience });
-  readonly #streams = new Slots(Math.max(16, 4 * availableParallelism()), { waiting, patience });
+  readonly #commands = shared(Math.max(4, 2 * availableParallelism()));
+  readonly #streams = shared(Math.max(16, 4 * availableParallelism()));
   #closed = false;
 
   /**
@@ -129,7 +135,7 @@ export class GitProcesses {
 
   /** Starts a process whose output is streamed, when a slot is free; the slot is released when it has ended. */
   async start(args: readonly string[], options: SpawnOptions = {}): Promise<GitChild> {
-    const release = await this.#streams.take(options.signal);
+    const release = await this.#streams.take(currentCaller(), options.signal);
     try {
       const child = this.spawn(args, options);
       void child.exited.then(release);
@@ -148,10 +154,10 @@ export class GitProcesses {
    * the signal's reason after an abort
    */
   run(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
-    return this.#commands.run(() => this.runNow(args, options), options.signal);
+    return this.#commands.run(currentCaller(), () => this.runNow(args, options), options.signal);
   }
 
-  /** Like `run`, for what takes minutes and must not stand in the way of short commands; the caller bounds it. */
+  /** Like `run`, for what takes minutes or waits for other hosts, and must not stand in the way of short commands; the caller bounds it. */
   async runNow(
     args: readonly string[],
     { input = '', mostOutput = mostCollected, ...options }: RunOptions = {},

@@ -32,12 +32,8 @@ function configText(format: ObjectFormat): string {
   ].join('\n');
 }
 
-/**
- * Makes an empty bare repository (gitrepository-layout). It is built aside and renamed, so it is there whole or not at all.
- *
- * @throws DomainError `already_exists` when there is one
- */
-export async function createLayout(gitDir: string, defaultBranch: string, format: ObjectFormat): Promise<void> {
+/** Makes an empty bare repository (gitrepository-layout) beside its place. @returns where */
+async function makeAside(gitDir: string, defaultBranch: string, format: ObjectFormat): Promise<string> {
   const aside = `${gitDir}.new-${randomUUID()}`;
   const directories = ['', 'objects', 'objects/info', 'objects/pack', 'refs', 'refs/heads', 'refs/tags'].map((name) =>
     join(aside, name),
@@ -46,14 +42,64 @@ export async function createLayout(gitDir: string, defaultBranch: string, format
   await writeNewFile(join(aside, 'HEAD'), `ref: refs/heads/${defaultBranch}\n`, 0o644);
   await writeNewFile(join(aside, 'config'), configText(format), 0o644);
   await syncDirectories(directories);
+  return aside;
+}
+
+const isInTheWay = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOTEMPTY';
+
+/**
+ * Makes an empty bare repository. It is built aside and renamed, so it is there whole or not at all.
+ *
+ * @throws DomainError `already_exists` when there is one
+ */
+export async function createLayout(gitDir: string, defaultBranch: string, format: ObjectFormat): Promise<void> {
+  const aside = await makeAside(gitDir, defaultBranch, format);
   try {
     await rename(aside, gitDir);
   } catch (cause) {
     await rm(aside, { recursive: true });
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw cause;
+    if (!isInTheWay(cause)) throw cause;
     throw new DomainError('already_exists', 'There is a repository with this id', { cause });
   }
   await syncDirectories([join(gitDir, '..')]);
+}
+
+/** How often what has no repository in it is taken out of the way. */
+const mostTries = 20;
+
+/** Moves a repository to a place at which writers that are refused may leave directories of refs meanwhile. */
+async function moveTo(gitDir: string, from: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await rename(from, gitDir);
+      return await syncDirectories([join(gitDir, '..')]);
+    } catch (error) {
+      if (!isInTheWay(error) || tries === mostTries || (await hasLayout(gitDir))) throw error;
+      await rm(gitDir, { recursive: true, force: true });
+    }
+  }
+}
+
+/**
+ * Puts an empty repository in the place of another one. A writer may have committed to that since it was found empty: what has left its place takes no
+ * more refs, so then it is looked at again, and brought back when it has any.
+ *
+ * @param isEmpty whether the repository at a place has no refs
+ * @returns false: it is not empty any more, and stays
+ */
+export async function replaceLayout(
+  gitDir: string,
+  defaultBranch: string,
+  format: ObjectFormat,
+  isEmpty: (gitDir: string) => Promise<boolean>,
+): Promise<boolean> {
+  const aside = await makeAside(gitDir, defaultBranch, format);
+  const gone = `${gitDir}.gone-${randomUUID()}`;
+  await rename(gitDir, gone);
+  const isReplaced = await isEmpty(gone).catch(() => false);
+  await moveTo(gitDir, isReplaced ? aside : gone);
+  await rm(isReplaced ? gone : aside, { recursive: true, force: true });
+  return isReplaced;
 }
 
 /**

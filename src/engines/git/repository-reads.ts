@@ -110,7 +110,9 @@ export class RepositoryReads {
   }
 
   async aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }> {
-    const [ahead_by, behind_by] = await aheadBehind(this.processes, this.gitDir, head, base);
+    const { distances } = this.context.caches;
+    const count = () => aheadBehind(this.processes, this.gitDir, head, base);
+    const [ahead_by, behind_by] = await distances.of(this.id, `${head} ${base}`, count);
     return { ahead_by, behind_by };
   }
 

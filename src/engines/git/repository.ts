@@ -33,7 +33,7 @@ export class GitRepository extends RepositoryReads implements Repository {
     super(id, gitDir, context);
     this.updater = new RefUpdater(context.processes, gitDir, context.log, (refs) => this.moved(refs));
     this.#lock = new BranchLock(gitDir);
-    this.#queues = new BranchQueues((branch, writers) => this.#round(branch, writers));
+    this.#queues = new BranchQueues((...round) => this.#round(...round));
   }
 
   async defaultBranch(): Promise<string> {
@@ -49,7 +49,7 @@ export class GitRepository extends RepositoryReads implements Repository {
     await replaceFile(head, `ref: refs/heads/${branch}\n`, `${head}.lock`);
   }
 
-  async branches(): Promise<Ref[]> {
+  async branches(): Promise<readonly Ref[]> {
     await this.source();
     return this.refs.list('refs/heads');
   }
@@ -97,11 +97,12 @@ export class GitRepository extends RepositoryReads implements Repository {
     }
   }
 
-  async deleteBranch(name: string, expected: Oid): Promise<void> {
+  async deleteBranch(name: string, expected: Oid, inTurn?: () => Promise<void>): Promise<void> {
     const ref = `refs/heads/${checkRefName('name', name)}`;
     // Queued with the writers: those before it finish, those behind find no branch.
     const release = await this.holdBranches([name]);
     try {
+      await inTurn?.();
       const found = await this.refs.read(ref);
       if (found === null) throw new DomainError('not_found', `There is no branch ${name}`);
       if ((await this.refs.head()) === ref) throw new DomainError('protected', 'The default branch cannot be deleted');
@@ -144,7 +145,7 @@ export class GitRepository extends RepositoryReads implements Repository {
     return this.refs.read(`refs/remotes/upstream/${branch}`);
   }
 
-  async refsBelow(prefix: string): Promise<Ref[]> {
+  async refsBelow(prefix: string): Promise<readonly Ref[]> {
     await this.source();
     return this.refs.list(prefix);
   }
@@ -210,11 +211,12 @@ export class GitRepository extends RepositoryReads implements Repository {
     return { ...place, committer, now, planTime };
   }
 
-  async #round(branch: string, writers: Writer[]): Promise<void> {
+  async #round(branch: string, writers: Writer[], isAwaited: () => boolean): Promise<Writer[]> {
     try {
-      await commitRound(await this.#roundContext(), branch, writers);
+      return await commitRound(await this.#roundContext(), branch, writers, isAwaited);
     } catch (error) {
       for (const writer of writers) writer.reject(error);
+      return [];
     }
   }
 }

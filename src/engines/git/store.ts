@@ -38,6 +38,8 @@ const places = { fetches: { all: 128, each: 20 }, pushes: { all: 32, each: 8 } }
 const mebibyte = 1024 * 1024;
 /** Most bytes of a body. git itself refuses packs over 2 GiB with a report; commands stand before them. */
 const bodySize = { fetch: 32 * mebibyte, push: 2048 * mebibyte + 32 * mebibyte } as const;
+/** Whose slots a connection to another host takes. */
+const hostOf = (url: string) => URL.parse(url)?.host ?? '';
 /** A signal that is never aborted. */
 const never = () => new AbortController().signal;
 const oldestGit = [2, 38] as const;
@@ -121,14 +123,14 @@ class FileGitStore implements GitStore {
       limits: this.#limits,
       source,
     };
-    return this.#imports.run(() => importRepository(job), source.signal, URL.parse(source.url)?.host);
+    return this.#imports.run(hostOf(source.url), () => importRepository(job), source.signal);
   }
 
   async serve(id: string, request: GitServeRequest): Promise<void> {
     await readFormat(this.#pool.path(id));
     if (request.service === 'git-receive-pack' && !request.advertise)
-      await this.#pushPlaces.run(() => this.#servePush(id, request), request.signal, request.client);
-    else await this.#fetchPlaces.run(() => this.#serveFetch(id, request), request.signal, request.client);
+      await this.#pushPlaces.run(request.client, () => this.#servePush(id, request), request.signal);
+    else await this.#fetchPlaces.run(request.client, () => this.#serveFetch(id, request), request.signal);
   }
 
   async lsRemote(upstream: Upstream, signal = never()): Promise<UpstreamRefs> {
@@ -136,7 +138,7 @@ class FileGitStore implements GitStore {
     return this.#connecting(upstream, signal, () => lsRemote(this.#upstreamContext(signal), upstream));
   }
 
-  fetchUpstream(id: string, upstream: Upstream, signal = never()): Promise<Ref[]> {
+  fetchUpstream(id: string, upstream: Upstream, signal = never()): Promise<readonly Ref[]> {
     const repository = this.#pool.get(id);
     return this.#connecting(
       upstream,
@@ -162,19 +164,23 @@ class FileGitStore implements GitStore {
 
   maintain(id: string, level: MaintenanceLevel, signal = never()): Promise<void> {
     const repository = this.#pool.get(id);
-    return this.#upkeep.run(async () => {
-      await readFormat(repository.gitDir);
-      const { commits } = repository;
-      await maintain(this.#pool.processes, repository.gitDir, level, { log: this.#options.log, signal });
-      repository.commits -= commits;
-    }, signal);
+    return this.#upkeep.run(
+      '',
+      async () => {
+        await readFormat(repository.gitDir);
+        const { commits } = repository;
+        await maintain(this.#pool.processes, repository.gitDir, level, { log: this.#options.log, signal });
+        repository.commits -= commits;
+      },
+      signal,
+    );
   }
 
   fsck(id: string, signal = never()): Promise<FsckReport> {
-    return this.#upkeep.run(() => fsck(this.#pool.processes, this.#pool.path(id), signal), signal);
+    return this.#upkeep.run('', () => fsck(this.#pool.processes, this.#pool.path(id), signal), signal);
   }
 
-  backup(id: string, directory: string, signal = never()): Promise<{ bytes: number; refs: Ref[] }> {
+  backup(id: string, directory: string, signal = never()): Promise<{ bytes: number; refs: readonly Ref[] }> {
     return backupRepository(this.#pool.processes, this.#pool.get(id), directory, signal);
   }
 
@@ -200,8 +206,8 @@ class FileGitStore implements GitStore {
     work: () => Promise<T>,
     repository?: ReturnType<RepositoryPool['get']>,
   ): Promise<T> {
-    const connect = () => this.#outgoing.run(work, signal, URL.parse(url)?.host);
-    return repository ? repository.upstream.run(connect, signal) : connect();
+    const connect = () => this.#outgoing.run(hostOf(url), work, signal);
+    return repository ? repository.upstream.run('', connect, signal) : connect();
   }
 
   #upstreamContext(signal: AbortSignal): UpstreamContext {

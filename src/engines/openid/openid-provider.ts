@@ -40,9 +40,6 @@ function guardedFetch(http: GuardedHttp, issuer: URL): Client.CustomFetch {
   };
 }
 
-const away = (host: string, cause: unknown) =>
-  new DomainError('unavailable', `${host} cannot be reached at the moment; try again`, { cause });
-
 /** Faults of the answer itself: what the provider refused, or what does not hold. The library wraps those of a request, too. */
 const isAboutAnswer = (client: typeof Client, error: unknown) =>
   error instanceof client.AuthorizationResponseError ||
@@ -61,6 +58,11 @@ export function createOpenId({ http, issuer, clientId, clientSecret }: Options):
   const server = new URL(issuer);
   const { host } = server;
   let known: Promise<Client.Configuration> | null = null;
+  /** Its metadata may be what was wrong, and is read again. */
+  const away = (cause: unknown) => {
+    known = null;
+    return new DomainError('unavailable', `${host} cannot be reached at the moment; try again`, { cause });
+  };
   const configuration = (client: typeof Client) => {
     known ??= client
       .discovery(server, clientId, clientSecret, clientSecret === undefined ? client.None() : undefined, {
@@ -72,8 +74,7 @@ export function createOpenId({ http, issuer, clientId, clientSecret }: Options):
         ],
       })
       .catch((error: unknown) => {
-        known = null;
-        throw away(host, error);
+        throw away(error);
       });
     return known;
   };
@@ -87,15 +88,20 @@ export function createOpenId({ http, issuer, clientId, clientSecret }: Options):
         nonce: client.randomNonce(),
         verifier: client.randomPKCECodeVerifier(),
       };
-      const url = client.buildAuthorizationUrl(await configuration(client), {
+      const config = await configuration(client);
+      const parameters = {
         redirect_uri: callback,
         scope: 'openid',
         state: checks.state,
         nonce: checks.nonce,
         code_challenge: await client.calculatePKCECodeChallenge(checks.verifier),
         code_challenge_method: 'S256',
-      });
-      return { url: url.href, checks };
+      };
+      try {
+        return { url: client.buildAuthorizationUrl(config, parameters).href, checks };
+      } catch (error) {
+        throw away(error);
+      }
     },
 
     async finish(url, { state, nonce, verifier }) {
@@ -111,7 +117,7 @@ export function createOpenId({ http, issuer, clientId, clientSecret }: Options):
           idTokenExpected: true,
         })
         .catch((error: unknown) => {
-          throw isAboutAnswer(client, error) ? unconfirmed(error) : away(host, error);
+          throw isAboutAnswer(client, error) ? unconfirmed(error) : away(error);
         });
       const { iss, sub } = tokens.claims() ?? {};
       if (iss === undefined || sub === undefined || !isSubject(sub))

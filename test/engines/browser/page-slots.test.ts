@@ -1,49 +1,45 @@
 import { expect, it } from 'vitest';
-import { PageSlots } from '../../../src/engines/browser/chromium-browser.ts';
+import { pageSlots } from '../../../src/engines/browser/chromium-browser.ts';
 
-const never = new AbortController().signal;
+const moment = () => new Promise(setImmediate);
 
-/** Which of these requests have a slot by now. */
-async function entered(slots: PageSlots, requests: readonly [number, number][], signal = never): Promise<number[]> {
+it('lets in as many as there is room for, in all and of each run', async () => {
+  const slots = pageSlots(3);
   const order: number[] = [];
-  for (const [index, [group, most]] of requests.entries())
-    void slots.enter(group, most, signal).then(
-      () => order.push(index),
-      () => {},
-    );
-  await new Promise((resolve) => setImmediate(resolve));
-  return order;
-}
-
-it('lets in as many as there is room for, in all and of each group', async () => {
-  const slots = new PageSlots(3);
-  const order = await entered(slots, [
+  const releases: (() => void)[] = [];
+  const requests = [
     [1, 2],
     [1, 2],
     [1, 2],
     [2, 1],
     [2, 1],
-  ]);
+  ] as const;
+  for (const [index, [run, atOnce]] of requests.entries())
+    void slots.take({ run, atOnce }).then((release) => {
+      order.push(index);
+      releases[index] = release;
+    });
+  await moment();
   expect(order).toEqual([0, 1, 3]);
-  slots.leave(2);
-  await new Promise((resolve) => setImmediate(resolve));
+  releases[3]?.();
+  await moment();
   expect(order).toEqual([0, 1, 3, 4]);
-  slots.leave(1);
-  await new Promise((resolve) => setImmediate(resolve));
+  releases[0]?.();
+  await moment();
   expect(order).toEqual([0, 1, 3, 4, 2]);
-  for (const group of [1, 1, 2]) slots.leave(group);
+  for (const release of releases) release();
   expect(slots.isIdle).toBe(true);
 });
 
 it('forgets requests that were aborted', async () => {
-  const slots = new PageSlots(1);
-  await slots.enter(1, 1, never);
+  const slots = pageSlots(1);
+  const release = await slots.take({ run: 1, atOnce: 1 });
   const abort = new AbortController();
-  const waiting = slots.enter(1, 1, abort.signal);
+  const waiting = slots.take({ run: 1, atOnce: 1 }, abort.signal);
   abort.abort(new Error('enough'));
   await expect(waiting).rejects.toThrow('enough');
-  await expect(slots.enter(1, 1, abort.signal)).rejects.toThrow('enough');
-  slots.leave(1);
+  await expect(slots.take({ run: 1, atOnce: 1 }, abort.signal)).rejects.toThrow('enough');
+  release();
   expect(slots.isIdle).toBe(true);
-  await slots.enter(2, 1, never);
+  await slots.take({ run: 2, atOnce: 1 });
 });

@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createDnsResolver } from '../../../src/engines/dns/dns-resolver.ts';
-import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
+import { shared } from '../../support/app.ts';
+import { startDnsServer } from '../../support/dns-server.ts';
 
-let dns: DnsServer;
-beforeAll(async () => {
-  dns = await startDnsServer();
-});
-afterAll(() => dns?.close());
+const dns = shared(startDnsServer);
 
 const ask = (name: string) => createDnsResolver([dns.address]).txt(name);
 

@@ -65,6 +65,21 @@ it('ends what needs too much memory', async () => {
   expect(await evaluate('1 + 1')).toBe(2);
 });
 
+it('refuses a context of more than a million values, which take far longer to send than their bytes', async () => {
+  const list = new Array(1_000_000).fill(0);
+  await expect(evaluate('$count(input)', { input: list })).rejects.toThrow(/more than 1000000 values/);
+  expect(await evaluate('1 + 1')).toBe(2);
+});
+
+it('looks at what the iterations of a loop read one after another, when each has a process', async () => {
+  let reads = 0;
+  const item = Object.defineProperty({}, 'a', { enumerable: true, get: () => (reads += 1) });
+  const ofWorkflow = expressions.of({ workflow_id: 'w', organization_id: 1 });
+  const iterations = Array.from({ length: 20 }, () => ofWorkflow.evaluate('1', { item }));
+  expect(reads).toBeLessThan(5);
+  expect(await Promise.all(iterations)).toEqual(new Array(20).fill(1));
+});
+
 it('takes a context of 32 MiB, and refuses a larger one before it is sent', async () => {
   const context = (mebibytes: number) => ({
     steps: Array.from({ length: mebibytes }, () => 'a'.repeat(1024 * 1024 - 3)),

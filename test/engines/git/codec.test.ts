@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { sameName } from '../../../src/domain/studio/path-rules.ts';
 import { formatCommit, parseCommit } from '../../../src/engines/git/objects/commit-codec.ts';
 import { hashObject } from '../../../src/engines/git/objects/object-id.ts';
+import { writeObjects } from '../../../src/engines/git/objects/object-writer.ts';
 import { modes, Tree } from '../../../src/engines/git/objects/tree-codec.ts';
 import type { TreeEntry } from '../../../src/ports/git-records.ts';
 import { git, temporaryDirectory } from '../../support/git-store.ts';
@@ -42,6 +46,20 @@ describe('trees', () => {
     );
   });
 
+  it('know where each entry begins after several edits at once', () => {
+    const edits = fc
+      .tuple(entries, entries)
+      .map(([set, gone]): [string, TreeEntry | null][] => [
+        ...gone.map(({ name }): [string, null] => [name, null]),
+        ...set.map((item): [string, TreeEntry] => [item.name, item]),
+      ]);
+    fc.assert(
+      fc.property(entries, edits, (list, changes) => {
+        const edited = build(list).edit(new Map(changes));
+        expect([...edited.entries()]).toEqual([...Tree.parse(edited.raw, 20).entries()]);
+      }),
+    );
+  });
   it('come back as they were set, in any order of edits', () => {
     fc.assert(
       fc.property(entries, entries, (first, second) => {
@@ -66,6 +84,7 @@ describe('trees', () => {
         const rest = list.filter((item) => !gone.includes(item));
         const edited = build(list).edit(new Map(gone.map((item) => [item.name, null])));
         expect(edited.raw.equals(build(rest).raw)).toBe(true);
+        expect([...edited.entries()]).toEqual([...Tree.parse(edited.raw, 20).entries()]);
       }),
     );
   });
@@ -137,6 +156,32 @@ describe('object ids', () => {
   });
 });
 
+describe('loose objects', () => {
+  const block = 0xffff;
+  const header = 'tree 65536\0'.length;
+  const sizes = [64 * 1024, 64 * 1024 + 1, 2 * block - header, 2 * block, 2 * block + 1, 400_000].flatMap((size) => [
+    size,
+    size + header,
+  ]);
+
+  it.each(sizes)('of %d bytes are read by git and by zlib, small, large and without compression', async (size) => {
+    const repository = temporaryDirectory();
+    git(repository, ['init', '-q', '--bare', '.']);
+    const content = Buffer.alloc(size, 'seldom the same, '.repeat(13));
+    const objects = (['tree', 'blob'] as const).map((type) => ({
+      oid: hashObject('sha1', type, content),
+      type,
+      content,
+    }));
+    await writeObjects(path.join(repository, 'objects'), objects);
+    for (const { oid: id, type } of objects) {
+      const file = readFileSync(path.join(repository, 'objects', id.slice(0, 2), id.slice(2)));
+      expect(inflateSync(file).equals(Buffer.concat([Buffer.from(`${type} ${size}\0`), content]))).toBe(true);
+      expect(git(repository, ['cat-file', '-s', id])).toBe(`${size}`);
+    }
+  });
+});
+
 describe('commits', () => {
   const draft = {
     tree: 'a'.repeat(40),
@@ -186,5 +231,20 @@ describe('commits', () => {
     expect(parseCommit('e', raw('A <a@b> 0 +0000')).committer.date).toBe('2023-11-14T18:43:20-03:30');
     expect(parseCommit('e', raw('J\u00fcrgen <j@y> 0 +0000', 'encoding ISO-8859-1\n')).author.name).toBe('Jürgen');
     expect(parseCommit('e', raw('A <a@b> 0 +0000', 'encoding none-such\n')).message).toBe('hi');
+  });
+
+  it('name people by the first thousand characters', () => {
+    const long = '漢'.repeat(100_000);
+    const content = formatCommit({
+      tree: 'a'.repeat(40),
+      parents: [],
+      author: { name: long, email: long },
+      committer: { name: `${'a'.repeat(999)}😀`, email: 'a@b' },
+      date: new Date(0),
+      message: 'm',
+    });
+    const { author, committer } = parseCommit('e', content);
+    expect([author.name.length, author.email.length]).toEqual([1_000, 1_000]);
+    expect(committer.name).toBe(`${'a'.repeat(999)}\ufffd`);
   });
 });

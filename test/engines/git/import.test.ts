@@ -39,6 +39,24 @@ const refsOf = (path: string) =>
   git(path, ['for-each-ref', '--format=%(refname) %(objectname)', 'refs/heads', 'refs/tags']);
 
 describe('import from a path', () => {
+  it('leaves a branch that was written meanwhile as it is, with the default branch', async () => {
+    const from = source();
+    git(from, ['branch', 'main']);
+    const written = git(from, ['rev-parse', 'v1^{commit}']);
+    const { store, path } = testStore();
+    await store.create('site', 'main');
+    const importing = store.importFrom('site', {
+      url: from,
+      kind: 'path',
+      onProgress({ phase }) {
+        if (phase === 'finishing') git(path('site'), ['update-ref', 'refs/heads/main', written]);
+      },
+    });
+    await expect(importing).rejects.toMatchObject({ code: 'already_exists', message: 'The repository is not empty' });
+    expect(refsOf(path('site'))).toBe(`refs/heads/main ${written}`);
+    expect(await store.open('site').defaultBranch()).toBe('main');
+  });
+
   it.each(['sha1', 'sha256'])('takes all branches and tags and the default branch, %s', async (format) => {
     const from = source(format);
     const { store, path } = testStore();

@@ -11,13 +11,13 @@ describe('slots', () => {
     const order: number[] = [];
     const ends: (() => void)[] = [];
     const jobs = [0, 1, 2, 3].map((at) =>
-      slots.run(async () => {
+      slots.run('', async () => {
         order.push(at);
         await new Promise<void>((resolve) => ends.push(resolve));
         return at;
       }),
     );
-    await expect(slots.run(async () => 4)).rejects.toMatchObject({ code: 'rate_limited' });
+    await expect(slots.run('', async () => 4)).rejects.toMatchObject({ code: 'rate_limited' });
     expect(order).toEqual([0, 1]);
     for (let at = 0; at < 4; at += 1) {
       ends[at]?.();
@@ -25,19 +25,19 @@ describe('slots', () => {
       await new Promise(setImmediate);
     }
     expect(order).toEqual([0, 1, 2, 3]);
-    expect(await slots.run(async () => 5)).toBe(5);
+    expect(await slots.run('', async () => 5)).toBe(5);
   });
 
   it('let a waiting one go when it is aborted', async () => {
     const slots = new Slots(1);
     let end = () => {};
-    const first = slots.run(() => new Promise<void>((resolve) => (end = resolve)));
+    const first = slots.run('', () => new Promise<void>((resolve) => (end = resolve)));
     const stop = new AbortController();
-    const second = slots.run(async () => 'never', stop.signal);
-    const third = slots.run(async () => 'third');
+    const second = slots.run('', async () => 'never', stop.signal);
+    const third = slots.run('', async () => 'third');
     stop.abort(new Error('enough'));
     await expect(second).rejects.toThrow('enough');
-    await expect(slots.run(async () => 'never', stop.signal)).rejects.toThrow('enough');
+    await expect(slots.run('', async () => 'never', stop.signal)).rejects.toThrow('enough');
     end();
     await first;
     expect(await third).toBe('third');
@@ -51,12 +51,12 @@ describe('slots with owners', () => {
     const ends = new Map<string, () => void>();
     const begin = (name: string, signal?: AbortSignal) =>
       slots.run(
+        name.slice(0, 1),
         () => {
           running.push(name);
           return new Promise<void>((resolve) => ends.set(name, resolve));
         },
         signal,
-        name.slice(0, 1),
       );
     const end = async (name: string) => {
       ends.get(name)?.();
@@ -117,7 +117,7 @@ describe('slots with owners', () => {
           if ('begin' in one) {
             const waiter = { owner: one.begin, stop: new AbortController() };
             waiting.add(waiter);
-            void slots.take(waiter.stop.signal, one.begin).then(
+            void slots.take(one.begin, waiter.stop.signal).then(
               (release) => held.push({ owner: one.begin, release }) && waiting.delete(waiter),
               () => waiting.delete(waiter),
             );
@@ -158,17 +158,17 @@ describe('slots with an end of patience', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const slots = new Slots(1, { patience: 1_000 });
-    const release = await slots.take();
-    const late = slots.take();
+    const release = await slots.take('');
+    const late = slots.take('');
     const refused = expect(late).rejects.toMatchObject({ code: 'unavailable' });
     await vi.advanceTimersByTimeAsync(999);
-    const next = slots.take();
+    const next = slots.take('');
     await vi.advanceTimersByTimeAsync(1);
     await refused;
     release();
     release();
     const releaseNext = await next;
-    const third = slots.take();
+    const third = slots.take('');
     releaseNext();
     expect(await third).toBeTypeOf('function');
   });

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { checkPath, isGitDisguise } from '../../../src/domain/studio/path-rules.ts';
+import { checkPath, gitSettings, isGitDisguise } from '../../../src/domain/studio/path-rules.ts';
 import { checkNewRefName, checkRefName, refNameProblem } from '../../../src/domain/studio/ref-name.ts';
 import { DomainError } from '../../../src/kernel/errors.ts';
+import { git, temporaryDirectory } from '../../support/git-store.ts';
 import fc from '../../support/properties.ts';
 import { rounds } from '../../support/rounds.ts';
 
@@ -140,6 +141,51 @@ describe('checkPath', () => {
   it.each(['.gitignore', '.gitattributes', 'git', 'git~10', 'a.git', '.github', '...a'])('takes %j', (segment) => {
     expect(isGitDisguise(segment)).toBe(false);
     expect(checkPath('path', `a/${segment}`)).toBe(`a/${segment}`);
+  });
+
+  it('sees settings of git in the directories in which git does', () => {
+    const names = [
+      ...[
+        '.gitmodules',
+        '.GitModules',
+        '.gitmodules. ',
+        '.gitmodules:x',
+        '.git\u200cmodules',
+        '.gitattributes',
+        '.gitignore',
+      ],
+      ...[
+        'gitmod~1',
+        'GITMOD~4',
+        'gitmod~0',
+        'gitmod~5',
+        'gitmod~12',
+        'gitmod~1.',
+        'gitmod~1:x',
+        'gitmod1',
+        'agitmod~1',
+      ],
+      ...['gi7eba~1', 'gi7eba~0', 'gi7eb~12', 'gi7e~123', 'gi7eb~01', '~1234567', 'gi7ebb~1', 'gi7eba~10', 'gi7d29~9'],
+      ...['gitatt~1', 'GITATT~3', 'gitatt~9', 'gitign~1', 'gitmodules', '.gitmodule', '.github', 'git~10', 'posts~1'],
+    ];
+    const directory = temporaryDirectory();
+    git(directory, ['init', '-q', '--bare', '.']);
+    const blob = git(directory, ['hash-object', '-w', '--stdin'], 'x');
+    const directories = names.map((name, index) => {
+      const below = git(directory, ['mktree'], `100644 blob ${blob}\t${index}`);
+      git(directory, ['mktree', '-z'], `040000 tree ${below}\t${name}\0`);
+      return below;
+    });
+    const faults = spawnSync('git', ['fsck', '--strict'], { cwd: directory, encoding: 'utf8' }).stderr;
+    // Of what is a directory in place of `.gitignore` git complains only when it is a symlink.
+    for (const [index, name] of names.entries()) {
+      if (gitSettings(name) === 'ignore') continue;
+      const isFault = new RegExp(`in tree ${directories[index]}: git(modules|attributes)Blob`).test(faults);
+      expect({ name, isFault }).toEqual({ name, isFault: gitSettings(name) !== null });
+      if (isFault) expect(codeOf(() => checkPath('path', `a/${name}/b`))).toMatch(/^invalid_/);
+    }
+    expect(names.filter((name) => gitSettings(name) === 'ignore')).toEqual(['.gitignore', 'gitign~1']);
+    expect(checkPath('path', 'a/gitmod~1')).toBe('a/gitmod~1');
   });
 
   it.each(['con', 'NUL.txt', 'a/com1', 'lpt9.md', 'aux ', 'a.', 'a /b', 'COM¹'])('finds %j unwise', (path) => {

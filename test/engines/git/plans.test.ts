@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { BranchQueues } from '../../../src/engines/git/commits/branch-queue.ts';
+import { workFor } from '../../../src/lib/concurrency.ts';
 import { commitFiles, lines, setRef } from '../../support/git-history.ts';
 import { fsck, git, save, testStore, writerOne } from '../../support/git-store.ts';
 
@@ -224,10 +225,42 @@ describe('updateRefs', () => {
   });
 });
 
+describe('a round whose plans take long', () => {
+  it('leaves the other writers of its callers to later ones, and those of others come between', async () => {
+    const { store } = testStore();
+    const repository = await store.create('site', 'main');
+    const done: string[] = [];
+    const write = (name: string, meanwhile = () => {}) =>
+      workFor(name[0] ?? '', () =>
+        repository.write({
+          branch: 'main',
+          author: { name, email: 'a@portico.test' },
+          plan: async () => {
+            meanwhile();
+            return { changes: [{ path: `${name}.md`, content: Buffer.from(name) }], message: name, result: null };
+          },
+        }),
+      ).then(() => done.push(name));
+    const now = performance.now.bind(performance);
+    const later: Promise<unknown>[] = [];
+    const first = write('a1', () => {
+      vi.spyOn(performance, 'now').mockImplementation(() => now() + 1_000);
+      later.push(write('b1'));
+    });
+    await Promise.all([first, write('a2'), write('a3')]);
+    await Promise.all(later);
+    vi.restoreAllMocks();
+    expect(done).toEqual(['a1', 'a2', 'b1', 'a3']);
+  });
+});
+
 describe('holding branches', () => {
   it('keeps writers off until released, in an order that cannot lock up', async () => {
     const order: string[] = [];
-    const queues = new BranchQueues<string>(async (branch, writers) => void order.push(`${branch}:${writers}`));
+    const queues = new BranchQueues<string>(async (branch, writers) => {
+      order.push(`${branch}:${writers}`);
+      return [];
+    });
     const release = await queues.hold(['b', 'a', 'b']);
     queues.add('a', '1');
     queues.add('b', '2');
@@ -243,7 +276,10 @@ describe('holding branches', () => {
 
   it('lets go of what it has when it gives up waiting', async () => {
     const order: string[] = [];
-    const queues = new BranchQueues<string>(async (_, writers) => void order.push(...writers));
+    const queues = new BranchQueues<string>(async (_, writers) => {
+      order.push(...writers);
+      return [];
+    });
     const release = await queues.hold(['b']);
     const stop = new AbortController();
     const waiting = queues.hold(['a', 'b'], stop.signal);
@@ -260,7 +296,10 @@ describe('holding branches', () => {
 
   it('gives a writer a round of its own on request', async () => {
     const rounds: string[][] = [];
-    const queues = new BranchQueues<string>(async (_, writers) => void rounds.push(writers));
+    const queues = new BranchQueues<string>(async (_, writers) => {
+      rounds.push(writers);
+      return [];
+    });
     await queues.hold(['a']).then((release) => {
       for (const [name, alone] of [['1'], ['2'], ['3', true], ['4'], ['5', true]] as [string, boolean?][])
         queues.add('a', name, alone);

@@ -1,15 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createHostResolver } from '../../../src/engines/http/guard.ts';
-import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
+import { shared } from '../../support/app.ts';
+import { startDnsServer } from '../../support/dns-server.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 
-let dns: DnsServer;
-beforeAll(async () => {
-  dns = await startDnsServer();
-});
-afterAll(() => dns?.close());
+const dns = shared(startDnsServer);
 beforeEach(() => {
   dns.addresses.clear();
   dns.requested.length = 0;

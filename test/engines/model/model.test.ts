@@ -1,25 +1,22 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createGuardedHttp } from '../../../src/engines/http/guarded-http.ts';
 import { createModel, type ModelOptions } from '../../../src/engines/model/model.ts';
 import type { ModelMessage, ModelPart } from '../../../src/ports/model.ts';
+import { shared } from '../../support/app.ts';
 import { iterationsDuring } from '../../support/loop-iterations.ts';
-import { beginStream, type ModelServer, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
+import { beginStream, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
 
-let server: ModelServer;
+const server = shared(startModelServer);
 const lines: string[] = [];
 const note = (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message }));
 const log = { debug: note, info: note, warn: note, error: note, child: () => log };
 
-beforeAll(async () => {
-  server = await startModelServer();
-});
 afterEach(() => {
   server.script.length = 0;
   server.questions.length = 0;
   lines.length = 0;
 });
-afterAll(() => server?.close());
 
 const tool = { name: 'get_entry', description: 'One entry', schema: { type: 'object', properties: {} } };
 

@@ -193,3 +193,15 @@ describe('a hostile provider', () => {
     expect(await signIn()).toMatchObject({ subject: 'ada' });
   });
 });
+
+it.each(['javascript:alert(1)', 'file:///etc/passwd', undefined])(
+  'a provider that names %s as its page for signing in is read again with the next sign-in',
+  async (page) => {
+    const { openid, metadata, signIn, issuer } = await hostile();
+    const { authorization_endpoint } = metadata;
+    metadata.authorization_endpoint = page;
+    await expect(openid.begin(callback)).rejects.toMatchObject({ code: 'unavailable' });
+    metadata.authorization_endpoint = authorization_endpoint;
+    expect(await signIn()).toEqual({ issuer, subject: 'ada' });
+  },
+);

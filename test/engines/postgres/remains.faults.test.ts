@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { postmasterPid, preparedDataDir, query, start, temporaryDataDir } from './harness.ts';
@@ -29,15 +29,26 @@ test('an interrupted initdb is done again', async () => {
   expect((await readdir(join(dataDir, 'postgres'))).filter((name) => name.startsWith('data.'))).toEqual([]);
 });
 
-test('half a cluster from elsewhere is put aside, not deleted', async () => {
+test.each(['PG_VERSION', 'global/pg_control'])(
+  'a cluster without %s is refused by name, and stays as it is',
+  async (lost) => {
+    const dataDir = await preparedDataDir();
+    const cluster = join(dataDir, 'postgres', 'data');
+    await rename(join(cluster, lost), join(dataDir, 'lost'));
+    const before = (await readdir(join(dataDir, 'postgres'))).sort();
+    await expect(start(dataDir)).rejects.toThrow(
+      /data is no complete PostgreSQL data directory.*Restore.*DATABASE_URL/,
+    );
+    expect((await readdir(join(dataDir, 'postgres'))).sort()).toEqual(before);
+    await rename(join(dataDir, 'lost'), join(cluster, lost));
+    expect(await one((await start(dataDir)).url)).toEqual([{ one: 1 }]);
+  },
+);
+
+test('an empty directory is used', async () => {
   const dataDir = await temporaryDataDir();
-  const half = join(dataDir, 'postgres', 'data');
-  await mkdir(half, { recursive: true });
-  await writeFile(join(half, 'PG_VERSION'), '18\n');
-  const server = await start(dataDir);
-  expect(await one(server.url)).toEqual([{ one: 1 }]);
-  const [aside = ''] = (await readdir(join(dataDir, 'postgres'))).filter((name) => name.startsWith('data.incomplete-'));
-  expect(await readdir(join(dataDir, 'postgres', aside))).toEqual(['PG_VERSION']);
+  await mkdir(join(dataDir, 'postgres', 'data'), { recursive: true });
+  expect(await one((await start(dataDir)).url)).toEqual([{ one: 1 }]);
 });
 
 test('a cluster of another major version is refused by name', async () => {

@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { currentCaller } from '../../../lib/concurrency.ts';
+import { FairQueue } from '../../../lib/fair-queue.ts';
 
 /** How many writers one commit round takes at most. */
 const largestBatch = 64;
@@ -13,25 +15,32 @@ interface Ended {
   at: number;
 }
 
+/**
+ * Settles the writers it is given and never rejects.
+ * @param isAwaited whether others wait for the next round
+ * @returns those it has left for another round, in their order
+ */
+type Round<W> = (branch: string, writers: W[], isAwaited: () => boolean) => Promise<readonly W[]>;
+
+type WriterEntry<W> = { caller: string; writer: W; alone: boolean };
 /** An entry of the queue: a writer, or a request to hold the branch still. */
-type Turn<W> = { writer: W; alone: boolean } | { hold: () => Promise<void> };
+type Entry<W> = WriterEntry<W> | { hold: () => Promise<void> };
 
 /**
- * The waiting writers of one branch in this process: one round runs at a time and takes all that have come meanwhile, in order.
- * Compare-and-swap on the ref alone starves writers under contention; the queue makes them share a round instead.
+ * The waiting writers of one branch in this process: one round runs at a time and takes all that have come meanwhile, alternating between callers
+ * and each caller's in order. Compare-and-swap on the ref alone starves writers under contention; the queue makes them share a round instead.
  *
  * Writers that a round has answered come back one after the other, and the first of them would have a round for itself, with all others waiting
  * for it: so a round waits a little for as many as there were in the last one.
  */
 export class BranchQueues<W> {
-  readonly #round: (branch: string, writers: W[]) => Promise<void>;
-  readonly #waiting = new Map<string, Turn<W>[]>();
+  readonly #round: Round<W>;
+  readonly #waiting = new Map<string, FairQueue<Entry<W>>>();
   readonly #running = new Set<Promise<void>>();
   /** The last rounds of branches that had several writers at once. */
   readonly #ended = new Map<string, Ended>();
 
-  /** @param round settles every writer it is given and never rejects */
-  constructor(round: (branch: string, writers: W[]) => Promise<void>) {
+  constructor(round: Round<W>) {
     this.#round = round;
   }
 
@@ -41,7 +50,7 @@ export class BranchQueues<W> {
 
   /** @param alone the writer begins a round: no other of the same round precedes it */
   add(branch: string, writer: W, alone = false): void {
-    this.#line(branch, { writer, alone });
+    this.#line(branch, { caller: currentCaller(), writer, alone });
   }
 
   /**
@@ -88,51 +97,59 @@ export class BranchQueues<W> {
     });
   }
 
-  #line(branch: string, turn: Turn<W>): void {
+  #line(branch: string, entry: Entry<W>): void {
     const waiting = this.#waiting.get(branch);
     if (waiting !== undefined) {
-      waiting.push(turn);
+      waiting.add(currentCaller(), entry);
       return;
     }
-    const own = [turn];
+    const own = new FairQueue<Entry<W>>();
+    own.add(currentCaller(), entry);
     this.#waiting.set(branch, own);
     const running = this.#drain(branch, own).finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
-  async #drain(branch: string, waiting: Turn<W>[]): Promise<void> {
-    for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
+  async #drain(branch: string, waiting: FairQueue<Entry<W>>): Promise<void> {
+    for (let first = waiting.take(); first !== undefined; first = waiting.take()) {
       if ('hold' in first) {
-        waiting.shift();
         await first.hold();
         continue;
       }
       await this.#gather(branch, waiting);
-      const writers = takeRound(waiting);
+      const entries = [first, ...takeMore(waiting)];
       const began = performance.now();
-      await this.#round(branch, writers);
+      const left = await this.#round(
+        branch,
+        entries.map(({ writer }) => writer),
+        () => waiting.size > 0,
+      );
+      const isLeft = new Set(left);
+      waiting.putBack(entries.filter(({ writer }) => isLeft.has(writer)).map((entry) => [entry.caller, entry]));
       const at = performance.now();
-      if (writers.length > 1) this.#ended.set(branch, { writers: writers.length, took: at - began, at });
+      const settled = entries.length - isLeft.size;
+      if (settled > 1) this.#ended.set(branch, { writers: settled, took: at - began, at });
       else this.#ended.delete(branch);
     }
     this.#waiting.delete(branch);
   }
 
-  async #gather(branch: string, waiting: readonly Turn<W>[]): Promise<void> {
+  async #gather(branch: string, waiting: FairQueue<Entry<W>>): Promise<void> {
     const last = this.#ended.get(branch);
     if (!last) return;
     const until = last.at + Math.min(gathering.share * last.took, gathering.most);
-    while (waiting.length < last.writers && performance.now() < until) await delay(gathering.look);
+    while (waiting.size + 1 < last.writers && performance.now() < until) await delay(gathering.look);
   }
 }
 
-/** The first writer and those behind it, up to one that must begin a round, or a hold. */
-function takeRound<W>(waiting: Turn<W>[]): W[] {
-  const writers: W[] = [];
-  for (let next = waiting[0]; next !== undefined && writers.length < largestBatch; next = waiting[0]) {
-    if ('hold' in next || (next.alone && writers.length > 0)) break;
-    writers.push(next.writer);
-    waiting.shift();
+/** The writers that share a round with its first: of each caller those up to one that must begin a round, or to a hold. */
+function takeMore<W>(waiting: FairQueue<Entry<W>>): WriterEntry<W>[] {
+  const entries: WriterEntry<W>[] = [];
+  const mayJoin = (entry: Entry<W>) => 'writer' in entry && !entry.alone;
+  while (entries.length + 1 < largestBatch) {
+    const next = waiting.take(mayJoin);
+    if (next === undefined || 'hold' in next) break;
+    entries.push(next);
   }
-  return writers;
+  return entries;
 }

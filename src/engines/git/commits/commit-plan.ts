@@ -1,4 +1,4 @@
-import { pathProblem } from '../../../domain/studio/path-rules.ts';
+import { pathProblem, placeProblem } from '../../../domain/studio/path-rules.ts';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Commit, Oid, TreeEntry } from '../../../ports/git-records.ts';
 import type {
@@ -81,7 +81,7 @@ async function applyChanges(
 
 function place(top: Branch, change: Change): void {
   // A file whose name would be refused today can be removed.
-  const problem = change.content === null ? null : pathProblem(change.path);
+  const problem = change.content === null ? null : (pathProblem(change.path) ?? placeProblem(change.path));
   if (problem !== null) throw new DomainError('invalid_path', `path: ${problem}`);
   const segments = change.path.split('/');
   if (change.mode !== undefined && !writableModes.has(change.mode))

@@ -18,14 +18,28 @@ const worthPack = 400;
 /** What a writer gets once the branch has moved; an error stands only when the state it was thrown on does. */
 type Outcome = { writer: Writer } & (Planned | { error: unknown });
 
-/** Commits a batch of writers as a chain on one branch and settles every one of them. */
-export async function commitRound(context: RoundContext, branch: string, writers: Writer[]): Promise<void> {
+/** After this long, milliseconds, a round that others wait for plans no further writer. */
+const longestPlanning = 500;
+
+/**
+ * Commits a batch of writers as a chain on one branch and settles them, but for the last ones where planning takes long and others wait.
+ * @returns the writers that are not settled, in their order
+ */
+export async function commitRound(
+  context: RoundContext,
+  branch: string,
+  writers: Writer[],
+  isAwaited: () => boolean,
+): Promise<Writer[]> {
   let waiting = writers;
+  const left: Writer[] = [];
   let release: (() => Promise<void>) | null = null;
   try {
     for (let round = 0; round < rounds && waiting.length > 0; round += 1) {
       release ??= await context.lock.take(branch, round > 0);
-      waiting = await attempt(context, branch, waiting);
+      const tried = await attempt(context, branch, waiting, isAwaited);
+      waiting = tried.again;
+      left.unshift(...tried.left);
     }
     for (const { reject } of waiting)
       reject(new DomainError('branch_moved', `The branch ${branch} keeps moving; try again`));
@@ -34,11 +48,23 @@ export async function commitRound(context: RoundContext, branch: string, writers
   } finally {
     await release?.();
   }
+  return left;
 }
 
-/** @returns the writers to plan anew, because the branch had moved; none when all are settled */
-async function attempt(context: RoundContext, branch: string, writers: Writer[]): Promise<Writer[]> {
-  tally.commitRound.publish(writers.length);
+interface Tried {
+  /** The writers to plan anew, because the branch had moved; none when all that were planned are settled. */
+  again: Writer[];
+  /** The last writers, which were not planned. */
+  left: Writer[];
+}
+
+async function attempt(
+  context: RoundContext,
+  branch: string,
+  writers: Writer[],
+  isAwaited: () => boolean,
+): Promise<Tried> {
+  const began = performance.now();
   const ref = `refs/heads/${branch}`;
   const head = await context.refs.read(ref);
   if (head === null) await checkFirstCommit(context, branch);
@@ -47,7 +73,10 @@ async function attempt(context: RoundContext, branch: string, writers: Writer[])
   const outcomes: Outcome[] = [];
   const expected = new Map<string, Oid | null>();
   let agreed = true;
+  let planned = 0;
   for (const writer of writers) {
+    if (planned > 0 && isAwaited() && performance.now() - began > longestPlanning) break;
+    planned += 1;
     const { mark } = pending;
     try {
       const outcome = { writer, ...(await planOne(context, pending, tip, writer.request)) };
@@ -66,16 +95,18 @@ async function attempt(context: RoundContext, branch: string, writers: Writer[])
       else outcomes.push({ writer, error });
     }
   }
+  const left = writers.slice(planned);
+  tally.commitRound.publish(planned);
   if (tip.commit !== null && tip.commit !== head) {
     // Two writers that saw a third branch at different commits cannot both be right.
-    if (!agreed) return outcomes.map(({ writer }) => writer);
+    if (!agreed) return { again: outcomes.map(({ writer }) => writer), left };
     await store(context, [...pending.objects]);
     const moved = await moveRef(context, { ref, to: tip.commit, from: head }, expected);
-    if (!moved) return outcomes.map(({ writer }) => writer);
+    if (!moved) return { again: outcomes.map(({ writer }) => writer), left };
     context.objects.remember(pending.trees, pending.commits);
   }
   for (const outcome of outcomes) settle(context, outcome);
-  return [];
+  return { again: [], left };
 }
 
 /** Commits one plan on top of any commit and stores it; no branch moves. @throws what the plan throws */

@@ -4,6 +4,7 @@
  */
 import { createInterface } from 'node:readline';
 import { DomainError } from '../../../kernel/errors.ts';
+import { currentCaller } from '../../../lib/concurrency.ts';
 import type { Blame, BlamedLines, BlameQuery } from '../../../ports/git-records.ts';
 import type { GitProcesses } from '../git-process.ts';
 import { isOid } from '../objects/object-id.ts';
@@ -34,7 +35,7 @@ export async function blame(
 ): Promise<Blame> {
   if (!isOid(commit)) throw new DomainError('not_found', 'No such commit');
   const args = ['blame', '--incremental', '-L', `${first},${last}`, commit, '--', path];
-  return processes.blames.run(async () => {
+  const search = async () => {
     const child = processes.spawn(args, { gitDir, timeout: time, lowPriority: true });
     child.streams.stdin.end();
     const found: BlamedLines[] = [];
@@ -53,5 +54,6 @@ export async function blame(
     } finally {
       child.kill(null);
     }
-  });
+  };
+  return processes.blames.run(currentCaller(), search);
 }

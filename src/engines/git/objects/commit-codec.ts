@@ -59,17 +59,21 @@ function rfc3339(seconds: number, zone: string): string {
   return `${stamp.toISOString().slice(0, 19)}${suffix}`;
 }
 
+/** Characters of a name or address that are read: lists show a hundred of them. git keeps all of it. */
+const longestName = 1_000;
+const shortened = (text: string) => (text.length > longestName ? text.slice(0, longestName).toWellFormed() : text);
+
 function parseSignature(line: string): Signature {
   const open = line.indexOf('<');
   const close = line.lastIndexOf('>');
-  if (open === -1 || close < open) return { name: line.trim(), email: '', date: rfc3339(0, '+0000') };
+  if (open === -1 || close < open) return { name: shortened(line.trim()), email: '', date: rfc3339(0, '+0000') };
   const [seconds = '0', zone = ''] = line
     .slice(close + 1)
     .trim()
     .split(' ');
   return {
-    name: line.slice(0, open).trim(),
-    email: line.slice(open + 1, close).trim(),
+    name: shortened(line.slice(0, open).trim()),
+    email: shortened(line.slice(open + 1, close).trim()),
     date: rfc3339(Number.parseInt(seconds, 10) || 0, zone),
   };
 }

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../kernel/errors.ts';
+import { currentCaller } from '../../../lib/concurrency.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { GitProcesses } from '../git-process.ts';
 import type { Holder } from '../standing.ts';
@@ -58,7 +59,7 @@ export class ObjectReader implements Holder {
   async *stream(oids: readonly Oid[]): AsyncGenerator<{ oid: Oid; object: StoredObject | null }> {
     let next = 0;
     for (let failures = 0; next < oids.length; failures += 1) {
-      const release = await this.#processes.bulkReads.take();
+      const release = await this.#processes.bulkReads.take(currentCaller());
       let process: CatFile | null = null;
       try {
         process = this.#lend();

@@ -47,6 +47,9 @@ export function lost(oid: Oid): DomainError {
   return new DomainError('repository_unavailable', `The repository is damaged: object ${oid} is missing or unreadable`);
 }
 
+/** Bytes of memory: the objects of a commit, and its text, two bytes to a character at most. */
+const commitWeight = (text: number) => 600 + 2 * text;
+
 /** The objects one repository has stored. */
 export class StoredObjects implements ObjectSource {
   readonly format: ObjectFormat;
@@ -98,8 +101,9 @@ export class StoredObjects implements ObjectSource {
     const key = `${this.#key}:${oid}`;
     const known = this.#caches.commits.get(key);
     if (known !== undefined) return known;
-    const commit = parseCommit(oid, await this.#content(oid, 'commit', absent));
-    this.#caches.commits.set(key, commit);
+    const content = await this.#content(oid, 'commit', absent);
+    const commit = parseCommit(oid, content);
+    this.#caches.commits.set(key, commit, { size: commitWeight(content.length) });
     return commit;
   }
 
@@ -136,7 +140,11 @@ export class StoredObjects implements ObjectSource {
   /** Adds what was just stored, so that the next reader needs no git process. */
   remember(trees: Iterable<[Oid, Tree]>, commits: Iterable<Commit>): void {
     for (const [oid, tree] of trees) this.#caches.trees.set(`${this.#key}:${oid}`, tree);
-    for (const commit of commits) this.#caches.commits.set(`${this.#key}:${commit.sha}`, commit);
+    for (const commit of commits) {
+      const { author, committer, message } = commit;
+      const people = [author, committer].reduce((sum, { name, email }) => sum + name.length + email.length, 0);
+      this.#caches.commits.set(`${this.#key}:${commit.sha}`, commit, { size: commitWeight(message.length + people) });
+    }
   }
 
   async #content(oid: Oid, type: string, absent = lost): Promise<Buffer> {

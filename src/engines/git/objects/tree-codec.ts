@@ -194,14 +194,27 @@ export class Tree {
     // At one place insertions come first, in git's order; the removed entry follows them.
     cuts.sort((a, b) => a.at - b.at || Number(a.bytes === null) - Number(b.bytes === null) || a.key.compare(b.key));
     const pieces: Buffer[] = [];
-    let next = 0;
+    const starts = new Uint32Array(this.#starts.length + cuts.length);
+    let [next, count, length] = [0, 0, 0];
+    const keepTo = (index: number) => {
+      const [from, to] = [this.#start(next), this.#start(index)];
+      for (; next < index; next += 1) starts[count++] = this.#start(next) - from + length;
+      pieces.push(this.raw.subarray(from, to));
+      length += to - from;
+    };
     for (const { at, bytes } of cuts) {
-      pieces.push(this.raw.subarray(this.#start(next), this.#start(at)));
-      if (bytes !== null) pieces.push(bytes);
-      next = bytes === null ? at + 1 : at;
+      keepTo(at);
+      if (bytes === null) {
+        next = at + 1;
+        continue;
+      }
+      starts[count++] = length;
+      pieces.push(bytes);
+      length += bytes.length;
     }
-    pieces.push(this.raw.subarray(this.#start(next)));
-    return Tree.parse(Buffer.concat(pieces), this.#oidLength);
+    keepTo(this.size);
+    starts[count] = length;
+    return new Tree(Buffer.concat(pieces, length), this.#oidLength, starts.slice(0, count + 1));
   }
 
   /**

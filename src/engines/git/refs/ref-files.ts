@@ -1,7 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import pLimit from 'p-limit';
+import { forEachYielding, Pace, SharedRuns, sortYielding } from '../../../lib/concurrency.ts';
 import type { Oid, Ref } from '../../../ports/git-records.ts';
 import { isOid } from '../objects/object-id.ts';
 
@@ -19,14 +18,9 @@ function nullIfAbsent(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-/** Of all lists of refs together: a repository has thousands, and anyone who reads it can list them many times at once. */
-const openFiles = pLimit(64);
-
-const readIfThere = (path: string) => openFiles(() => readFile(path, 'utf8')).catch(nullIfAbsent);
-
 /**
  * Reads a ref at once. It is one line, and every request to content begins with two of them: through the thread pool they are six iterations of the
- * event loop, which cost a page of entries more than the reads do, and under load what all requests wait for.
+ * event loop, which cost a page of entries more than the reads do, and under load what all requests wait for. Lists of thousands yield in between.
  */
 function readNow(path: string): string | null {
   try {
@@ -36,12 +30,21 @@ function readNow(path: string): string | null {
   }
 }
 
+function entriesNow(path: string): Dirent[] {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch (error) {
+    return nullIfAbsent(error as NodeJS.ErrnoException) ?? [];
+  }
+}
+
 /**
  * Reads refs straight from the files git keeps (gitrepository-layout): a loose file per ref, which wins, else a line in `packed-refs`.
  * Loose files are looked at first, because git writes `packed-refs` before it removes them.
  */
 export class RefFiles {
   readonly #gitDir: string;
+  readonly #lists = new SharedRuns<readonly Ref[]>();
   #packed: { stamp: string; refs: Map<string, Oid> } = { stamp: '', refs: new Map() };
 
   constructor(gitDir: string) {
@@ -49,16 +52,16 @@ export class RefFiles {
   }
 
   /** The object a full ref name leads to; null when there is no such ref. */
-  read(name: string): Promise<Oid | null> {
-    return this.#follow(name, readNow);
+  async read(name: string): Promise<Oid | null> {
+    return this.#follow(name);
   }
 
-  async #follow(name: string, read: (path: string) => string | null | Promise<string | null>): Promise<Oid | null> {
+  #follow(name: string): Oid | null {
     let current = name;
     for (let depth = 0; depth <= deepest; depth += 1) {
       if (strays.test(current)) return null;
-      const text = (await read(join(this.#gitDir, current)))?.trim();
-      if (text === undefined || text === '') return (await this.#packedRefs()).get(current) ?? null;
+      const text = readNow(join(this.#gitDir, current))?.trim();
+      if (text === undefined || text === '') return this.#packedRefs().get(current) ?? null;
       if (!text.startsWith('ref:')) return isOid(text) ? text : null;
       current = text.slice(4).trim();
     }
@@ -71,39 +74,48 @@ export class RefFiles {
     return text?.startsWith('ref:') ? text.slice(4).trim() : null;
   }
 
-  /** All refs below a prefix such as `refs/heads`, sorted by name. */
-  async list(prefix: string): Promise<Ref[]> {
-    const names = await this.#looseNames(prefix);
-    for (const name of (await this.#packedRefs()).keys()) if (name.startsWith(`${prefix}/`)) names.add(name);
-    // There may be thousands: these are read in the thread pool.
-    const refs = await Promise.all(
-      [...names].map(async (name) => ({ name, oid: await this.#follow(name, readIfThere) })),
-    );
-    return refs
-      .filter((ref): ref is Ref => ref.oid !== null)
-      .sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  /** All refs below a prefix such as `refs/heads`, sorted by name. There are thousands, and lists requested at the same time are read once. */
+  list(prefix: string): Promise<readonly Ref[]> {
+    return this.#lists.run(prefix, () => this.#list(prefix));
+  }
+
+  async #list(prefix: string): Promise<readonly Ref[]> {
+    const found = new Map<string, Oid>();
+    const loose = await this.#looseNames(prefix);
+    await forEachYielding(loose, (name) => {
+      const oid = this.#follow(name);
+      if (oid !== null) found.set(name, oid);
+    });
+    await forEachYielding(this.#packedRefs(), ([name, oid]) => {
+      if (name.startsWith(`${prefix}/`) && !loose.has(name)) found.set(name, oid);
+    });
+    // As git sorts them, by bytes.
+    const keyed = [...found].map(([name, oid]) => ({ name, oid, key: Buffer.from(name).toString('latin1') }));
+    const sorted = await sortYielding(keyed, (a, b) => (a.key < b.key ? -1 : 1));
+    return sorted.map(({ name, oid }) => ({ name, oid }));
   }
 
   async #looseNames(prefix: string): Promise<Set<string>> {
     const names = new Set<string>();
-    const walk = async (directory: string): Promise<void> => {
-      const entries = await readdir(join(this.#gitDir, directory), { withFileTypes: true }).catch(() => []);
-      for (const entry of entries) {
+    const pace = new Pace();
+    const open = [prefix];
+    for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {
+      for (const entry of entriesNow(join(this.#gitDir, directory))) {
         const name = `${directory}/${entry.name}`;
-        if (entry.isDirectory()) await walk(name);
+        if (entry.isDirectory()) open.push(name);
         else if (!name.endsWith('.lock')) names.add(name);
       }
-    };
-    await walk(prefix);
+      if (pace.isDue) await pace.yield();
+    }
     return names;
   }
 
   /** The parsed file is kept until the file is another one: git replaces it by rename. */
-  async #packedRefs(): Promise<Map<string, Oid>> {
+  #packedRefs(): Map<string, Oid> {
     const path = join(this.#gitDir, 'packed-refs');
     const seen = statSync(path, { bigint: true, throwIfNoEntry: false });
     const stamp = seen === undefined ? '' : `${seen.ino}:${seen.mtimeNs}:${seen.size}`;
-    if (this.#packed.stamp !== stamp) this.#packed = { stamp, refs: parsePackedRefs((await readIfThere(path)) ?? '') };
+    if (this.#packed.stamp !== stamp) this.#packed = { stamp, refs: parsePackedRefs(readNow(path) ?? '') };
     return this.#packed.refs;
   }
 }

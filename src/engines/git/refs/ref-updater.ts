@@ -33,6 +33,9 @@ const oldAge = 600_000;
 /** A lock this old, or as far ahead of a clock that was set back, was left by a process that died; nothing here holds one for longer than a transaction. Milliseconds. */
 const staleLock = 600_000;
 
+/** Directories of refs that a repository has from its first moment and git never removes. */
+const lasting = new Set(['refs', 'refs/heads', 'refs/tags']);
+
 /** One `git update-ref --stdin` that takes transaction after transaction; the first refused one ends it, and the next starts anew. */
 export class RefUpdater implements Holder {
   readonly #processes: GitProcesses;
@@ -77,7 +80,7 @@ export class RefUpdater implements Holder {
       });
     this.#last = turn.catch(() => {});
     await turn;
-    await syncDirectories(updates.flatMap(({ ref }) => this.#directoriesOf(ref)));
+    await syncDirectories(updates.flatMap((update) => this.#directoriesOf(update)));
     this.#onMoved(updates.filter((update) => !('holds' in update)).map(({ ref }) => ref));
   }
 
@@ -152,10 +155,18 @@ export class RefUpdater implements Holder {
     return child;
   }
 
-  /** git syncs the files but not the directories their names stand in; deletions also rewrite `packed-refs`. */
-  #directoriesOf(ref: string): string[] {
-    const directories = [this.#gitDir];
-    for (let at = dirname(ref); at !== '.'; at = dirname(at)) directories.push(join(this.#gitDir, at));
+  /**
+   * git syncs the files but not the directories their names stand in, and makes and removes those below `refs/heads` and its like. Deletions
+   * also rewrite `packed-refs`.
+   */
+  #directoriesOf(update: RefUpdate | RefCheck): string[] {
+    if ('holds' in update) return [];
+    const directories = update.to === null ? [this.#gitDir] : [];
+    let at = update.ref;
+    do {
+      at = dirname(at);
+      directories.push(join(this.#gitDir, at));
+    } while (!lasting.has(at));
     return directories;
   }
 

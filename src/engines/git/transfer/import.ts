@@ -9,8 +9,9 @@ import type { SpawnOptions } from '../git-child.ts';
 import { type GitProcesses, type Log, wallTime } from '../git-process.ts';
 import { checkIncoming } from '../incoming/check-incoming.ts';
 import type { IncomingLimits, Tip } from '../incoming/limits.ts';
-import { createLayout, hasLayout, readFormat, removeLayout } from '../layout.ts';
+import { createLayout, hasLayout, readFormat, replaceLayout } from '../layout.ts';
 import { formatOf, isOid, type ObjectFormat } from '../objects/object-id.ts';
+import { RefFiles } from '../refs/ref-files.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
 import { receiving } from '../upkeep/maintenance.ts';
@@ -135,7 +136,7 @@ function spawnOptions({ source: { signal, kind }, upstream }: Import, way: Reach
 /** The source's default branch and hash, from `ls-remote --symref`: lines `ref: <target> TAB HEAD` and `<oid> TAB <ref>`. */
 async function askRemote(job: Import, way: Reach): Promise<Remote> {
   const options = { ...spawnOptions(job, way), timeout: wallTime.read, mostOutput: mostRefs };
-  const { code, stdout, stderr } = await job.processes.run(
+  const { code, stdout, stderr } = await job.processes.runNow(
     ['ls-remote', '--symref', '--end-of-options', way.url],
     options,
   );
@@ -154,15 +155,21 @@ async function askRemote(job: Import, way: Reach): Promise<Remote> {
 
 /** An empty repository of the source's format; one that an earlier attempt left is used again with what it has received. */
 async function prepare(repository: GitRepository, remote: Remote): Promise<void> {
-  const { gitDir, refs } = repository;
+  const { gitDir } = repository;
+  const head = remote.head ?? 'main';
   if (await hasLayout(gitDir)) {
-    const taken = [...(await refs.list('refs/heads')), ...(await refs.list('refs/tags'))];
-    if (taken.length > 0) throw new DomainError('already_exists', 'The repository is not empty');
+    if (!(await isEmpty(gitDir))) throw notEmpty();
     if ((await readFormat(gitDir)) === remote.format) return;
-    await removeLayout(gitDir);
-  }
-  await createLayout(gitDir, remote.head ?? 'main', remote.format);
+    if (!(await replaceLayout(gitDir, head, remote.format, isEmpty))) throw notEmpty();
+  } else await createLayout(gitDir, head, remote.format);
   repository.forget();
+}
+
+const notEmpty = (cause?: unknown) => new DomainError('already_exists', 'The repository is not empty', { cause });
+
+async function isEmpty(gitDir: string): Promise<boolean> {
+  const refs = new RefFiles(gitDir);
+  return (await refs.list('refs/heads')).length === 0 && (await refs.list('refs/tags')).length === 0;
 }
 
 async function fetchAside(job: Import, way: Reach, progress: ProgressReader): Promise<void> {
@@ -222,12 +229,17 @@ async function publish(
   const likely = source.branches ?? ['main', 'master', ...branches];
   const chosen = [head, ...likely].find((name) => name != null && branches.includes(name));
   const default_branch = chosen ?? head ?? 'main';
+  const before = await repository.defaultBranch();
   await repository.setDefaultBranch(default_branch);
   if (fetched.length > 0) {
-    await repository.updater.commit([
+    const moves = [
       ...wanted.map(({ name, oid }) => ({ ref: `refs${name.slice(aside.length)}`, to: oid, from: null })),
       ...wanted.map(({ name, oid }) => ({ ref: name, to: null, from: oid })),
-    ]);
+    ];
+    await repository.updater.commit(moves).catch(async (cause: unknown) => {
+      await repository.setDefaultBranch(before);
+      throw (await isEmpty(gitDir)) ? cause : notEmpty(cause);
+    });
     await dropAside(processes, gitDir);
     // Thousands of branches are one file then, not thousands.
     await processes.output(['pack-refs', '--all'], { gitDir });

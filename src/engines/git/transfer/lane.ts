@@ -20,7 +20,7 @@ export class Lane {
 
   /** Runs the job when a slot is free; the job may lend it while it stands still. */
   async run<T>(client: string, signal: AbortSignal, job: (slot: Lendable) => Promise<T>): Promise<T> {
-    let release: (() => void) | null = await this.#slots.take(signal, client);
+    let release: (() => void) | null = await this.#slots.take(client, signal);
     let isWaiting = false;
     const slot: Lendable = {
       get isWaiting() {
@@ -34,7 +34,7 @@ export class Lane {
         if (release !== null) return;
         isWaiting = true;
         try {
-          release = await this.#slots.take(signal, client);
+          release = await this.#slots.take(client, signal);
         } finally {
           isWaiting = false;
         }

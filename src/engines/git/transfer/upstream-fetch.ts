@@ -24,7 +24,7 @@ export async function fetchUpstream(
   context: UpstreamContext,
   repository: GitRepository,
   upstream: Upstream,
-): Promise<Ref[]> {
+): Promise<readonly Ref[]> {
   const quiet = ['--quiet', '--prune', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
   const fetch = ['fetch', ...quiet, '--no-recurse-submodules', '--end-of-options'];
   const args = ({ url }: { url: string }) => [...fetch, url, `+refs/heads/*:${aside}/*`];

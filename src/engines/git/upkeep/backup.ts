@@ -39,7 +39,7 @@ export async function backupRepository(
   repository: GitRepository,
   target: string,
   signal: AbortSignal,
-): Promise<{ bytes: number; refs: Ref[] }> {
+): Promise<{ bytes: number; refs: readonly Ref[] }> {
   await mkdir(target, { recursive: true });
   const refs = await repository.refsBelow('refs');
   const bundle = refs.length > 0 ? `repository-${randomUUID()}.bundle` : null;

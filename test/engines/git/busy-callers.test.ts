@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { workFor } from '../../../src/lib/concurrency.ts';
+import { git, save, testStore } from '../../support/git-store.ts';
+
+async function siteWith(branches: number) {
+  const ended: string[] = [];
+  const { store, path } = testStore({
+    metrics: { gitProcess: (command) => void ended.push(command), gitWriters() {} },
+  });
+  const repository = await store.create('site', 'main');
+  await save(repository, { 'a.md': 'one' });
+  const tree = git(path('site'), ['rev-parse', 'main^{tree}']);
+  const heads = Array.from({ length: branches }, (_, at) =>
+    git(path('site'), ['commit-tree', tree, '-p', 'main', '-m', `c${at}`]),
+  );
+  const base = git(path('site'), ['rev-parse', 'main']);
+  return { repository, heads, base, ended };
+}
+
+describe('a caller that keeps git commands busy', () => {
+  it('leaves commands to others', async () => {
+    const { repository, base } = await siteWith(0);
+    const order: string[] = [];
+    const log = (caller: string) =>
+      workFor(caller, () => repository.log({ from: base, skip: 0, limit: 1 })).then(() => order.push(caller));
+    await Promise.all([...Array.from({ length: 40 }, () => log('busy')), log('other')]);
+    expect(order.indexOf('other')).toBeLessThan(10);
+  });
+
+  it('is refused alone when too many of its commands wait', async () => {
+    const { repository, base } = await siteWith(0);
+    const count = (caller: string) =>
+      workFor(caller, () => repository.countCommits({ from: base, limit: 1 })).then(
+        () => 'done',
+        (error: { code: string }) => error.code,
+      );
+    const busy = Array.from({ length: 800 }, () => count('busy'));
+    expect(await count('other')).toBe('done');
+    const outcomes = Map.groupBy(await Promise.all(busy), (outcome) => outcome);
+    expect(outcomes.get('rate_limited')?.length).toBeGreaterThan(90);
+  });
+});
+
+describe('distances between commits', () => {
+  it('are counted once, however often they are read', async () => {
+    const { repository, heads, base, ended } = await siteWith(5);
+    const read = () => Promise.all(heads.map((head) => repository.aheadBehind(head, base)));
+    const all = (await Promise.all([read(), read()])).concat([await read()]);
+    for (const found of all) expect(found).toEqual(heads.map(() => ({ ahead_by: 1, behind_by: 0 })));
+    expect(ended.filter((command) => command === 'rev-list')).toHaveLength(5);
+  });
+});

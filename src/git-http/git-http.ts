@@ -182,7 +182,8 @@ const otherMethods =
   (allow: string): RequestHandler =>
   (request, response) => {
     response.set('Allow', allow);
-    if (request.method !== 'OPTIONS') throw new DomainError('method_not_allowed', `This address knows ${allow}`);
+    if (request.method !== 'OPTIONS')
+      throw new DomainError('method_not_allowed', `Method not allowed; allowed: ${allow}`);
     response.status(204).end();
   };
 

@@ -6,18 +6,17 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { siteFiles } from '../support/site-files.ts';
 
 const run = promisify(execFile);
-let app: TestApp;
+const app = shared(startTestApp);
 let home: string;
 let reader: string;
 let strange: string;
 let next = 0;
 
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, siteFiles);
   await seed(app, { 'second.md': '2\n' });
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
@@ -26,7 +25,6 @@ beforeAll(async () => {
   strange = await app.makeToken(permissionNames, { organization: 'other' });
 });
 afterAll(async () => {
-  await app?.stop();
   if (home) rmSync(home, { recursive: true, force: true });
 });
 

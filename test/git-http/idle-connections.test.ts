@@ -3,18 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { seed, startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { seed, shared, startTestApp } from '../support/app.ts';
 import { client } from '../support/git-client.ts';
 import { git } from '../support/git-store.ts';
 import { askRaw } from '../support/raw-http.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, { 'a.md': '---\ntitle: A\n---\n' });
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, { 'a.md': '---\ntitle: A\n---\n' }));
 
 const repository = '/git/acme/site.git';
 const lsRefs = '0014command=ls-refs\n';

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { client } from '../support/git-client.ts';
 import { git } from '../support/git-store.ts';
 import fc from '../support/properties.ts';
 
-let app: TestApp;
+const app = shared(() => startTestApp({ PORTICO_MEDIA_LIMIT: '1' }));
 let home: string;
 let clone: string;
 let main: string;
@@ -17,7 +17,6 @@ let editor: string;
 let count = 0;
 
 beforeAll(async () => {
-  app = await startTestApp({ PORTICO_MEDIA_LIMIT: '1' });
   await seed(app, {
     'content/posts/a.md': '---\ntitle: A\n---\n\nText\n',
     'content/posts/b.md': '---\ntitle: B\n---\n\nText\n',
@@ -37,17 +36,18 @@ beforeAll(async () => {
   main = git(clone, ['rev-parse', 'HEAD']);
 });
 afterAll(async () => {
-  await app?.stop();
   if (home) rmSync(home, { recursive: true, force: true });
 });
 
 /** A commit on main with one more file, made without a working tree: any name git itself stores. */
-function commitWith(file: string, content: Buffer, mode = '100644'): string {
+function commitWith(file: string | Buffer, content: Buffer, mode = '100644'): string {
   const ref = `refs/scratch/${count++}`;
-  const quoted = `"${file.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`;
+  const quoted = (name: string) => Buffer.from(`"${name.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`);
   const stream = Buffer.concat([
     Buffer.from(`commit ${ref}\ncommitter C <c@example.org> 1700000000 +0000\ndata 1\nx\nfrom ${main}\n`),
-    Buffer.from(`M ${mode} inline ${quoted}\ndata ${content.length}\n`),
+    Buffer.from(`M ${mode} inline `),
+    typeof file === 'string' ? quoted(file) : file,
+    Buffer.from(`\ndata ${content.length}\n`),
     content,
     Buffer.from('\n'),
   ]);
@@ -156,6 +156,10 @@ describe('a file pushed with edit_studio alone', () => {
     ['public/code.png', 'text', /code\.png is not a file of type image\/png, as its name says/],
     ['public/con.png', 'png', /con\.png must not contain the Windows device name/],
     ['content/posts/.gitattributes', 'text', /\.gitattributes is outside/],
+    [Buffer.from('public/\xe9.png', 'latin1'), 'png', /must be valid UTF-8/],
+    [Buffer.from('content/posts/\xe9.md', 'latin1'), 'text', /must be valid UTF-8/],
+    ['public/e\u0301.png', 'png', /must be in Unicode's composed form \(NFC\)/],
+    ['content/posts/e\u0301.md', 'text', /must be in Unicode's composed form \(NFC\)/],
   ])('is refused as %s', async (name, kind, reason) => {
     const refused = await refusalOfPush(commitWith(name, contents[kind] ?? Buffer.alloc(0)));
     expect(refused).toMatch(reason);

@@ -6,15 +6,14 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Permission } from '../../src/kernel/actor.ts';
-import { acme, metricsToken, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, metricsToken, seed, shared, startTestApp, studio } from '../support/app.ts';
 
 const run = promisify(execFile);
-let app: TestApp;
+const app = shared(startTestApp);
 let home: string;
 let count = 0;
 
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, {
     'content/posts/a.md': '---\ntitle: A\n---\n\nText\n',
     'content/posts/b.md': '---\ntitle: B\n---\n\nText\n',
@@ -24,7 +23,6 @@ beforeAll(async () => {
   home = mkdtempSync(path.join(tmpdir(), 'portico-push-'));
 });
 afterAll(async () => {
-  await app?.stop();
   if (home) rmSync(home, { recursive: true, force: true });
 });
 

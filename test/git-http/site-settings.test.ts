@@ -3,23 +3,21 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, shared, startTestApp } from '../support/app.ts';
 import { client } from '../support/git-client.ts';
 import { git } from '../support/git-store.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let home: string;
 let editor: string;
 let count = 0;
 
 beforeAll(async () => {
-  app = await startTestApp();
   home = mkdtempSync(path.join(tmpdir(), 'portico-settings-'));
   git(home, ['init', '-q', 'clone']);
   editor = await app.makeToken(['browse_studio', 'edit_studio', 'delete_studio']);
 });
 afterAll(async () => {
-  await app?.stop();
   if (home) rmSync(home, { recursive: true, force: true });
 });
 

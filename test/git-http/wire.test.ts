@@ -4,19 +4,15 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { permissionNames } from '../../src/kernel/actor.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
-import { type Answer, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { type Answer, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { client } from '../support/git-client.ts';
 import { askRaw } from '../support/raw-http.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, { 'a.md': '---\ntitle: A\n---\n' });
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, { 'a.md': '---\ntitle: A\n---\n' }));
 
 const repository = '/git/acme/site.git';
 const advertise = `${repository}/info/refs?service=git-upload-pack`;

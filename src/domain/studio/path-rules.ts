@@ -2,8 +2,8 @@ import { fieldError } from '../../kernel/errors.ts';
 
 /** Longest path segment, bytes of UTF-8: the limit of the common file systems a clone may land on. */
 const segmentBytes = 255;
-/** Longest whole path, bytes of UTF-8. */
-const pathBytes = 4096;
+/** Longest whole path, bytes of UTF-8. What is longer in a text names no file; its `../` are resolved in a time that grows with their square. */
+export const pathBytes = 4096;
 
 /** Deepest path, segments: trees below that are refused when they are imported. */
 const deepestPath = 64;
@@ -32,6 +32,46 @@ export const plainSegment = (segment: string): string =>
  */
 export function isGitDisguise(segment: string): boolean {
   return gitNames.has(plainSegment(segment));
+}
+
+/** Files git takes its settings from, and how NTFS begins their short names: the first four of a directory, and later ones (git's list, path.c). */
+const settingsFiles = [
+  { kind: 'modules', first: 'gitmod', later: 'gi7eba' },
+  { kind: 'attributes', first: 'gitatt', later: 'gi7d29' },
+  { kind: 'ignore', first: 'gitign', later: 'gi250a' },
+] as const;
+const shortName = /^([^~]*)~([1-9]\d*)$/;
+
+/** What settings of git a segment names on some file system a clone may land on, such as `gitmod~1`; null for none. */
+export function gitSettings(segment: string): (typeof settingsFiles)[number]['kind'] | null {
+  const name = plainSegment(segment);
+  const [, start = '', number = ''] = shortName.exec(name) ?? [];
+  const isShort = ({ first, later }: (typeof settingsFiles)[number]) =>
+    (start === first && /^[1-4]$/.test(number)) || (number !== '' && name.length === 8 && later.startsWith(start));
+  return settingsFiles.find((file) => name === `.git${file.kind}` || isShort(file))?.kind ?? null;
+}
+
+const settingsAt = (path: string) => gitSettings(path.slice(path.lastIndexOf('/') + 1));
+
+/** Whether a file names submodules and where they are fetched from, on some file system. */
+export const namesModules = (path: string): boolean => settingsAt(path) === 'modules';
+
+/** git reads no longer line of attributes, and refuses objects that have one (git-fsck, gitattributesLineLength). */
+const maxAttributesLine = 2047;
+
+/** Why git would refuse a text at a path in a push, as a sentence part, and whether of the path or of the content; null: it would not. */
+export function settingsProblem(path: string, bytes: Buffer): { of: 'path' | 'content'; problem: string } | null {
+  if (namesModules(path))
+    return { of: 'path', problem: 'names submodules and where they are fetched from; push it with git' };
+  if (settingsAt(path) !== 'attributes') return null;
+  for (let start = 0; start < bytes.length; ) {
+    const end = bytes.indexOf(10, start);
+    const next = end === -1 ? bytes.length : end;
+    if (next - start > maxAttributesLine)
+      return { of: 'content', problem: `must have lines of at most ${maxAttributesLine} bytes for git` };
+    start = next + 1;
+  }
+  return null;
 }
 
 /**
@@ -77,8 +117,20 @@ export function sameName(one: string, other: string): boolean {
   return one.normalize('NFC').toLowerCase() === other.normalize('NFC').toLowerCase();
 }
 
+const directoryProblem = (segment: string) =>
+  `must not contain the directory "${segment}", which is a file of git's settings on some systems`;
+
+/** What no written file may lie below, as a sentence part: git refuses a history in which its settings are a directory (git-fsck, gitmodulesBlob). */
+export function placeProblem(path: string): string | null {
+  const directories = path.split('/').slice(0, -1);
+  const unwise = directories.find((segment) => gitSettings(segment) !== null);
+  return unwise === undefined ? null : directoryProblem(unwise);
+}
+
 /** What makes a path unwise as a new name, as a sentence part; null when nothing does. Stored files may break these rules. */
 export function nameProblem(path: string): string | null {
+  const problem = placeProblem(path);
+  if (problem !== null) return problem;
   for (const segment of path.split('/')) {
     if (windowsDevice.test(segment)) return `must not contain the Windows device name "${segment}"`;
     if (/[. ]$/u.test(segment)) return 'must not contain a segment that ends with a dot or a space';
@@ -98,6 +150,18 @@ export function checkPath(field: string, path: string): string {
   if (problem !== null) throw fieldError('invalid_path', field, problem);
   const unwise = nameProblem(normal);
   if (unwise !== null) throw fieldError('invalid_name', field, unwise);
+  return normal;
+}
+
+/**
+ * Checks the path of a directory, or a slug, of which a directory can be made: for a page of its own, or its files.
+ * @returns it NFC-normalised
+ * @throws what `checkPath` throws
+ */
+export function checkDirectory(field: string, path: string): string {
+  const normal = checkPath(field, path);
+  const last = normal.slice(normal.lastIndexOf('/') + 1);
+  if (gitSettings(last) !== null) throw fieldError('invalid_name', field, directoryProblem(last));
   return normal;
 }
 

@@ -1,6 +1,7 @@
 import { type Extension, publicOperation } from '../../kernel/operation.ts';
 import { projectOperation } from '../projects/operation.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';
+import { inTurn } from './in-turn.ts';
 import { type StudioRuntime, studioFor } from './studio.ts';
 import { mirror } from './upstream/mirror.ts';
 
@@ -11,7 +12,7 @@ const studio: Extension<'project', { studio: StudioRuntime }, { studio: StudioRu
 };
 
 /** An operation on what is here: a mirror neither looks at its upstream first nor pushes afterwards. */
-export const localStudioOperation = projectOperation.with(studio);
+export const localStudioOperation = projectOperation.with(studio).with(inTurn);
 /** An operation of the studio of one project; a mirror is in step with its upstream before and after. */
 export const studioOperation = localStudioOperation.with(mirror);
 /** An operation of the service as a whole that uses the studio. */

@@ -46,6 +46,8 @@ export interface SyncPass {
   /** Default: the service itself. */
   author?: { name: string; email: string };
   require?(permission: ResolutionPermission): void;
+  /** Called behind each fetch, which can take minutes. @throws DomainError when the rights of the requester have ended meanwhile */
+  checkRights?(): Promise<void>;
   signal: AbortSignal;
 }
 

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { acme, seed, startTestApp, studio, type TestApp } from '../../support/app.ts';
+import { expect, it } from 'vitest';
+import { acme, seed, shared, startTestApp, studio } from '../../support/app.ts';
 import { backUp, restore } from '../../support/backups.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 it('a restored project names the environment that draft previews are copies of, and has no previews', async () => {
   await seed(app, { 'index.html': '<h1>Hello</h1>' });

@@ -1,15 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { expect, it } from 'vitest';
+import { acme, shared, startTestApp } from '../../support/app.ts';
 import { backUp, restore } from '../../support/backups.ts';
 import { seedPosts } from '../../support/conflict-site.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 it('a mirror is one again without its credentials, and says so', async () => {
   const head = await seedPosts(app);

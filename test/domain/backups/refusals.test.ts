@@ -2,26 +2,24 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { backupProject } from '../../../src/domain/backups/backup-project.operations.ts';
 import { findRemains } from '../../../src/domain/backups/check-project.operations.ts';
 import { readBackup, restoreBackup } from '../../../src/domain/backups/restore-backup.operations.ts';
 import { permissionNames, systemActor } from '../../../src/kernel/actor.ts';
 import { run } from '../../../src/kernel/run.ts';
 import { systemCall } from '../../../src/server/first-run.ts';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { acme, shared, startTestApp } from '../../support/app.ts';
 import { backUp } from '../../support/backups.ts';
 import { makeBranch, seedPosts } from '../../support/conflict-site.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 
 beforeAll(async () => {
-  app = await startTestApp();
   await seedPosts(app);
   await makeBranch(app, 'topic');
 });
-afterAll(() => app?.stop());
 
 const backedUp = () => backUp(app, 'site');
 

@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { backupProject } from '../../../src/domain/backups/backup-project.operations.ts';
 import { checkProject, findRemains } from '../../../src/domain/backups/check-project.operations.ts';
 import { restoreBackup } from '../../../src/domain/backups/restore-backup.operations.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { acme, shared, startTestApp } from '../../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../../support/conflict-site.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 import { readProject } from '../../support/project-reads.ts';
@@ -14,13 +14,8 @@ import { rounds } from '../../support/rounds.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
-let app: TestApp;
+const app = shared(startTestApp);
 let made = 0;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
 
 /** One thing an editor does; whether it succeeds is no matter here. */
 const step = fc.oneof(

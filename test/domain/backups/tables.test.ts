@@ -1,16 +1,12 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { backedUp, rowLine } from '../../../src/domain/backups/backed-up-table.ts';
 import { notBackedUp, projectRow, projectTables } from '../../../src/domain/backups/project-tables.ts';
 import { usualSettings } from '../../../src/domain/crawlers/config/crawler.entity.ts';
 import { studioSettings } from '../../../src/domain/projects/project.entity.ts';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { shared, startTestApp } from '../../support/app.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 const rowsOf = async (sql: string, values: unknown[] = []) =>
   (await app.services.orm.em.fork().execute(sql, values)) as { name: string }[];

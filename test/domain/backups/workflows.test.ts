@@ -1,18 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
-import { type Answer, acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { type Answer, acme, shared, startTestApp } from '../../support/app.ts';
 import { backUp, copyByBackup, restore } from '../../support/backups.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 beforeAll(async () => {
-  app = await startTestApp();
   // No queue runs here.
   app.services.jobs.send = async () => {};
   app.services.jobs.sendMany = async () => {};
 });
-afterAll(() => app?.stop());
 
 const workflowsOf = (project: string) => `${acme}/projects/${project}/workflows`;
 

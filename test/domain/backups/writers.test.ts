@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { backupProject } from '../../../src/domain/backups/backup-project.operations.ts';
 import { checkProject } from '../../../src/domain/backups/check-project.operations.ts';
 import { restoreBackup } from '../../../src/domain/backups/restore-backup.operations.ts';
@@ -8,16 +8,11 @@ import { permissionNames, systemActor } from '../../../src/kernel/actor.ts';
 import { run } from '../../../src/kernel/run.ts';
 import type { GitStore } from '../../../src/ports/git.ts';
 import { systemCall } from '../../../src/server/first-run.ts';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { acme, shared, startTestApp } from '../../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../../support/conflict-site.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 const studioOf = (project: string) => `${acme}/projects/${project}/studio`;
 

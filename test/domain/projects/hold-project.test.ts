@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { holdProject } from '../../../src/domain/projects/project-ref.ts';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { shared, startTestApp } from '../../support/app.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 /** The other side's statement, which gives up where it would wait for the first. */
 const beside = (text: string, id: number) =>

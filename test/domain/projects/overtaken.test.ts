@@ -1,20 +1,16 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { Organization } from '../../../src/domain/organizations/organization.entity.ts';
 import { updateOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
 import { Project, type StudioSettings } from '../../../src/domain/projects/project.entity.ts';
 import { holdProject } from '../../../src/domain/projects/project-ref.ts';
 import { runRetention } from '../../../src/jobs/upkeep.ts';
-import { acme, startTestApp, studio, type TestApp } from '../../support/app.ts';
+import { acme, shared, startTestApp, studio } from '../../support/app.ts';
 import { seedPosts } from '../../support/conflict-site.ts';
 import { overtake, withBefore } from '../../support/overtake.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seedPosts(app);
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seedPosts(app));
 
 const rowOf = (machine_name: string) => app.services.orm.em.fork().findOne(Project, { machine_name });
 

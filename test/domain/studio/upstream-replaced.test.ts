@@ -1,21 +1,17 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Organization } from '../../../src/domain/organizations/organization.entity.ts';
 import { loadProject } from '../../../src/domain/projects/project-ref.ts';
 import { openUpstream, storeUpstream } from '../../../src/domain/studio/upstream/remote.ts';
 import { syncPass } from '../../../src/domain/studio/upstream/sync-pass.ts';
 import { Upstream, UpstreamBranch } from '../../../src/domain/studio/upstream/upstream.entity.ts';
-import type { TestApp } from '../../support/app.ts';
+import { shared } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';
 import { save } from '../../support/git-store.ts';
 import { mirrorOf, startMirrorApp, upstreamHost } from '../../support/mirror.ts';
 import { overtake, withBefore } from '../../support/overtake.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startMirrorApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startMirrorApp);
 
 const pass = {
   fetch: true,

@@ -33,6 +33,9 @@ export function changedFields(before: Frontmatter, after: Frontmatter, parent = 
 
 const own = (map: Frontmatter, key: string) => (Object.hasOwn(map, key) ? map[key] : undefined);
 
+/** Keys of one file that are shown: a frontmatter has room for tens of thousands. */
+const mostFields = 1_000;
+
 const changedEntry = z
   .object({
     title: z.string(),
@@ -67,7 +70,11 @@ export const fileDiff = z
     truncated: z.boolean().optional().describe('The patch is longer than shown'),
     collection: z.string().optional(),
     slug: z.string().optional(),
-    fields: z.array(z.string()).optional().describe('JSON Pointers of the frontmatter keys of an entry that differ'),
+    fields: z
+      .array(z.string())
+      .optional()
+      .describe(`JSON Pointers of the frontmatter keys of an entry that differ, the first ${mostFields}`),
+    more_fields: z.int32().optional().describe('How many more keys differ than `fields` has; absent: none'),
     labels: z.array(z.string()).optional().describe('What the schema calls `fields`, in their order'),
     title: z.string().optional().describe('Of an entry that can be read'),
     entry: changedEntry
@@ -169,7 +176,7 @@ async function entryPart(
   site: SiteIndex,
   { path, previous_path, base, head }: ChangedFile,
   values: boolean,
-): Promise<Pick<FileDiff, 'collection' | 'slug' | 'fields' | 'labels' | 'title' | 'entry'> | null> {
+): Promise<Pick<FileDiff, 'collection' | 'slug' | 'fields' | 'more_fields' | 'labels' | 'title' | 'entry'> | null> {
   const place = isRegular(head ?? base) ? entryAt(site, path) : null;
   if (!place) return null;
   const factsOf = async (side: FileSide | null, at: string) => {
@@ -179,11 +186,13 @@ async function entryPart(
   };
   const [before, after] = [await factsOf(base, previous_path ?? path), await factsOf(head, path)];
   if (!before || !after) return place;
-  const fields = changedFields(before.frontmatter, after.frontmatter);
+  const changed = changedFields(before.frontmatter, after.frontmatter);
+  const fields = changed.slice(0, mostFields);
+  const more = changed.length > fields.length && { more_fields: changed.length - fields.length };
   const schema = schemaAt(site, path);
   const labels = fields.map((field) => labelAt(schema, field));
   const title = (head ? after.title : before.title) || titleOfSlug(place.slug);
-  if (!values) return { ...place, fields, labels, title };
+  if (!values) return { ...place, fields, ...more, labels, title };
   const bodyOf = async (side: FileSide | null, at: string) =>
     side && isRegular(side) ? parseFile(await snapshot.blob(side.oid), at).body : '';
   const entry = {
@@ -193,7 +202,7 @@ async function entryPart(
       shownField({ field, label: labels[at] ?? field }, before.frontmatter, after.frontmatter),
     ),
   };
-  return { ...place, fields, labels, title, entry };
+  return { ...place, fields, ...more, labels, title, entry };
 }
 
 export const compareBranches = studioOperation({

@@ -139,7 +139,7 @@ async function brokenReferences({ git, studio }: Context, base: Side, head: Side
   });
   const byCollection = [...Map.groupBy(targets, ({ collection }) => collection)];
   const wanted = byCollection.map(([collection, of]) => ({ collection, ids: new Set(of.map(({ id }) => id)) }));
-  const references = await referencesTo({ git, studio }, head, ...wanted);
+  const references = await referencesTo({ git, studio }, head, wanted);
   return references.map(
     ({ collection, slug, path, field, id }): FoundFault => ({
       code: 'reference',

@@ -3,7 +3,7 @@ import { maxEntryBytes } from '../entries/saved-entry.ts';
 import { directoryOf, nameOf } from '../frameworks/routing/paths.ts';
 import { mediaRootOf } from '../media/media-facts.ts';
 import { mediaNameProblem, mediaTypeProblem } from '../media/media-types.ts';
-import { nameProblem, pathProblem } from '../path-rules.ts';
+import { gitSettings, nameProblem, pathProblem } from '../path-rules.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import { isBelowContent } from '../schema/inferred-groups.ts';
 import { lists } from '../schema/path-set.ts';
@@ -34,7 +34,10 @@ export interface Refusal {
 }
 
 /** Files by which git itself treats others differently are code, wherever they lie. */
-const steersGit = /(?:^|\/)\.(?:git[a-z]*|lfsconfig)$/i;
+function steersGit(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return /^\.(?:git[a-z]*|lfsconfig)$/i.test(name) || gitSettings(name) !== null;
+}
 
 export const isRegular = (mode: string) => mode === '100644' || mode === '100755';
 
@@ -104,7 +107,7 @@ export function codeProblem(
  * `refusalOf`'s matter.
  */
 export function isContent(site: SiteIndex, path: string, mode: string): boolean {
-  if (!isRegular(mode) || steersGit.test(path)) return false;
+  if (!isRegular(mode) || steersGit(path)) return false;
   const schema = schemaAt(site, path);
   if (codeProblem(site, path, schema) !== null) return false;
   if (schema) return true;
@@ -124,7 +127,7 @@ export function isDeclaredContent(site: SiteIndex, path: string, mode: string): 
 export function refusalOfName(path: string): Refusal | null {
   const fault = pathProblem(path);
   if (fault !== null) return { code: 'invalid_path', of: 'path', problem: fault };
-  if (steersGit.test(path))
+  if (steersGit(path))
     return { code: 'invalid_path', of: 'path', problem: 'is a file that configures git, not content' };
   const unwise = nameProblem(path);
   return unwise === null ? null : { code: 'invalid_name', of: 'path', problem: unwise };
@@ -152,7 +155,7 @@ export function refusalOf(site: SiteIndex, file: OfferedFile, mediaLimit: number
   const isEntry = schema !== undefined;
   const problem = codeProblem(site, path, schema);
   if (problem !== null) return { code: 'forbidden', of: 'path', problem };
-  if (steersGit.test(path) || (!isEntry && mediaRootOf(site, path) === null))
+  if (steersGit(path) || (!isEntry && mediaRootOf(site, path) === null))
     return { code: 'forbidden', of: 'path', problem: 'is outside collections and media' };
   const refused = refusalOfName(path);
   if (refused !== null || !isEntry) return refused ?? refusalOfMedia(file, mediaLimit);

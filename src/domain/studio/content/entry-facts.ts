@@ -3,6 +3,7 @@ import { parseFile } from '../frontmatter/parse-file.ts';
 import { dataFormat } from '../frontmatter/split.ts';
 import { summarize } from '../frontmatter/summarize.ts';
 import type { Frontmatter, FrontmatterError, ParsedFile } from '../frontmatter/values.ts';
+import { hasRelativeLink, hasRelativeValue } from '../media/relative-links.ts';
 
 /** What lists need of a file's content; the same for every path the content stands at. */
 export interface EntryFacts {
@@ -12,6 +13,8 @@ export interface EntryFacts {
   title: string;
   draft: boolean;
   size: number;
+  /** It has links to other files that a move can change. */
+  links?: true;
   error?: FrontmatterError | UnreadableError;
 }
 
@@ -39,7 +42,7 @@ export interface Place {
  * Counts up when a file would be read otherwise than before: other values, another title, other words. What an older reader stored is then
  * not found any more.
  */
-export const readerVersion = 3;
+export const readerVersion = 4;
 
 const formats = new Map<string, string>();
 
@@ -62,6 +65,7 @@ export function factsFrom(parsed: ParsedFile, size: number): EntryFacts {
     frontmatter: parsed.frontmatter,
     ...summarize(parsed, ''),
     size,
+    ...((hasRelativeLink(parsed.body) || hasRelativeValue(parsed.frontmatter)) && { links: true }),
     ...(parsed.error && { error: parsed.error }),
   };
 }

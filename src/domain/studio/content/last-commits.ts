@@ -6,13 +6,19 @@ import type { Repository } from '../../../ports/git.ts';
 import type { Commit, LineCommit, Oid } from '../../../ports/git-records.ts';
 import type { Log } from '../../../ports/log.ts';
 
-/** With more commits between two, a walk of the whole history is as good. */
-const mostCommits = 1_000;
+/** With more commits between two, or more paths they change in all, a walk of the whole history is as good. */
+const most = { commits: 1_000, paths: 200_000 };
+/** Paths of all ways between commits that are remembered. */
+const keptPaths = 1_000_000;
 
 /** The line of a commit down to another one's history, and the commit it comes out at; null: it is too long, or nothing joins them. */
 async function lineDownTo(git: Repository, head: Oid, base: Oid): Promise<{ line: LineCommit[]; fork: Oid } | null> {
   const line: LineCommit[] = [];
-  for await (const commit of git.line(head, base)) if (line.push(commit) > mostCommits) return null;
+  let paths = 0;
+  for await (const commit of git.line(head, base)) {
+    paths += commit.paths.length;
+    if (line.push(commit) > most.commits || paths > most.paths) return null;
+  }
   const fork = line.length === 0 ? head : line.at(-1)?.parents[0];
   return fork === undefined ? null : { line, fork };
 }
@@ -21,7 +27,7 @@ async function lineDownTo(git: Repository, head: Oid, base: Oid): Promise<{ line
  * Paths whose last commit at `to` is not the one at `from`, found on the first-parent lines on which both come from one commit. What a commit
  * with one parent changed, it changed last. A path that a merge changed may come from any of its parents, and one that only `from` has seen
  * change has the commit it had before: neither is known (null).
- * @returns null when the lines do not meet, or are long
+ * @returns null when the lines do not meet, or are long or change much
  */
 async function changesBetween(git: Repository, from: Oid, to: Oid): Promise<CommitChanges | null> {
   const ours = await lineDownTo(git, to, from);
@@ -57,7 +63,8 @@ export class LastCommits {
   readonly #cache: ContentCache;
   readonly #log: Log;
   readonly #known = new LRUCache<string, Oid>(upTo(20_000));
-  readonly #ways = new LRUCache<string, Promise<CommitChanges | null>>({ max: 32 });
+  /** Weighed in paths, once they are known. */
+  readonly #ways = new LRUCache<string, Promise<CommitChanges | null>>({ max: 32, maxSize: keptPaths });
   readonly #storing = new Map<string, Promise<unknown>>();
 
   constructor(cache: ContentCache, log: Log) {
@@ -115,8 +122,13 @@ export class LastCommits {
   #way(git: Repository, from: Oid, to: Oid): Promise<CommitChanges | null> {
     const key = `${git.id}:${from}:${to}`;
     // The marker may stand at a commit that is gone since the branch was moved by force.
-    const way = this.#ways.get(key) ?? changesBetween(git, from, to).catch(() => null);
-    this.#ways.set(key, way);
+    const known = this.#ways.get(key);
+    if (known) return known;
+    const way = changesBetween(git, from, to).catch(() => null);
+    this.#ways.set(key, way, { size: 1 });
+    void way.then((changes) => {
+      if (this.#ways.peek(key) === way) this.#ways.set(key, way, { size: 1 + (changes?.size ?? 0) });
+    });
     return way;
   }
 

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { hashToken, runToken } from '../../identity/token-text.ts';
+import { generationOfProject } from '../../notifications/generation.ts';
 import { type SendResult, send, signedHeaders } from '../../notifications/send.ts';
 import { Organization } from '../../organizations/organization.entity.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
@@ -90,7 +91,11 @@ export async function notifyProvider(services: Services, notice: Notice, signal:
     ...(event === 'deployment.requested' && { report_token }),
   });
   const id = `msg_${deployment_id}_${event.split('.')[1]}`;
-  const headers = signedHeaders({ secret, id, version: services.settings.version }, body, services.clock.now());
+  const now = services.clock.now();
+  const headers = {
+    ...signedHeaders({ secret, id, version: services.settings.version }, body, now),
+    ...(await generationOfProject(em, project.id, now)),
+  };
   const result = await send(services, url, { headers, body, signal });
   const refusal = result.status === gone ? said(result) : refusals[result.error ?? ''];
   if (refusal !== undefined) return fail(refusal);

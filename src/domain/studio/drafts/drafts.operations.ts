@@ -157,14 +157,18 @@ export const listDrafts = studioOperation({
     const { em, project, actor } = context;
     const window = windowOf(paging);
     const heads = new Map((await headsOf(context)).map((head) => [head.name, head]));
-    const rows = await em.find(
-      Draft,
-      { project_id: project.id, ...(base !== undefined && { base }) },
-      { orderBy: { created_at: 'desc', branch: 'asc' }, disableIdentityMap: true },
-    );
-    const drafts = rows
-      .filter(({ owner_id }) => own === undefined || (owner_id === actor.id) === own)
-      .flatMap((row) => heads.get(row.branch) ?? []);
+    // Names alone, as they come from the database: of thousands one page is shown.
+    const rows = await em
+      .createQueryBuilder(Draft)
+      .select('branch')
+      .where({
+        project_id: project.id,
+        ...(base !== undefined && { base }),
+        ...(own !== undefined && { owner_id: own ? actor.id : { $ne: actor.id } }),
+      })
+      .orderBy({ created_at: 'desc', branch: 'asc' })
+      .execute('all', false);
+    const drafts = rows.flatMap((row) => heads.get(row.branch) ?? []);
     const page = drafts.slice(window.offset, window.offset + window.limit);
     return pageFrom(await branchRecords(context, page, { compare }), drafts.length, window);
   },

@@ -5,10 +5,10 @@ import type { Snapshot } from '../../../ports/git-records.ts';
 import { commitStep } from '../changes/staged-content.ts';
 import { authorOf } from '../changes/write-rules.ts';
 import type { CollectionIndex } from '../content/collection-index.ts';
-import { editFile } from '../frontmatter/edit-file.ts';
+import { checkWritable, editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
-import { checkPath } from '../path-rules.ts';
+import { checkDirectory } from '../path-rules.ts';
 import { directBranch } from '../repository/branch-rules.ts';
 import { refInput, snapshotOf } from '../repository/refs.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
@@ -140,7 +140,7 @@ async function targetOf(index: CollectionIndex, snapshot: Snapshot, slug: string
   if (stored) return { ...target, path: stored.path, before: await snapshot.blob(stored.oid) };
   if (slug === undefined) return target;
   const faults = faultsOf(() => {
-    target.path = pathForNew(index, checkPath('slug', slug), {});
+    target.path = pathForNew(index, checkDirectory('slug', slug), {});
   });
   return { ...target, faults };
 }
@@ -175,6 +175,9 @@ export const validateEntry = studioOperation({
     const site = await studio.content.site(git, snapshot);
     const index = await collectionFor(context, { head: snapshot, site }, collection, slug ?? 'new');
     const target = await targetOf(index, snapshot, slug);
+    // What no file can hold is not held against the schema: each of many thousand values would be looked at.
+    const unwritable = faultsOf(() => checkWritable(draft.frontmatter, 'json'));
+    if (unwritable.length > 0) return { valid: false, errors: [...target.faults, ...unwritable], warnings: [] };
     const stored = target.before && parseFile(target.before, target.path).frontmatter;
     const { errors, warnings } = await judgeWrite({ tree: snapshot, site }, index, {
       paths: [target.path],

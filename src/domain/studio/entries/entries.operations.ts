@@ -41,7 +41,7 @@ const bodiesLimit = 16 * 1024 * 1024;
 
 /** Adds what `include` asks for to a page of summaries. */
 async function include(
-  { git, studio }: Pick<StudioContext, 'git' | 'studio'>,
+  { git, studio, room }: Pick<StudioContext, 'git' | 'studio' | 'room'>,
   snapshot: Snapshot,
   items: z.output<typeof entrySummary>[],
   places: readonly IndexedEntry[],
@@ -57,6 +57,7 @@ async function include(
       if (left < 0) item.truncated = true;
       else read.push({ item, place });
     }
+    await room(read.reduce((sum, { item }) => sum + item.size, 0));
     const oids = read.map(({ place }) => place.oid);
     let at = 0;
     for await (const content of soundBlobs(snapshot, oids)) {
@@ -166,7 +167,7 @@ export const getEntry = studioOperation({
   }),
   output: entry,
   async execute(context, { collection, entry: slug, raw, include: wanted = [], ...at }) {
-    const { git, studio, tag } = context;
+    const { git, studio, tag, room } = context;
     const snapshot = await snapshotOf(git, at);
     const site = await studio.content.site(git, snapshot);
     const index = site.collection(collection);
@@ -175,7 +176,9 @@ export const getEntry = studioOperation({
     // What is wrong with it, and who else names its files, depends on other entries too.
     const scope = wanted.length > 0 ? [snapshot.tree] : [];
     tag(`"${place.oid}.${viewOf([site.schemaKey + routes.key, place.slug, raw, ...scope])}"`);
-    const record = entryOf(index, place, openFile(await snapshot.blob(place.oid), place.path), { raw });
+    const content = await snapshot.blob(place.oid);
+    await room(raw ? 2 * content.length : content.length);
+    const record = entryOf(index, place, openFile(content, place.path), { raw });
     const faults = wanted.includes('faults') ? { faults: await faultsOf(site, index.schema, record) } : {};
     const files = wanted.includes('own_files')
       ? { own_files: await ownFilesOf({ tree: snapshot, site, base: routes.base }, index, place) }

@@ -1,5 +1,5 @@
 import { fieldError } from '../../../kernel/errors.ts';
-import { isRecord } from '../../../lib/objects.ts';
+import { isLonger, isRecord } from '../../../lib/objects.ts';
 import type { IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
 import { titleOfSlug } from '../frontmatter/summarize.ts';
@@ -53,12 +53,16 @@ export function asTime(value: unknown): unknown {
 }
 
 const maxConditions = 20;
+/** Of its JSON: as much as an address holds. A filter is tried on every entry, and is part of what its order is kept by. */
+const maxBytes = 16 * 1024;
 
 /**
  * Reads `filter[<field>][<op>]=value`.
  * @throws DomainError `invalid_filter` naming what is wrong.
  */
 export function readFilter(filter: Record<string, unknown>): Condition[] {
+  if (isLonger(filter, maxBytes))
+    throw fieldError('invalid_filter', 'filter', `must have at most ${maxBytes / 1024} KiB`);
   const conditions: Condition[] = [];
   for (const [field, tests] of Object.entries(filter)) {
     const name = `filter.${field}`;
@@ -154,6 +158,23 @@ function likewise(wanted: unknown, actual: unknown): unknown {
 const equals = (actual: unknown, wanted: unknown): boolean =>
   Array.isArray(actual) ? actual.some((item) => equals(item, wanted)) : actual === likewise(wanted, actual);
 
+/** The values of lists that were wanted, read as each kind of value they were compared with. */
+const choices = new WeakMap<readonly unknown[], Map<string, ReadonlySet<unknown>>>();
+
+function choicesFor(wanted: readonly unknown[], actual: unknown): ReadonlySet<unknown> {
+  const byKind = choices.get(wanted) ?? new Map<string, ReadonlySet<unknown>>();
+  choices.set(wanted, byKind);
+  const known = byKind.get(typeof actual) ?? new Set(wanted.map((item) => likewise(item, actual)));
+  byKind.set(typeof actual, known);
+  return known;
+}
+
+/** Whether a value, or one of a list, is one of those wanted: both may be tens of thousands. */
+const isAmong = (actual: unknown, wanted: unknown): boolean =>
+  Array.isArray(actual)
+    ? actual.some((item) => isAmong(item, wanted))
+    : choicesFor(wanted as readonly unknown[], actual).has(actual);
+
 function contains(actual: unknown, wanted: unknown): boolean {
   if (Array.isArray(actual)) return actual.some((item) => equals(item, wanted));
   return typeof actual === 'string' && actual.toLowerCase().includes(String(wanted).toLowerCase());
@@ -170,8 +191,8 @@ function ordered(actual: unknown, wanted: unknown, holds: (order: number) => boo
 const tests: Record<Operator, (actual: unknown, wanted: unknown) => boolean> = {
   eq: equals,
   ne: (actual, wanted) => !equals(actual, wanted),
-  in: (actual, wanted) => (wanted as unknown[]).some((item) => equals(actual, item)),
-  nin: (actual, wanted) => !(wanted as unknown[]).some((item) => equals(actual, item)),
+  in: isAmong,
+  nin: (actual, wanted) => !isAmong(actual, wanted),
   lt: (actual, wanted) => ordered(actual, wanted, (order) => order < 0),
   lte: (actual, wanted) => ordered(actual, wanted, (order) => order <= 0),
   gt: (actual, wanted) => ordered(actual, wanted, (order) => order > 0),

@@ -7,9 +7,12 @@ import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import { labelAt } from '../schema/json-schema.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { entrySummary } from './entries.schema.ts';
-import { namedIn, type Relation, referencesTo, relationsIn } from './references.ts';
+import { firstRelations, namedIn, type Relation, referencesTo } from './references.ts';
 import { summaryOf, titlesOf } from './saved-entry.ts';
 import { entryNamed } from './validate.ts';
+
+/** Relations of one entry that are listed. */
+const mostRelations = 500;
 
 /** Several entries of one collection. */
 export const entriesInput = {
@@ -47,7 +50,7 @@ export const listReferences = studioOperation({
   kind: 'query',
   permission: 'browse_studio',
   notInSteps: true,
-  summary: 'Entries that entries of a collection name in their relations, for each in the order of the input',
+  summary: `Entries that entries of a collection name in their relations, for each in the order of the input; the first ${mostRelations} of each`,
   input: z.object(entriesInput),
   output: z.array(z.array(entryReference)),
   async execute({ git, studio }, { collection, slugs, ...at }) {
@@ -57,7 +60,7 @@ export const listReferences = studioOperation({
     const places = slugs.map((slug) => entryIn(index, slug));
     const facts = await studio.content.facts(git, snapshot, places);
     const named = facts.map(({ frontmatter }) =>
-      [...relationsIn(index.schema.fields, frontmatter)].map((found) => resolve(site, found)),
+      firstRelations(index.schema.fields, frontmatter, mostRelations).map((found) => resolve(site, found)),
     );
     const targets = named
       .flat()
@@ -96,7 +99,7 @@ export const listReferrers = studioOperation({
     const tree = await pageSnapshot(git, window, input);
     const site = await studio.content.site(git, tree);
     const { slug } = entryIn(site.collection(collection), entry);
-    const all = await referencesTo({ git, studio }, { tree, site }, namedIn(site, { collection, slug }));
+    const all = await referencesTo({ git, studio }, { tree, site }, [namedIn(site, { collection, slug })]);
     const page = all.slice(window.offset, window.offset + window.limit);
     const titles = await titlesOf({ git, studio }, { tree, site }, page);
     const items = page.map((each, at) => ({
@@ -127,7 +130,7 @@ export const listReferrersOfEntries = studioOperation({
     const slugById = new Map(
       entries.flatMap(({ slug }) => [...namedIn(site, { collection, slug }).ids].map((id) => [id, slug] as const)),
     );
-    const all = await referencesTo({ git, studio }, { tree, site }, { collection, ids: new Set(slugById.keys()) });
+    const all = await referencesTo({ git, studio }, { tree, site }, [{ collection, ids: new Set(slugById.keys()) }]);
     const uses = all
       .filter(({ path }) => !own.has(path))
       .map((use) => ({ ...use, named: slugById.get(use.id) ?? use.id }))

@@ -54,7 +54,7 @@ export interface Relation {
 }
 
 /** All relations in the frontmatter of an entry. @param prefix JSON Pointer of `value` */
-export function* relationsIn(fields: readonly SchemaField[], value: unknown, prefix = ''): Generator<Relation> {
+function* relationsIn(fields: readonly SchemaField[], value: unknown, prefix = ''): Generator<Relation> {
   if (value === null || typeof value !== 'object') return;
   for (const field of fields) {
     const held = (value as Record<string, unknown>)[field.name];
@@ -72,6 +72,21 @@ export function* relationsIn(fields: readonly SchemaField[], value: unknown, pre
       yield* new Map(inner.map((relation) => [relation.field, relation])).values();
     }
   }
+}
+
+/** The first relations in the frontmatter of an entry that a test holds for: a list in it has room for a hundred thousand. */
+export function firstRelations(
+  fields: readonly SchemaField[],
+  frontmatter: unknown,
+  most: number,
+  holds: (relation: Relation) => boolean = () => true,
+): Relation[] {
+  const first: Relation[] = [];
+  for (const relation of relationsIn(fields, frontmatter)) {
+    if (first.length === most) break;
+    if (holds(relation)) first.push(relation);
+  }
+  return first;
 }
 
 /** Whether entries with these fields can name entries of a collection. */
@@ -102,11 +117,19 @@ export function namedIn(site: SiteIndex, { collection, slug }: { collection: str
   return { collection, ids: new Set(index && entry ? referenceIds(index.schema, entry) : []) };
 }
 
-/** Entries whose schema-declared relations point to one of some entries; only collections that can point there are read. */
+/** References that one entry has to what is looked for. */
+const mostOfEntry = 100;
+
+/**
+ * Entries whose schema-declared relations point to one of some entries; only collections that can point there are read.
+ * @param options.counts which relations are looked for; all by default
+ * @param options.most how many of one entry, the first ones
+ */
 export async function referencesTo(
   { studio, git }: Pick<StudioContext, 'studio' | 'git'>,
   { tree, site }: { tree: Snapshot; site: SiteIndex },
-  ...targets: readonly Named[]
+  targets: readonly Named[],
+  { counts = () => true, most = mostOfEntry }: { counts?: (relation: Relation) => boolean; most?: number } = {},
 ): Promise<Reference[]> {
   const found: Reference[] = [];
   const pace = new Pace();
@@ -116,10 +139,11 @@ export async function referencesTo(
     const facts = await studio.content.facts(git, tree, entries);
     for (const [at, entry] of entries.entries()) {
       if (pace.isDue) await pace.yield();
-      for (const relation of relationsIn(schema.fields, facts[at]?.frontmatter)) {
-        if (!wanted.some(({ collection, ids }) => relation.collection === collection && ids.has(relation.id))) continue;
+      const isWanted = (relation: Relation) =>
+        wanted.some(({ collection, ids }) => relation.collection === collection && ids.has(relation.id)) &&
+        counts(relation);
+      for (const relation of firstRelations(schema.fields, facts[at]?.frontmatter, most, isWanted))
         found.push({ ...relation, collection: schema.collection, slug: entry.slug, path: entry.path });
-      }
     }
   }
   return found;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changeOf, oneLine, timestamp, webUrl, withoutNul } from '../../../kernel/shapes.ts';
+import { changeOf, oneLine, openAddressOf, timestamp, webUrl, withoutNul } from '../../../kernel/shapes.ts';
 import { deploymentSummary } from '../deployments/deployments.schema.ts';
 import { pathProblem } from '../path-rules.ts';
 import { environmentTypes, networks, providers, visibilities } from './environment.entity.ts';
@@ -86,7 +86,10 @@ const settable = {
   visibility,
   protected: z.boolean().describe('Refuses deletion'),
   url: webUrl.nullable().describe('Where the site is, when an external provider publishes it'),
-  deploy_webhook_url: webUrl.nullable().describe('Where an external provider is notified of deployments'),
+  deploy_webhook_url: webUrl
+    .regex(openAddressOf('https?'), 'must hold no user name or password, since calls with them are refused')
+    .nullable()
+    .describe('Where an external provider is notified of deployments'),
 };
 
 const draft = z.object(settable).partial();

@@ -136,12 +136,16 @@ export async function mediaReferences(
     const entry = entries[next++];
     if (!entry) continue;
     const given = await aliasesFor(entry.path);
+    let whole: string | undefined;
     for (const [at, { file, urls, rooted, name, encoded, usual, addresses }] of wanted.entries()) {
+      // Thousands of files, each looked for in megabytes, take minutes.
+      if (pace.isDue) await pace.yield();
       const own = given?.[at] ?? [];
       // Most entries name the file in no form, and need no further look. An alias may have nothing of its name.
       const isPlain = [name, encoded, ...own, ...addresses].some((form) => content.includes(form));
       if (!isPlain && !(hasResources && content.includes('resources'))) continue;
-      const text = content.toString('utf8');
+      whole ??= content.toString('utf8');
+      const text = whole;
       const aliases = [...usual, ...own, ...addresses];
       const isNamed =
         isPlain && formsOf({ file, urls, rooted }, entry.path, aliases).some((form) => mentions(text, form));

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { decodedUri } from '../../../lib/text.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
+import { pathBytes } from '../path-rules.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { SchemaField } from '../schema/schema.schema.ts';
 import { type Aliases, isAliasConfig, readAliases } from '../schema/static/aliases.ts';
@@ -49,7 +50,7 @@ function placesOf(
   value: string,
   aliases: Aliases,
 ): string[] | null {
-  if (value === '' || template.test(value)) return null;
+  if (value === '' || value.length > pathBytes || template.test(value)) return null;
   if (alias.test(value)) {
     const places = aliases(value);
     return places.length === 0 ? null : places;

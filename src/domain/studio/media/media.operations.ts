@@ -14,7 +14,7 @@ import { writeInput } from '../entries/entries.schema.ts';
 import { entriesInput } from '../entries/references.operations.ts';
 import { encodePath } from '../frameworks/routing/paths.ts';
 import { foldText } from '../frontmatter/words.ts';
-import { checkAddress, checkStoredPath } from '../path-rules.ts';
+import { checkAddress, checkStoredPath, pathBytes } from '../path-rules.ts';
 import { directBranch } from '../repository/branch-rules.ts';
 import { refInput, snapshotOf } from '../repository/refs.ts';
 import { commit } from '../repository/repository.schema.ts';
@@ -31,11 +31,19 @@ import { planDeleteMedia } from './plan-media.ts';
 const token = /[^\s"'`()<>[\]{}|,;]+/g;
 const ending = new RegExp(`\\.(?:${mediaExtensions.join('|')})(?![\\w-])`, 'gi');
 
+/** Names of one text that are looked for: each takes two microseconds. */
+const mostNames = 10_000;
+
 /** The longest beginnings of tokens that end as a file's name does. */
 function* namesIn(text: string): Generator<string> {
+  let left = mostNames;
   for (const [run] of text.matchAll(token)) {
+    if (run.length > pathBytes || !run.includes('.')) continue;
     const last = [...run.matchAll(ending)].at(-1);
-    if (last && last.index > 0) yield run.slice(0, last.index + last[0].length);
+    if (!last || last.index === 0) continue;
+    if (left === 0) return;
+    left -= 1;
+    yield run.slice(0, last.index + last[0].length);
   }
 }
 
@@ -202,7 +210,9 @@ export const listEntryMedia = studioOperation({
     const oids = await oidsOf();
     const published = { discovery: site.discovery, base: encodePath(routes.base) };
     const found: string[][] = [];
+    const pace = new Pace();
     for await (const { content } of snapshot.blobs(entries.map((entry) => entry.oid))) {
+      if (pace.isDue) await pace.yield();
       const entry = entries[found.length]?.path ?? '';
       found.push(mentionedMedia(published, entry, content.toString('utf8'), (file) => oids.has(file)));
     }

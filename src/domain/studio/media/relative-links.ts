@@ -4,12 +4,27 @@
  */
 import path from 'node:path';
 import { decodedUri } from '../../../lib/text.ts';
+import { pathBytes } from '../path-rules.ts';
 
-/** What stands before a destination. Of all but Markdown's own it is in quotes. */
+/** What stands before a destination. */
 const opener = /\]\(|\]:[ \t]|\b(?:src|href|poster)=|\bfrom[ \t]|\brequire\(|\b(?:rel)?ref[ \t]/g;
-const destination = /[ \t]{0,100}(?:<([^<>\n]*)>|"([^"\n]*)"|'([^'\n]*)'|([^\s<>()"']+))/dy;
+// What ends a destination ends it before the next opener of its kind: all of a text together are looked through once.
+const markdownDestination = /[ \t]{0,100}(?:<([^<>\n]*)>|([^\s<>()"']+))/dy;
+const quotedDestination = /[ \t]{0,100}(?:"([^"\n]*)"|'([^'\n]*)')/dy;
 const isRef = (mark: string) => /^(?:rel)?ref[ \t]$/.test(mark);
 const isMarkdown = (mark: string) => mark.startsWith(']');
+
+/** Where a destination begins and ends that stands after an opener; the same twice without one. */
+function destinationAfter(
+  text: string,
+  { 0: mark, index }: RegExpExecArray,
+): { start: number; end: number; isBare: boolean } {
+  const destination = isMarkdown(mark) ? markdownDestination : quotedDestination;
+  destination.lastIndex = index + mark.length;
+  const { indices } = destination.exec(text) ?? {};
+  const [start, end] = indices?.[1] ?? indices?.[2] ?? [0, 0];
+  return { start, end, isBare: isMarkdown(mark) && indices?.[1] === undefined };
+}
 
 /** Runs of backticks, each with the index of the next one of its length in the same paragraph. */
 function codeSpans(text: string): [number, number][] {
@@ -73,6 +88,9 @@ export interface Moves {
 }
 
 const leadsAway = /^(?:[a-z][a-z0-9+.-]*:|[/\\#?~@$]|$)/i;
+const isRelative = (link: string) => link.length <= pathBytes && !leadsAway.test(link);
+/** A value of metadata that names a file. */
+const namesFile = (value: string) => /\.[a-z0-9]+$/i.test(value);
 /** What Hugo completes a reference by. */
 const completions = ['', '.md', '/index.md', '/_index.md'];
 
@@ -82,9 +100,9 @@ function renewed(
   { from, to, moved, existed }: Moves,
   options: { isRef: boolean; mayHaveSpaces: boolean },
 ) {
+  if (!isRelative(raw)) return null;
   const [written = ''] = /^[^?#]*/.exec(raw) ?? [];
   const rest = raw.slice(written.length);
-  if (leadsAway.test(written)) return null;
   const plain = decodedUri(written);
   const old = path.posix.join(path.posix.dirname(from), plain);
   const completion = (options.isRef ? completions : ['']).find((end) => existed(old + end));
@@ -100,20 +118,22 @@ function renewed(
   return (isEncoded ? encodeURI(marked).replace(/[()]/g, (one) => (one === '(' ? '%28' : '%29')) : marked) + rest;
 }
 
+/** A text with more links keeps them as they are: to look where each leads takes a microsecond. */
+const mostLinks = 50_000;
+
 /** The text with its relative links leading where they led before the files moved. */
 export function relink(text: string, moves: Moves): string {
   const visible = withoutCode(text);
   let done = '';
   let at = 0;
-  for (const { 0: mark, index } of visible.matchAll(opener)) {
-    if (index < at) continue;
-    destination.lastIndex = index + mark.length;
-    const found = destination.exec(visible);
-    const group = found ? [1, 2, 3, 4].find((one) => found[one] !== undefined) : undefined;
-    const [start, end] = (group && found?.indices?.[group]) || [0, 0];
-    if (end === start || isMarkdown(mark) === (group === 2 || group === 3)) continue;
-    if (!isMarkdown(mark) && group !== 2 && group !== 3) continue;
-    const link = renewed(text.slice(start, end), moves, { isRef: isRef(mark), mayHaveSpaces: group !== 4 });
+  let links = 0;
+  for (const found of visible.matchAll(opener)) {
+    if (found.index < at) continue;
+    links += 1;
+    if (links > mostLinks) return text;
+    const { start, end, isBare } = destinationAfter(visible, found);
+    if (end === start) continue;
+    const link = renewed(text.slice(start, end), moves, { isRef: isRef(found[0]), mayHaveSpaces: !isBare });
     if (link === null) continue;
     done += text.slice(at, start) + link;
     at = end;
@@ -124,10 +144,25 @@ export function relink(text: string, moves: Moves): string {
 /** A value of metadata with the relative paths of files in it leading where they led; a text that names no file stays. */
 export function relinkValue(value: unknown, moves: Moves): unknown {
   if (typeof value === 'string')
-    return /\.[a-z0-9]+$/i.test(value)
-      ? (renewed(value, moves, { isRef: false, mayHaveSpaces: true }) ?? value)
-      : value;
+    return namesFile(value) ? (renewed(value, moves, { isRef: false, mayHaveSpaces: true }) ?? value) : value;
   if (Array.isArray(value)) return value.map((one) => relinkValue(one, moves));
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, relinkValue(one, moves)]));
+}
+
+/** Whether `relink` can have something to do in a text. What stands in code counts too: it costs more to leave it out. */
+export function hasRelativeLink(text: string): boolean {
+  let links = 0;
+  for (const found of text.matchAll(opener)) {
+    const { start, end } = destinationAfter(text, found);
+    links += 1;
+    if (links > mostLinks || isRelative(text.slice(start, end))) return true;
+  }
+  return false;
+}
+
+/** The same of `relinkValue`. */
+export function hasRelativeValue(value: unknown): boolean {
+  if (typeof value === 'string') return namesFile(value) && isRelative(value);
+  return value !== null && typeof value === 'object' && Object.values(value).some(hasRelativeValue);
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
 import { commitStep } from '../changes/staged-content.ts';
 import { authorOf } from '../changes/write-rules.ts';
+import { isContent } from '../content/admission.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
 import type { StudioContext } from '../studio.ts';
@@ -55,8 +56,13 @@ export const uploadMedia = studioOperation({
   audit: ({ path }) => ({ type: 'media', id: path ?? null }),
   async admit(context, { author, branch, path }, file) {
     if (author) authorOf(context, author);
-    uploadPath(placeOf(path, file));
-    if (branch !== undefined) await directBranch(context, branch);
+    const target = uploadPath(placeOf(path, file));
+    if (branch === undefined) return;
+    const { git, studio } = context;
+    const head = await git.head(await directBranch(context, branch));
+    if (path === undefined || head === null) return;
+    const site = await studio.content.site(git, await git.snapshot(head));
+    if (!isContent(site, target, '100644')) context.require('manage_studio');
   },
   async execute(context, input) {
     const { git, studio } = context;

@@ -27,9 +27,14 @@ const toCrlf: LineEnds = (text) => text.replaceAll('\r\n', '\n').replaceAll('\n'
 /** A merged text in order: text both sides agree on, and the regions they do not. */
 type Piece = string | ConflictHunk;
 
+/** A text of more lines is not compared with others by line: what three such take is still a fraction of a second. */
+const mostLines = 100_000;
+
 /**
  * Merges three texts line by line (diff3). Changes of the two sides that overlap or touch clash unless they come to the same
  * text, as in `git merge-file`; with `neighbours: 'pass'` changes that only touch do not clash. A line includes its line end, so a missing one at the end of the text is a difference.
+ *
+ * Texts of more than 100,000 lines clash as a whole.
  *
  * @param base null: equal lines pass, and every region in which the two sides differ is a conflict.
  * @returns pieces whose hunks are numbered from `1`; `line` counts from 1 in `current`.
@@ -42,6 +47,7 @@ export function mergeText(
 ): Piece[] {
   if (current === incoming || base === incoming) return [current];
   if (base === current) return [incoming];
+  if ([base ?? '', current, incoming].some(isLong)) return [{ id: '1', base, current, incoming, line: 1 }];
   const lines = { base: linesOf(base ?? ''), current: linesOf(current), incoming: linesOf(incoming) };
   const numbers = new Map<string, number>();
   const [b, c, i] = [
@@ -54,6 +60,15 @@ export function mergeText(
       ? diffLines(c, i, numbers.size).map(twoWayRegion)
       : regionsOf(diffLines(b, c, numbers.size), diffLines(b, i, numbers.size), neighbours === 'clash');
   return assemble(lines, regions, base === null);
+}
+
+function isLong(text: string): boolean {
+  let at = -1;
+  for (let lines = 0; lines < mostLines; lines += 1) {
+    at = text.indexOf('\n', at + 1);
+    if (at === -1) return false;
+  }
+  return at < text.length - 1;
 }
 
 /** The merged text, with `settle` saying what stands for each hunk. */

@@ -2,6 +2,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { ConflictKind, FileSide, MergeConflict, MergedTree, Mode, Oid } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
+import { namesModules, settingsProblem } from '../path-rules.ts';
 import { withoutFollowing } from './followed-renames.ts';
 import type { Conflict, ConflictType, Resolution, ResolvedFile } from './merge.schema.ts';
 import { mergeEntry } from './merge-entry.ts';
@@ -22,6 +23,10 @@ const shown: Partial<Record<ConflictKind, { type: ConflictType; reason: string }
   file_directory: { type: 'mode', reason: 'a file on one side and a directory on the other, which keeps the name' },
   binary: { type: 'binary', reason: 'too large to be merged' },
 };
+const modules = {
+  type: 'body' as const,
+  reason: 'names submodules; take the version of one side, or merge with a git client',
+};
 const otherwise = { type: 'mode' as const, reason: 'a file, a symlink or a submodule that only one side has as such' };
 
 /**
@@ -36,7 +41,12 @@ async function settleWhole(
   const resolution = resolutions.take(sides, path, stages);
   const entry = sides.entryAt(path);
   if (!resolution) {
-    const found = { ...(shown[kind] ?? otherwise), fields: [], hunks: [], resolved: [] };
+    const found = {
+      ...(namesModules(path) ? modules : (shown[kind] ?? otherwise)),
+      fields: [],
+      hunks: [],
+      resolved: [],
+    };
     return { conflict: conflictOf(sides, path, stages, found) };
   }
   const change = await changeFor(sides, path, stages, resolution);
@@ -55,7 +65,7 @@ async function changeFor(
   }
   if (raw !== undefined) {
     const mode = [stages.current, stages.incoming].find((side) => side?.mode === '100755')?.mode ?? '100644';
-    return { path, content: Buffer.from(raw, 'utf8'), mode };
+    return { path, content: checkedContent(path, Buffer.from(raw, 'utf8')), mode };
   }
   const wanted = take === undefined ? null : stages[take];
   const { entry } = await merged.lookup(path);
@@ -63,6 +73,13 @@ async function changeFor(
   if (wanted?.mode === '160000')
     throw new DomainError('not_editable', `${path} is a submodule; merge it with a git client`);
   return wanted ? { path, content: { oid: wanted.oid }, mode: wanted.mode } : { path, content: null };
+}
+
+/** Objects that are written here pass no check by git, and a repository with one that it refuses could not be pushed any more. */
+function checkedContent(path: string, content: Buffer): Buffer {
+  const refused = settingsProblem(path, content);
+  if (refused) refuseResolution(path, refused.problem);
+  return content;
 }
 
 const isSame = (a: FileSide | null, b: FileSide | null) => a?.oid === b?.oid && a?.mode === b?.mode;
@@ -108,6 +125,7 @@ async function mergeFile(
   if (result.kind === 'clean') {
     const { bytes: content, resolved: fields } = result;
     const mode = modeOf(stages);
+    if (resolution && content) checkedContent(path, content);
     if (byLines && content?.equals((await linesOf(sides, path)) ?? Buffer.alloc(0))) return {};
     return { change: { path, content, ...(mode && { mode }) }, resolved: { path, ...entry, fields } };
   }
@@ -164,7 +182,10 @@ export async function mergeCommits(
   for (const conflict of conflicts) add(result, await mergeConflict(sides, conflict, resolutions));
   for (const path of auto_merged) {
     const found = unfollowed?.code.has(path) ? null : await sides.stagesAt(path);
-    if (found && sides.schemaAt(path))
+    // Lines of two files that git takes can make one that it refuses.
+    if (found && namesModules(path))
+      add(result, await settleWhole(sides, { path, kind: 'content', ...found, related: [] }, resolutions));
+    else if (found && sides.schemaAt(path))
       add(result, await mergeFile(sides, { path, ...found, byLines: true }, resolutions));
   }
   const stale = await resolutions.isStale((path) => sides.stagesAt(path));
@@ -190,7 +211,7 @@ function isAboutContent({ kind, stages: { base, current, incoming } }: MergeConf
 
 async function mergeConflict(sides: Sides, conflict: MergeConflict, resolutions: Resolutions): Promise<FileMerge> {
   const { path, stages } = conflict;
-  if (!isAboutContent(conflict)) return settleWhole(sides, conflict, resolutions);
+  if (!isAboutContent(conflict) || namesModules(path)) return settleWhole(sides, conflict, resolutions);
   const previous_path = stages.base ? await sides.previousPath(path) : undefined;
   return mergeFile(sides, { path, stages, ...(previous_path !== undefined && { previous_path }) }, resolutions);
 }

@@ -200,6 +200,9 @@ function mergeLines(input: MergeInput, current: string, incoming: string): Merge
   return conflicting(input.base ? 'body' : 'add_add', { reason: `frontmatter: ${error.message}` });
 }
 
+/** Pieces of one file that are shown to be settled one by one: of tens of thousands in hundreds of files an answer has no end. */
+const mostPieces = 1_000;
+
 function openConflict(
   { base, schema }: MergeInput,
   fields: readonly Clash[],
@@ -207,6 +210,8 @@ function openConflict(
   resolved: string[],
 ): MergeResult {
   const type = base === null ? 'add_add' : fields.length > 0 ? 'field' : 'body';
+  if (fields.length + open.length > mostPieces)
+    return conflicting(type, { reason: `more than ${mostPieces.toLocaleString('en')} pieces of it clash` });
   const labelled = fields.map((clash) => ({ ...clash, label: labelAt(schema, clash.field) }));
   return conflicting(type, { fields: labelled, hunks: open, resolved });
 }

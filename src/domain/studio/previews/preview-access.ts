@@ -92,7 +92,7 @@ export const linkParameter = 'portico_preview';
 interface PreviewPass {
   /** The only label it opens. */
   label: string;
-  /** Id of the actor it was made for, whose rights are looked at again with every request. */
+  /** Id of the credential it was made for (`holderOf`), whose rights are looked at again with every request. */
   holder: string;
   /** Milliseconds since 1970. */
   expires: number;
@@ -150,8 +150,8 @@ export class PreviewAccess {
   }
 
   /** Whether a pass can be made for an actor: its rights are read again with every request, so they must be found again. */
-  async canHold(actorId: string, em: EntityManager): Promise<boolean> {
-    return (await authenticateHolder(this.#services(), actorId, em)) !== null;
+  async canHold(holder: string, em: EntityManager): Promise<boolean> {
+    return (await authenticateHolder(this.#services(), holder, em)) !== null;
   }
 
   /** Signs a link to what is behind a label for an actor: good for a minute, and for one navigation. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { timestamp } from '../../../kernel/shapes.ts';
+import { holderOf } from '../../identity/authenticate.ts';
 import type { StudioContext } from '../studio.ts';
 import { linkParameter, type PassUse, passSeconds } from './preview-access.ts';
 import { isTrustworthy } from './preview-origin.ts';
@@ -36,10 +37,11 @@ export async function memberLink(
 ): Promise<PreviewLink> {
   const { services, studio, actor, em } = asking;
   const { access } = studio.previews;
-  if (!(await access.canHold(actor.id, em)))
+  const holder = holderOf(actor);
+  if (!(await access.canHold(holder, em)))
     throw new DomainError('forbidden', 'Only a token or a person can be given a link to a members’ preview');
   const { url, embeddable } = publicLink(services, label, path);
-  const pass = await access.makeLink(label, actor.id, use);
+  const pass = await access.makeLink(label, holder, use);
   const expires_at = new Date(services.clock.now().getTime() + passSeconds.link * 1000);
   return { url: `${url}${path.includes('?') ? '&' : '?'}${linkParameter}=${pass}`, expires_at, embeddable };
 }

@@ -85,7 +85,7 @@ export async function summariesOf(context: Context, rows: readonly Pull[]): Prom
 
 /** The whole record with what a merge would meet, answered with its ETag. */
 export async function showPull(
-  context: Context & Pick<StudioContext, 'tag'>,
+  context: Context & Pick<StudioContext, 'tag' | 'room'>,
   row: Pull,
 ): Promise<z.output<typeof pullShape>> {
   const { git } = context;
@@ -99,6 +99,10 @@ export async function showPull(
   const pair = { current: base, incoming: head };
   const mergeable = live ? await isMergeable(context, pair) : null;
   const conflicts = mergeable === false && ancestor ? (await mergeCommits(context, pair)).conflicts : [];
+  const texts = conflicts.flatMap(({ hunks }) =>
+    hunks.flatMap(({ base, current, incoming }) => [base, current, incoming]),
+  );
+  await context.room(texts.reduce((sum, text) => sum + (text?.length ?? 0), 0));
   return {
     ...present(row, heads, mergeable),
     mergeable_state: mergeable === null || !ancestor ? 'unknown' : stateOf(mergeable, behind_by),

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { forEachConcurrently } from '../../../lib/concurrency.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { draftsOf } from '../drafts/draft-record.ts';
 import type { StudioContext } from '../studio.ts';
@@ -12,9 +13,12 @@ export interface Head {
   oid: Oid;
 }
 
-/** All branches. */
+/** All branches, sorted by name. */
 export const headsOf = async ({ git }: Pick<StudioContext, 'git'>): Promise<Head[]> =>
   (await git.branches()).map(({ name, oid }) => ({ name: name.slice('refs/heads/'.length), oid }));
+
+/** Branches whose distance is counted at the same time, each by a process. */
+const countedTogether = 4;
 
 type Context = Pick<StudioContext, 'em' | 'git' | 'services' | 'studio' | 'project' | 'grant' | 'actor'>;
 
@@ -32,6 +36,11 @@ export async function branchRecords(
   const base = compare ? await git.head(main) : null;
   const names = heads.map(({ name }) => name);
   const drafts = await draftsOf(context, names);
+  const distances = new Map<Oid, Awaited<ReturnType<typeof git.aheadBehind>>>();
+  if (base !== null)
+    await forEachConcurrently(new Set(heads.map(({ oid }) => oid)), countedTogether, async (oid) => {
+      distances.set(oid, await git.aheadBehind(oid, base));
+    });
   const syncs = project.is_mirror ? await syncOf(context, names) : null;
   return Promise.all(
     heads.map(async ({ name, oid }, at) => {
@@ -44,7 +53,7 @@ export async function branchRecords(
         commit: oid,
         can_commit: canCommit(context, name),
         ...(draft && { draft }),
-        ...(base && (await git.aheadBehind(oid, base))),
+        ...distances.get(oid),
         ...(sync && { sync }),
       };
     }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
-import { KeyedSemaphore } from '../../../lib/concurrency.ts';
+import { filterYielding, KeyedSemaphore } from '../../../lib/concurrency.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { holdProject } from '../../projects/project-ref.ts';
@@ -33,9 +33,10 @@ export const listBranches = studioOperation({
     const window = windowOf(paging);
     const main = await context.git.defaultBranch();
     const wanted = q === undefined ? null : foldText(q);
-    const heads = (await headsOf(context))
-      .filter(({ name }) => wanted === null || foldText(name).includes(wanted))
-      .sort((a, b) => Number(b.name === main) - Number(a.name === main) || (a.name < b.name ? -1 : 1));
+    const all = await headsOf(context);
+    const found = wanted === null ? all : await filterYielding(all, ({ name }) => foldText(name).includes(wanted));
+    const [first, others] = [found.filter(({ name }) => name === main), found.filter(({ name }) => name !== main)];
+    const heads = [...first, ...others];
     const page = heads.slice(window.offset, window.offset + window.limit);
     return pageFrom(await branchRecords(context, page, { compare }), heads.length, window);
   },

@@ -128,7 +128,7 @@ export const getFile = studioOperation({
       .describe('kind: whether it is an entry or media, which have endpoints of their own'),
   }),
   output: file,
-  async execute({ git, studio, tag, attach }, { path: requested, raw, include, ...at }) {
+  async execute({ git, studio, tag, attach, room }, { path: requested, raw, include, ...at }) {
     const path = checkAddress('path', requested);
     const snapshot = await snapshotOf(git, at);
     const { entry } = await snapshot.lookup(path);
@@ -143,6 +143,7 @@ export const getFile = studioOperation({
         'too_large',
         `path: the file has ${size} bytes; over ${inlineLimit} only raw=true reads it`,
       );
+    await room(size ?? 0);
     const content = await snapshot.blob(entry.oid);
     const isText = !content.includes(0) && isUtf8(content);
     // As base64 in the record a large file would be in memory several times over.

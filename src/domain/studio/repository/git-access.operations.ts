@@ -82,6 +82,9 @@ async function needOf(
   // An endpoint writes no links and leaves a file the mode it has.
   const isKept = mode === '100644' || (mode === '100755' && was === mode);
   if (!isKept || (was !== null && !isRegular(was))) return manager('is a link or gets another mode');
+  // Endpoints write names as they compare them: two of other bytes could be one path to them.
+  if (was === null && path.includes('\ufffd')) return manager('must be valid UTF-8');
+  if (was === null && path !== path.normalize('NFC')) return manager("must be in Unicode's composed form (NFC)");
   const limit = services.settings.media_limit;
   // Of an entry only the size counts.
   const blob = await pushed.blob(oid, schemaAt(site, path) ? 0 : limit);

@@ -11,14 +11,11 @@ import { type PlanContext, publishedVersion, type StagedContent, type Step } fro
 import { checkFree, checkVersion } from '../changes/write-rules.ts';
 import { isContent, isRegular } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
-import { checkAddress, checkPath, plainSegment } from '../path-rules.ts';
+import { checkAddress, checkPath, settingsProblem } from '../path-rules.ts';
 import { blobOid } from './refs.ts';
 
 /** Largest text, bytes of UTF-8. */
 const maxBytes = 1024 * 1024;
-
-/** git reads no longer line of attributes, and refuses objects that have one (git-fsck, gitattributesLineLength). */
-const maxAttributesLine = 2047;
 
 export const fileWrite = {
   path: z.string().describe('Path of a file that is neither an entry nor media'),
@@ -34,25 +31,6 @@ interface FileWrite {
   path: string;
   content: string;
   sha?: string | undefined;
-}
-
-/** Files in which git keeps what it fetches or how it treats others, under all names some file system takes for theirs (git's verify_path). */
-const modules = /^(?:\.gitmodules|gitmod~\d|gi7eba~\d)$/;
-const attributes = /^(?:\.gitattributes|gitatt~\d|gi7d29~\d)$/;
-
-/** @throws DomainError for text that git would refuse in a push */
-function checkForGit(path: string, bytes: Buffer): void {
-  const name = plainSegment(path.slice(path.lastIndexOf('/') + 1));
-  if (modules.test(name))
-    throw fieldError('not_editable', 'path', 'names submodules and where they are fetched from; push it with git');
-  if (!attributes.test(name)) return;
-  for (let start = 0; start < bytes.length; ) {
-    const end = bytes.indexOf(10, start);
-    const next = end === -1 ? bytes.length : end;
-    if (next - start > maxAttributesLine)
-      throw fieldError('not_editable', 'content', `must have lines of at most ${maxAttributesLine} bytes for git`);
-    start = next + 1;
-  }
 }
 
 /** @throws DomainError `not_editable` for what has an operation that validates it: all that may be written without manage_studio */
@@ -95,7 +73,8 @@ export async function planWriteFile(
   if (bytes.length > maxBytes) throw fieldError('too_large', 'content', `must be at most ${maxBytes} bytes`);
   const { path, stored } = await replacedFile(staged, write);
   checkHasNoOperation(staged, path, stored?.mode ?? '100644');
-  checkForGit(path, bytes);
+  const refused = settingsProblem(path, bytes);
+  if (refused) throw fieldError('not_editable', refused.of, refused.problem);
   if (stored) {
     // What an action before this one wrote has a version that its caller cannot know.
     if (sha === undefined && !staged.changed.has(path))

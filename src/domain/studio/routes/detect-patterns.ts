@@ -9,7 +9,7 @@ import { joinPath } from '../schema/site-layout.ts';
 import type { StudioContext } from '../studio.ts';
 import { type EntryRoutes, expandPattern } from './entry-routes.ts';
 import { type PublishedPages, pathOf } from './published-pages.ts';
-import type { RoutePattern } from './routes.schema.ts';
+import { longestPattern, type RoutePattern } from './routes.schema.ts';
 import type { SiteRoutes } from './routes-cache.ts';
 
 /** A collection with what is known of its entries. */
@@ -173,7 +173,7 @@ function patternOf(routes: SiteRoutes, collection: CollectionIndex): RoutePatter
   const home = [...directories].find((directory) => inDirectory(directory) !== null);
   const url_pattern = home === undefined ? patternOfEntries(routes, collection) : inDirectory(home);
   const evidence = routes.evidenceOf(entries[0]?.path ?? joinPath(schema.path, `x.${schema.extensions[0]}`));
-  if (url_pattern === null || evidence === null) return null;
+  if (url_pattern === null || url_pattern.length > longestPattern || evidence === null) return null;
   const index = probeUrl(routes, schema, home ?? schema.path, `${probe.slug}/index`);
   const [first] = entries;
   const one = first?.locale !== undefined && entries.every(({ locale }) => locale === first.locale);

@@ -3,7 +3,7 @@ import type { Snapshot } from '../../../ports/git-records.ts';
 import type { noUrl } from '../entries/entries.schema.ts';
 import { pad, readDate } from '../frameworks/routing/dates.ts';
 import { encodePath, nameOf, urlPath } from '../frameworks/routing/paths.ts';
-import type { LinkForms } from '../frameworks/routing/route-rule.ts';
+import { type LinkForms, longestAddress } from '../frameworks/routing/route-rule.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
 import type { EntryKind } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
@@ -35,7 +35,7 @@ function fieldText(frontmatter: Frontmatter, name: string): string | undefined {
 }
 
 /**
- * The address of an entry by a pattern alone, percent-encoded; undefined when a name in it has no value. Different slugs give different
+ * The address of an entry by a pattern alone, percent-encoded; undefined when a name in it has no value, or it would be too long. Different slugs give different
  * addresses wherever the pattern holds `{slug}` once.
  */
 export function expandPattern(
@@ -50,7 +50,7 @@ export function expandPattern(
     if (value === undefined) complete = false;
     return value ?? '';
   });
-  return complete ? encodePath(urlPath(path)) : undefined;
+  return complete && path.length <= longestAddress ? encodePath(urlPath(path)) : undefined;
 }
 
 /** An entry as far as its address goes. */

@@ -149,7 +149,9 @@ export const detectRoutePatterns = studioOperation({
     const samples = await samplesOf(context, snapshot, { site, patterns, routes: entries });
     const routed = new Set(patterns.flatMap(({ collection }) => site.collections.get(collection) ?? []));
     const duplicates = await duplicateAddresses(context, snapshot, [...routed], entries);
-    if (save) await saveRoutes(context, { root: chosen ?? detected.root, patterns });
+    // The host of a sitemap can take many minutes to answer.
+    const now = await context.renewed();
+    if (save) await saveRoutes(now, { root: chosen ?? detected.root, patterns });
     return {
       framework: detected.framework,
       root: detected.root,

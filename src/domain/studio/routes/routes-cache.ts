@@ -7,7 +7,14 @@ import { type DetectedSite, detectFramework } from '../frameworks/detect-framewo
 import { type EnvironmentDefaults, environmentDefaults } from '../frameworks/environment-defaults.ts';
 import { routeReaders } from '../frameworks/route-readers.ts';
 import { encodePath } from '../frameworks/routing/paths.ts';
-import type { LinkForms, PageFile, RouteContext, RouteEvidence } from '../frameworks/routing/route-rule.ts';
+import {
+  type LinkForms,
+  longestAddress,
+  mostAliases,
+  type PageFile,
+  type RouteContext,
+  type RouteEvidence,
+} from '../frameworks/routing/route-rule.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 import { budgeted } from '../schema/reader.ts';
 import type { Warning } from '../schema/schema.schema.ts';
@@ -73,6 +80,10 @@ export async function readRoutes(files: SiteFiles, options: { root?: string } = 
   const defaults = await environmentDefaults({ paths: files.paths, read: files.read }, detected, dependencies);
   const rests = await filterYielding(site.paths, ({ path }) => dependencies.has(path));
   const present = await filterYielding(site.paths, ({ path }) => mayMatter.test(path));
+  const addressOf = (path: string): string | null => {
+    const whole = base + path;
+    return whole.length > longestAddress ? null : encodePath(whole);
+  };
   return {
     key: viewOf([rests.map(({ path, oid }) => [path, oid]), present.map(({ path }) => path)]),
     defaults,
@@ -81,14 +92,18 @@ export async function readRoutes(files: SiteFiles, options: { root?: string } = 
     links: rule?.links ?? { files: 'address', pages: 'address' },
     urlOf(file) {
       const path = unknown === null ? (rule?.urlOf(file) ?? null) : null;
-      return path === null ? null : encodePath(base + path);
+      return path === null ? null : addressOf(path);
     },
-    aliasesOf: (file) =>
-      unknown === null ? (rule?.aliasesOf?.(file) ?? []).map((path) => encodePath(base + path)) : [],
-    whyNone: (file) =>
-      unknown === null
-        ? (rule?.whyNone?.(file) ?? null)
-        : `${unknown} decides about its address and cannot be determined`,
+    aliasesOf(file) {
+      const paths = unknown === null ? (rule?.aliasesOf?.(file) ?? []) : [];
+      return paths.slice(0, mostAliases).flatMap((path) => addressOf(path) ?? []);
+    },
+    whyNone(file) {
+      if (unknown !== null) return `${unknown} decides about its address and cannot be determined`;
+      const path = rule?.urlOf(file);
+      if (path != null && addressOf(path) === null) return `Its address is longer than ${longestAddress} characters`;
+      return rule?.whyNone?.(file) ?? null;
+    },
     evidenceOf: (path) => rule?.evidenceOf(path) ?? null,
     isDue: (file, now) => rule?.isDue?.(file, now) ?? true,
     warnings: reading.warnings.slice(0, maxWarnings),

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { frameworkIds } from '../frameworks/frameworks.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
 
+export const longestPattern = 1_000;
 const patternText = z
   .string()
   .min(1, 'must not be empty')
-  .max(1000, 'must be at most 1000 characters')
+  .max(longestPattern, `must be at most ${longestPattern} characters`)
   .startsWith('/', 'must begin with /')
   .describe('Path with `{slug}`, `{year}`, `{month}`, `{day}`, `{locale}` and `{<frontmatter field>}`');
 

@@ -33,7 +33,7 @@ import type {
 import { codeExtensions, findConfig, readCodeConfig } from './config/config-file.ts';
 import { studioConfigReader } from './config/studio-config.ts';
 import { besidePages } from './declare.ts';
-import { inferFields, schemaOfGroup } from './infer-fields.ts';
+import { inferSteps, schemaOfGroup } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
 import { membership, noPaths, type PathSet, placing, union, without } from './path-set.ts';
 import {
@@ -355,7 +355,8 @@ async function inferMissing(
     // What the framework declares stays; the entries add their own keys.
     const declared = draft.schema.fields;
     const names = new Set(declared.map((field) => field.name));
-    const seen = inferFields(parsed, draft.schema.collection, slugs).filter((field) => !names.has(field.name));
+    const shown = await finishYielding(inferSteps(parsed, draft.schema.collection, slugs));
+    const seen = shown.filter((field) => !names.has(field.name));
     draft.schema.fields = [...declared, ...seen];
     const identifier = ['title', 'name', 'label'].find((key) =>
       draft.schema.fields.some((field) => field.name === key),

@@ -19,6 +19,8 @@ const REFERENCE_SHARE = 0.95;
 const REFERENCE_ENTRIES = 5;
 const MAX_DEPTH = 4;
 const MAX_KEYS = 500;
+/** Items of one list that are looked at: each of thousands of entries may have tens of thousands. */
+const MAX_ITEMS = 100;
 
 const imageName = /\.(png|jpe?g|gif|webp|avif|svg|ico|bmp|tiff?)([?#].*)?$/is;
 const webAddress = /^https?:\/\/\S+$/;
@@ -28,6 +30,8 @@ interface Context {
   slugs: Slugs;
   depth: number;
 }
+
+type Steps<T> = Generator<undefined, T, undefined>;
 
 /**
  * The fields a collection's entries show: types by majority, and the closer meaning (date, enum, image, reference) where nearly
@@ -40,22 +44,39 @@ export function inferFields(
   collection: string,
   slugs: Slugs,
 ): SchemaField[] {
-  return fieldsOf(samples, { collection, slugs, depth: 0 });
+  const steps = inferSteps(samples, collection, slugs);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
 }
 
-function fieldsOf(samples: readonly Record<string, unknown>[], context: Context): SchemaField[] {
+/** The same in steps, between which the caller may give way. */
+export const inferSteps = (
+  samples: readonly Record<string, unknown>[],
+  collection: string,
+  slugs: Slugs,
+): Steps<SchemaField[]> => fieldsOf(samples, { collection, slugs, depth: 0 });
+
+function* fieldsOf(samples: readonly Record<string, unknown>[], context: Context): Steps<SchemaField[]> {
   const values = new Map<string, unknown[]>();
   for (const sample of samples) {
+    yield;
     for (const [key, value] of Object.entries(sample)) {
       const list = values.get(key);
       if (list) list.push(value);
       else if (values.size < MAX_KEYS) values.set(key, [value]);
     }
   }
-  return [...values].map(([name, seen]) => fieldOf(name, seen, samples.length, context));
+  const fields: SchemaField[] = [];
+  for (const [name, seen] of values) {
+    yield;
+    fields.push(yield* fieldOf(name, seen, samples.length, context));
+  }
+  return fields;
 }
 
-function fieldOf(name: string, seen: readonly unknown[], total: number, context: Context): SchemaField {
+function* fieldOf(name: string, seen: readonly unknown[], total: number, context: Context): Steps<SchemaField> {
   const present = seen.filter((value) => value !== null);
   const field: SchemaField = {
     name,
@@ -67,15 +88,15 @@ function fieldOf(name: string, seen: readonly unknown[], total: number, context:
   if (present.length === 0) return field;
   const lists = present.filter((value) => Array.isArray(value));
   if (lists.length >= present.length * MAJORITY) {
-    const items = lists.flat(1).filter((item) => item !== null);
-    return { ...field, list: true, ...describe(items, { ...context, depth: context.depth + 1 }, true) };
+    const items = lists.flatMap((list) => list.slice(0, MAX_ITEMS)).filter((item) => item !== null);
+    return { ...field, list: true, ...(yield* describe(items, { ...context, depth: context.depth + 1 }, true)) };
   }
-  return { ...field, ...describe(present, context, false) };
+  return { ...field, ...(yield* describe(present, context, false)) };
 }
 
 type Description = Pick<SchemaField, 'type' | 'options' | 'relation' | 'fields'>;
 
-function describe(values: readonly unknown[], context: Context, multiple: boolean): Description {
+function* describe(values: readonly unknown[], context: Context, multiple: boolean): Steps<Description> {
   const share = (test: (value: unknown) => boolean) => values.filter(test).length / values.length;
   if (values.length === 0) return { type: 'any' };
   if (share((value) => typeof value === 'boolean') >= MAJORITY) return { type: 'boolean' };
@@ -83,7 +104,8 @@ function describe(values: readonly unknown[], context: Context, multiple: boolea
   if (share((value) => typeof value === 'number') >= MAJORITY) return { type: 'number' };
   if (share(isRecord) >= MAJORITY) {
     if (context.depth >= MAX_DEPTH) return { type: 'object' };
-    return { type: 'object', fields: fieldsOf(values.filter(isRecord), { ...context, depth: context.depth + 1 }) };
+    const inner = yield* fieldsOf(values.filter(isRecord), { ...context, depth: context.depth + 1 });
+    return { type: 'object', fields: inner };
   }
   const texts = values.filter((value) => typeof value === 'string');
   return texts.length >= values.length * MAJORITY ? describeText(texts, context, multiple) : { type: 'any' };

@@ -17,8 +17,8 @@ function noteMoves(git: Repository, moved: Set<string>): Repository {
       await git.createBranch(name, oid);
       moved.add(name);
     },
-    async deleteBranch(name, expected) {
-      await git.deleteBranch(name, expected);
+    async deleteBranch(name, ...rest) {
+      await git.deleteBranch(name, ...rest);
       moved.add(name);
     },
   });

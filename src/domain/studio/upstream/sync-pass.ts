@@ -160,6 +160,7 @@ async function fetchBranches({ services, project, pass, remote, version }: Work)
     throw error;
   }
   await note(null);
+  await pass.checkRights?.();
 }
 
 async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { requirePermission } from '../../../kernel/actor.ts';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
@@ -32,6 +33,8 @@ export const setRemote = localStudioOperation({
     checkAuthKind(draft.url, draft.auth);
     // A wrong address or password is refused now, not reported later by a state.
     const there = await services.git.lsRemote({ url: draft.url, auth: draft.auth }, context.signal);
+    // The other host can take half a minute to answer.
+    await context.renewed();
     // An empty repository begins as the other one does.
     const first = there.default_branch;
     if (first !== null && newRefNameProblem(first) === null && (await git.branches()).length === 0)
@@ -85,6 +88,13 @@ async function currentSync(context: StudioContext, branch: string | undefined): 
   return one ?? all.sync;
 }
 
+/** Holds a pass that has waited for the upstream against the rights of now. @throws DomainError as `run()` does */
+async function checkRights(context: StudioContext): Promise<void> {
+  const { grant } = await context.renewed();
+  for (const permission of ['manage_studio', 'delete_studio'] as const)
+    if (context.grant.permissions.has(permission)) requirePermission(grant, permission);
+}
+
 export const syncRepository = localStudioOperation({
   name: 'studio.syncRepository',
   kind: 'command',
@@ -113,6 +123,7 @@ export const syncRepository = localStudioOperation({
         resolutions: branch === undefined && resolutions.length === 0 ? null : resolutions,
         author: actor.author,
         require,
+        checkRights: () => checkRights(context),
         signal,
       });
     } catch (error) {

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createProject } from '../../../../src/domain/projects/projects.operations.ts';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import type { Repository } from '../../../../src/ports/git.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { commitFiles, setRef } from '../../../support/git-history.ts';
 import { git as stock } from '../../../support/git-store.ts';
 import fc from '../../../support/properties.ts';
@@ -12,15 +12,10 @@ import { counted, newIndex } from './reading.ts';
 
 const paths = ['a.md', 'b.md', 'd/c.md', 'd/e\t "é".md', 'commit.md'];
 
-let app: TestApp;
+const app = shared(startTestApp);
 let repository: Repository;
 let gitDir: string;
 let projects = 0;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app.stop());
 
 const newProject = async () => {
   const machine_name = `p${projects++}`;

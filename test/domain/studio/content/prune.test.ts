@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import { searchWords } from '../../../../src/domain/studio/content/search.ts';
 import { pruneStoredContent } from '../../../../src/jobs/upkeep.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp, type TestApp } from '../../../support/app.ts';
 import { overtake } from '../../../support/overtake.ts';
 import { collectionAt, counted, newIndex, uncachedIndex } from './reading.ts';
 
@@ -12,12 +12,8 @@ const pathOf = (word: string) => `content/posts/${word}.md`;
 const author = { name: 'Seed', email: 'seed@portico.test' };
 const never = new AbortController().signal;
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await write('main', ['kept', 'tagged', 'topical', 'pulled', 'rescued', 'gone']);
-});
-afterAll(() => app.stop());
+const app = shared(startTestApp);
+beforeAll(() => write('main', ['kept', 'tagged', 'topical', 'pulled', 'rescued', 'gone']));
 
 /** Writes posts that consist of a word, or removes them; the application, which stores what comes to the default branch, has done so. */
 async function write(branch: string, words: readonly string[], gone = false): Promise<void> {

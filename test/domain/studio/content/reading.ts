@@ -16,16 +16,20 @@ export const uncachedIndex = () =>
   new ContentIndex({ cache: noContentCache, activity: new Activity(), log: silentLog });
 
 /** A repository that counts what is read of it. */
-export function counted(git: Repository): { git: Repository; count: { blobs: number; walks: number } } {
-  const count = { blobs: 0, walks: 0 };
+export function counted(git: Repository): {
+  git: Repository;
+  count: { blobs: number; read: Set<unknown>; walks: number };
+} {
+  const count = { blobs: 0, read: new Set<unknown>(), walks: 0 };
   const watch = <T extends Repository | Snapshot>(target: T): T =>
     new Proxy(target, {
       get(object, name) {
         const value = Reflect.get(object, name, object);
         if (typeof value !== 'function') return value;
         return (...given: unknown[]) => {
-          if (name === 'blobs') count.blobs += (given[0] as string[]).length;
-          if (name === 'blob') count.blobs += 1;
+          const oids = name === 'blobs' ? (given[0] as string[]) : name === 'blob' ? [given[0]] : [];
+          count.blobs += oids.length;
+          for (const oid of oids) count.read.add(oid);
           if (name === 'lastCommits') count.walks += 1;
           const result = value.apply(object, given);
           return name === 'snapshot' ? (result as Promise<Snapshot>).then(watch) : result;

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import { containsWords, searchWords } from '../../../../src/domain/studio/content/search.ts';
 import { foldText, words } from '../../../../src/domain/studio/frontmatter/words.ts';
 import type { Repository } from '../../../../src/ports/git.ts';
-import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
+import { seed, shared, startTestApp } from '../../../support/app.ts';
 import fc from '../../../support/properties.ts';
 import { collectionAt, counted, newIndex, uncachedIndex } from './reading.ts';
 
@@ -60,7 +60,7 @@ const query = fc
   )
   .map((words) => words.join(' ').slice(0, 500));
 
-let app: TestApp;
+const app = shared(startTestApp);
 let git: Repository;
 const slugs = async (content: ContentIndex, at: Repository, q: string, name = 'posts') => {
   const { index } = await collectionAt(content, at, name);
@@ -68,13 +68,11 @@ const slugs = async (content: ContentIndex, at: Repository, q: string, name = 'p
 };
 
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, Object.fromEntries(texts.map((content, at) => [`content/posts/${at}.md`, content])));
   git = await app.repository();
   await app.services.studio.moves.settled();
   await app.services.studio.content.settled();
 });
-afterAll(() => app.stop());
 
 describe('the table and the files give the same answer', () => {
   it('for whatever stands in texts and queries', async () => {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createContentCache } from '../../../../src/db/content-cache.ts';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import type { SiteIndex } from '../../../../src/domain/studio/content/site-index.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { silentLog } from '../../../support/no-content-cache.ts';
 import { counted, newIndex, uncachedIndex } from './reading.ts';
 
@@ -23,13 +23,11 @@ const declared = {
   'src/content/posts/a.md': post,
 };
 
-let app: TestApp;
+const app = shared(startTestApp);
 beforeAll(async () => {
-  app = await startTestApp();
   // The application itself reads every new head in the background: here only the tests read.
   vi.spyOn(app.services.studio.moves, 'note').mockImplementation(() => {});
 });
-afterAll(() => app.stop());
 
 async function seed(files: Record<string, string>, branch = 'main'): Promise<void> {
   const git = await app.repository();

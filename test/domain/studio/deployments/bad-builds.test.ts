@@ -1,30 +1,21 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { workOnDeployments } from '../../../../src/domain/studio/deployments/run/work.ts';
-import { seed, studio } from '../../../support/app.ts';
-import {
-  buildDraft,
-  builtSite,
-  type DeployingApp,
-  type Deployment,
-  plainBuild,
-  startDeployingApp,
-} from '../../../support/deployments.ts';
+import { seed, shared, studio } from '../../../support/app.ts';
+import { buildDraft, builtSite, type Deployment, plainBuild, startDeployingApp } from '../../../support/deployments.ts';
 import { longSleep, processesWith } from '../../../support/processes.ts';
 
-let running: DeployingApp;
+const running = shared(startDeployingApp);
 let environment: number;
 let good: Deployment;
 
 beforeAll(async () => {
-  running = await startDeployingApp();
   await seed(running.app, builtSite(plainBuild));
   ({ id: environment } = await running.environment({ name: 'Site', branch: 'main', auto_deploy: true, ...buildDraft }));
   good = await running.latest(environment);
   expect(good.conclusion).toBe('success');
 });
-afterAll(() => running?.stop());
 
 /** Deploys another build script; what was published before must be published afterwards. */
 async function deploy(script: string): Promise<Deployment> {

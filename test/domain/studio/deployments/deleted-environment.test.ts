@@ -1,14 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../../../support/app.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../../../support/app.ts';
 import { overtake } from '../../../support/overtake.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, { 'public/index.html': 'x' });
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, { 'public/index.html': 'x' }));
 
 const ask = async (place: string, body: object = {}) => app.ask('POST', `${studio}/${place}`, { body });
 

@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readManifest } from '../../../../src/domain/studio/deployments/manifest.ts';
-import { seed, studio } from '../../../support/app.ts';
-import {
-  buildDraft,
-  builtSite,
-  type DeployingApp,
-  plainBuild,
-  startDeployingApp,
-} from '../../../support/deployments.ts';
+import { seed, shared, studio } from '../../../support/app.ts';
+import { buildDraft, builtSite, plainBuild, startDeployingApp } from '../../../support/deployments.ts';
 
-let running: DeployingApp;
-beforeAll(async () => {
-  running = await startDeployingApp();
-  await seed(running.app, { 'public/index.html': '<h1>Plain</h1>', ...builtSite(plainBuild) });
-});
-afterAll(() => running?.stop());
+const running = shared(startDeployingApp);
+beforeAll(() => seed(running.app, { 'public/index.html': '<h1>Plain</h1>', ...builtSite(plainBuild) }));
 
 const pathsOf = async (digest: string) =>
   (await readManifest(running.app.services.blobs, digest)).map(([path]) => path);

@@ -1,20 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { seed, studio } from '../../../support/app.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { seed, shared, studio } from '../../../support/app.ts';
 import { commitTo } from '../../../support/conflict-site.ts';
-import {
-  buildDraft,
-  builtSite,
-  type DeployingApp,
-  plainBuild,
-  startDeployingApp,
-} from '../../../support/deployments.ts';
+import { buildDraft, builtSite, plainBuild, startDeployingApp } from '../../../support/deployments.ts';
 
-let running: DeployingApp;
+const running = shared(startDeployingApp);
 let live: number;
 beforeAll(async () => {
-  running = await startDeployingApp();
   await seed(running.app, builtSite(plainBuild));
   const variables = [
     { name: 'PRODUCTION_KEY', value: 'p-7f3a9c', available_in_install: true },
@@ -26,7 +19,6 @@ beforeAll(async () => {
   }));
   await running.app.ask('PATCH', `${studio}/repository`, { body: { draft_preview: live } });
 });
-afterAll(() => running?.stop());
 
 /** Prints all its input in an encoding that no mask covers. */
 const spy = `${plainBuild}

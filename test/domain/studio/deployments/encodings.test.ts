@@ -1,24 +1,22 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { collectOutputs } from '../../../../src/domain/studio/deployments/collect-outputs.ts';
 import { Encodings } from '../../../../src/domain/studio/deployments/run/building.ts';
-import { seed, studio } from '../../../support/app.ts';
-import { type DeployingApp, startDeployingApp } from '../../../support/deployments.ts';
+import { seed, shared, studio } from '../../../support/app.ts';
+import { startDeployingApp } from '../../../support/deployments.ts';
 
-let running: DeployingApp;
+const running = shared(startDeployingApp);
 let environment: number;
 const page = '<p>again and again</p>\n'.repeat(200);
 const sha256 = createHash('sha256').update(page).digest('hex');
 
 beforeAll(async () => {
-  running = await startDeployingApp();
   await seed(running.app, { 'index.html': page, 'small.html': '<p>small</p>' });
   const made = await running.environment({ name: 'Live', branch: 'main', provider: 'static' });
   environment = made.id;
 });
-afterAll(() => running?.stop());
 
 const settled = () => running.app.services.studio.building.encodings.settled();
 const sizes = () => running.app.services.blobs.sizes(sha256);

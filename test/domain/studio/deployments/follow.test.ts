@@ -3,21 +3,14 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { workOnDeployments } from '../../../../src/domain/studio/deployments/run/work.ts';
 import { createDeployer } from '../../../../src/engines/deployer/deployer.ts';
-import { seed, studio } from '../../../support/app.ts';
-import {
-  buildDraft,
-  builtSite,
-  type DeployingApp,
-  plainBuild,
-  startDeployingApp,
-} from '../../../support/deployments.ts';
+import { seed, shared, studio } from '../../../support/app.ts';
+import { buildDraft, builtSite, plainBuild, startDeployingApp } from '../../../support/deployments.ts';
 
-let running: DeployingApp;
+const running = shared(startDeployingApp);
 /** The build waits for this file when it has written most of its lines. */
 let goOn: string;
 let seen: string;
 beforeAll(async () => {
-  running = await startDeployingApp();
   // Seen by builds whatever they are closed in.
   seen = await mkdtemp('/var/tmp/portico-seen-');
   await chmod(seen, 0o755);
@@ -35,7 +28,6 @@ ${plainBuild}`,
   );
 });
 afterAll(async () => {
-  await running?.stop();
   await rm(seen, { recursive: true });
 });
 

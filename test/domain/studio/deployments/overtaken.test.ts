@@ -1,20 +1,16 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { collectOutputs } from '../../../../src/domain/studio/deployments/collect-outputs.ts';
 import { Deployment, DeploymentJob } from '../../../../src/domain/studio/deployments/deployment.entity.ts';
 import { runDeployment } from '../../../../src/domain/studio/deployments/run/run-deployment.ts';
 import { claimDeployment, recoverDeployments } from '../../../../src/domain/studio/deployments/run/work.ts';
 import { timeOutReports } from '../../../../src/domain/studio/deployments/tick.ts';
 import { concludeQueued, requeue } from '../../../../src/domain/studio/deployments/transitions.ts';
-import { seed, startTestApp, studio, type TestApp } from '../../../support/app.ts';
+import { seed, shared, startTestApp, studio } from '../../../support/app.ts';
 import { overtake, withBefore } from '../../../support/overtake.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, { 'public/index.html': 'x' });
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, { 'public/index.html': 'x' }));
 
 const em = () => app.services.orm.em.fork();
 const rowOf = (id: number) => em().findOneOrFail(Deployment, id);

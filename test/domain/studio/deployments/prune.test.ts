@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { pruneDeployments } from '../../../../src/domain/studio/deployments/collect-outputs.ts';
 import { getDeploymentLog } from '../../../../src/domain/studio/deployments/get-log.operations.ts';
-import { seed, studio } from '../../../support/app.ts';
-import { type DeployingApp, type Deployment, startDeployingApp } from '../../../support/deployments.ts';
+import { seed, shared, studio } from '../../../support/app.ts';
+import { type Deployment, startDeployingApp } from '../../../support/deployments.ts';
 
-let running: DeployingApp;
+const running = shared(startDeployingApp);
 let environment: number;
 let runs: Deployment[];
 const day = 24 * 3600_000;
@@ -22,7 +22,6 @@ const log = (run: Deployment) => running.log(run, 'publish');
 const isLeftOut = /^\[… \d+ bytes left out …\]\n$/;
 
 beforeAll(async () => {
-  running = await startDeployingApp();
   await seed(running.app, { 'index.html': 'one' });
   environment = (await running.environment({ name: 'Live', branch: 'main', provider: 'static' })).id;
   for (const content of ['two', 'three', 'four']) {
@@ -36,7 +35,6 @@ beforeAll(async () => {
   await sql('update deployment set manifest_sha256 = null where id in (?, ?)', [first.id, second.id]);
   await sql('update environment set published_deployment_id = ? where id = ?', [second.id, environment]);
 });
-afterAll(() => running?.stop());
 
 it('logs go thirty days after the end, and the log shows how much was removed', async () => {
   const [, , , first] = runs;

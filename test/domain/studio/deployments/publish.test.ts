@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../../../src/domain/projects/projects.operations.ts';
 import { collectOutputs } from '../../../../src/domain/studio/deployments/collect-outputs.ts';
 import { claimDeployment } from '../../../../src/domain/studio/deployments/run/work.ts';
 import { conclude, publish } from '../../../../src/domain/studio/deployments/transitions.ts';
-import { seed, studio } from '../../../support/app.ts';
-import { type DeployingApp, type Deployment, startDeployingApp } from '../../../support/deployments.ts';
+import { seed, shared, studio } from '../../../support/app.ts';
+import { type Deployment, startDeployingApp } from '../../../support/deployments.ts';
 
-let running: DeployingApp;
+const running = shared(startDeployingApp);
 let id: number;
 beforeAll(async () => {
-  running = await startDeployingApp();
   await seed(running.app, { 'index.html': 'version 0' });
   ({ id } = await running.environment({ name: 'Live', branch: 'main', provider: 'static' }));
 });
-afterAll(() => running?.stop());
 
 const day = 24 * 3600_000;
 const environment = async () => (await running.app.ask('GET', `${studio}/environments/${id}`)).body;

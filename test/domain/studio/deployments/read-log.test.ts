@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { DeploymentJob } from '../../../../src/domain/studio/deployments/deployment.entity.ts';
 import { readLog } from '../../../../src/domain/studio/deployments/get-log.operations.ts';
-import { seed, studio } from '../../../support/app.ts';
-import { type DeployingApp, startDeployingApp } from '../../../support/deployments.ts';
+import { seed, shared, studio } from '../../../support/app.ts';
+import { startDeployingApp } from '../../../support/deployments.ts';
 
-let running: DeployingApp;
+const running = shared(startDeployingApp);
 let job: DeploymentJob;
 beforeAll(async () => {
-  running = await startDeployingApp();
   await seed(running.app, { 'index.html': 'one' });
   await running.environment({ name: 'Live', branch: 'main', provider: 'static' });
   await running.work();
   const [{ jobs }] = (await running.app.ask('GET', `${studio}/deployments`)).body;
   job = await running.app.services.orm.em.fork().findOneOrFail(DeploymentJob, jobs.at(-1).id);
 });
-afterAll(() => running?.stop());
 
 const read = (row: DeploymentJob, offset: number) => readLog(running.app.services.orm.em.fork(), row, offset);
 

@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { outputLimits, readManifest } from '../../../../src/domain/studio/deployments/manifest.ts';
-import { seed, studio } from '../../../support/app.ts';
-import { type DeployingApp, type Deployment, startDeployingApp } from '../../../support/deployments.ts';
+import { seed, shared, studio } from '../../../support/app.ts';
+import { type Deployment, startDeployingApp } from '../../../support/deployments.ts';
 
 const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 5\n`;
 
-let running: DeployingApp;
+const running = shared(startDeployingApp);
 let id: number;
 let first: Deployment;
 
@@ -35,7 +35,6 @@ const filesOf = async ({ output_digest }: Deployment) =>
   (await readManifest(running.app.services.blobs, output_digest)).map(([name]) => name);
 
 beforeAll(async () => {
-  running = await startDeployingApp();
   await seed(running.app, { 'public/index.html': 'home', 'secret.txt': 'secret' });
   await change([
     { path: 'public/run.sh', content: 'echo', mode: '100755' },
@@ -54,7 +53,6 @@ beforeAll(async () => {
   ({ id } = await running.environment(draft));
   first = await running.latest(id);
 });
-afterAll(() => running?.stop());
 
 it('publishes the plain files of the commit, and warns of everything else', async () => {
   expect(first).toMatchObject({ conclusion: 'success', isolation: null });

@@ -149,8 +149,8 @@ describe('bounds', () => {
     expect(joinPieces(pieces, (hunk) => hunk.current).length).toBeGreaterThan(0);
   });
 
-  it('ends soon on 200,000 lines, giving up on small pieces', () => {
-    const [base, current, incoming] = [1, 2, 3].map((seed) => lines(200_000, random(seed, 2))) as [
+  it('ends soon on 100,000 lines, giving up on small pieces', () => {
+    const [base, current, incoming] = [1, 2, 3].map((seed) => lines(100_000, random(seed, 2))) as [
       string,
       string,
       string,
@@ -159,9 +159,26 @@ describe('bounds', () => {
     expect(hunksOf(mergeText(base, current, incoming)).length).toBeGreaterThan(0);
   });
 
-  it('ends soon on a line repeated 100,000 times', () => {
-    const same = lines(100_000, () => 'x');
+  it('ends soon on a line repeated 50,000 times', () => {
+    const same = lines(49_999, () => 'x');
     const pieces = mergeText(same, `${same}y\n${same}`, `y\n${same}`);
     expect(joinPieces(pieces, (hunk) => hunk.current)).toContain('y');
+    expect(hunksOf(pieces)).toEqual([]);
+  });
+
+  it('compares texts of up to 100,000 lines, and longer ones as a whole', () => {
+    const base = lines(100_000, (at) => `${at}`);
+    const [current, incoming] = [base.replace('0\n', 'first\n'), `${base.slice(0, -'99999\n'.length)}last`];
+    expect(mergeText(base, current, incoming).join('')).toBe(`${current.slice(0, -'99999\n'.length)}last`);
+    const longer = (text: string) => `${text.slice(0, 30)}\n${text.slice(30)}`;
+    for (const texts of [
+      [longer(base), current, incoming],
+      [base, longer(current), incoming],
+      [base, current, longer(incoming)],
+      [null, longer(current), incoming],
+    ] as const) {
+      const [was, ours, theirs] = texts;
+      expect(mergeText(was, ours, theirs)).toEqual([{ id: '1', base: was, current: ours, incoming: theirs, line: 1 }]);
+    }
   });
 });

@@ -6,9 +6,9 @@ import { Setting } from '../../../../src/domain/setting.entity.ts';
 import { PreviewKey } from '../../../../src/domain/studio/previews/preview-access.ts';
 import { openLocalKeyring } from '../../../../src/engines/kms/local-keyring.ts';
 import { KeyError, type Kms } from '../../../../src/ports/kms.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let directories: string[] = [];
 let kms: Kms;
 
@@ -20,11 +20,9 @@ async function newKms(): Promise<Kms> {
 const key = (by = kms) => new PreviewKey(app.services.orm, by);
 
 beforeAll(async () => {
-  app = await startTestApp();
   kms = await newKms();
 });
 afterAll(async () => {
-  await app.stop();
   for (const directory of directories) await rm(directory, { recursive: true });
   directories = [];
 });

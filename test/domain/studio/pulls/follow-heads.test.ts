@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { loadProject } from '../../../../src/domain/projects/project-ref.ts';
 import { pullRef } from '../../../../src/domain/studio/pulls/pull.entity.ts';
 import { followHeads } from '../../../../src/domain/studio/pulls/pull-retests.ts';
-import { startTestApp, studio, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp, studio } from '../../../support/app.ts';
 import { commitTo, makeBranch, post, postPath, seedPosts } from '../../../support/conflict-site.ts';
 import { withBefore } from '../../../support/overtake.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 
-beforeAll(async () => {
-  app = await startTestApp();
-  await seedPosts(app);
-});
-afterAll(() => app?.stop());
+beforeAll(() => seedPosts(app));
 
 const save = (branch: string, title: string) => commitTo(app, branch, { [postPath(branch)]: post({ title }) });
 

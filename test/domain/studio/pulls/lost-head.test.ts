@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { closeForLostHead } from '../../../../src/domain/studio/pulls/open-pulls.ts';
 import { Pull } from '../../../../src/domain/studio/pulls/pull.entity.ts';
-import { startTestApp, studio, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp, studio } from '../../../support/app.ts';
 import { commitTo, makeBranch, post, postPath, seedPosts } from '../../../support/conflict-site.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 
-beforeAll(async () => {
-  app = await startTestApp();
-  await seedPosts(app);
-});
-afterAll(() => app?.stop());
+beforeAll(() => seedPosts(app));
 
 async function propose(name: string): Promise<number> {
   await makeBranch(app, name);

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { duplicateAddresses, entryAtUrl } from '../../../../src/domain/studio/routes/entry-addresses.ts';
 import type { EntryRoutes } from '../../../../src/domain/studio/routes/entry-routes.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { save } from '../../../support/git-store.ts';
 import fc from '../../../support/properties.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app.stop());
+const app = shared(startTestApp);
 
 const pathOf = (name: string) => `content/posts/${name}.md`;
 const post = (url: string) => `---\ntitle: Post\nurl: ${url}\n---\n`;

@@ -253,3 +253,29 @@ describe('Jekyll', () => {
     expect(await due('future: true\n', '2000-01-01T00:00:00Z')).toBe(true);
   });
 });
+
+describe('what one file gives to all pages of its section', () => {
+  const section = (...lines: string[]) => ({
+    'hugo.toml': '',
+    'content/posts/_index.md': page('cascade:', ...lines.map((line) => `  ${line}`)),
+    'content/posts/a.md': page(),
+  });
+  const file = { path: 'content/posts/a.md', frontmatter: { title: 'A page' } };
+
+  it('of its aliases the first hundred count', async () => {
+    const aliases = Array.from({ length: 150 }, (_, at) => `  - /old/${at}`);
+    const { routes } = await predict(section('aliases:', ...aliases));
+    expect(routes.aliasesOf(file)).toHaveLength(100);
+    expect(routes.aliasesOf(file).at(-1)).toBe('/old/99/');
+  });
+
+  it('an address that is too long is none, and no alias', async () => {
+    const fitting = await predict(section(`url: /${'a'.repeat(2_046)}/`));
+    expect(fitting.urls['content/posts/a.md']).toHaveLength(2_048);
+    const { urls, routes } = await predict(section(`url: /${'a'.repeat(2_047)}/`));
+    expect(urls).toEqual({});
+    expect(routes.whyNone(file)).toBe('Its address is longer than 2048 characters');
+    const named = await predict(section('aliases:', `  - /${'a'.repeat(2_047)}`, '  - /b'));
+    expect(named.routes.aliasesOf(file)).toEqual(['/b/']);
+  });
+});

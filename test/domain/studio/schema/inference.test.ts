@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dateKind } from '../../../../src/domain/studio/schema/dates.ts';
-import { inferFields } from '../../../../src/domain/studio/schema/infer-fields.ts';
+import { inferFields, inferSteps } from '../../../../src/domain/studio/schema/infer-fields.ts';
 import { isExcluded } from '../../../../src/domain/studio/schema/site-layout.ts';
 import fc from '../../../support/properties.ts';
 import { discover } from './sites.ts';
@@ -72,6 +72,20 @@ describe('fields out of values', () => {
         slugs,
       )?.type,
     ).toBe('string');
+  });
+
+  it('are those of the first hundred items of each list', () => {
+    const items = [...times(100, (at) => `x${at}`), ...times(1_000, (at) => at)];
+    expect(infer([items, items])).toMatchObject({ type: 'string', list: true });
+    expect(infer([items.toReversed()])).toMatchObject({ type: 'integer', list: true });
+  });
+
+  it('let others have their turn between samples and between fields', () => {
+    const samples = times(10, () => ({ a: 1, b: [{ c: 1, d: 2 }] }));
+    const steps = inferSteps(samples, 'posts', none);
+    let count = 0;
+    while (!steps.next().done) count += 1;
+    expect(count).toBe(10 + 2 + 10 + 2);
   });
 
   it('never fail, whatever the values', () => {

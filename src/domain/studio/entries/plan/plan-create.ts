@@ -9,7 +9,7 @@ import type { SiteIndex } from '../../content/site-index.ts';
 import { createFile } from '../../frontmatter/edit-file.ts';
 import type { FileContent } from '../../frontmatter/parse-file.ts';
 import type { Frontmatter } from '../../frontmatter/values.ts';
-import { checkPath } from '../../path-rules.ts';
+import { checkDirectory, checkPath } from '../../path-rules.ts';
 import { collectionNamePattern } from '../../schema/schema.schema.ts';
 import { type PathOptions, pathForSlug } from '../../slug.ts';
 import type { entryDraft } from '../entries.schema.ts';
@@ -84,7 +84,7 @@ export async function planCreate(
   staged: StagedContent,
   { collection, ...draft }: NewEntry,
 ): Promise<Step<PlannedSave>> {
-  const slug = checkPath('slug', draft.slug);
+  const slug = checkDirectory('slug', draft.slug);
   const index = await collectionFor(context, staged, collection, slug);
   if (index.find(slug)) throw fieldError('already_exists', 'slug', `${collection} has an entry ${slug}`);
   const path = pathForNew(index, slug, {

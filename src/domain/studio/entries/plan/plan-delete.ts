@@ -58,8 +58,8 @@ export async function planDelete(
     async check(after) {
       const isThereAgain = after.changed.has(path) && after.site.collection(collection).find(entry) !== undefined;
       if (force || isThereAgain) return [];
-      const references = await referencesTo(context, after, target);
-      const required = references.filter((reference) => reference.required && reference.path !== path);
+      const references = await referencesTo(context, after, [target], { counts: (relation) => relation.required });
+      const required = references.filter((reference) => reference.path !== path);
       if (required.length > 0)
         throw new DomainError(
           'in_use',

@@ -9,7 +9,7 @@ import type { Conflict } from '../../merge/merge.schema.ts';
 import { type FileConflict, mergeEntry } from '../../merge/merge-entry.ts';
 import { conflictOf } from '../../merge/merge-sides.ts';
 import { Resolutions, refuseResolution } from '../../merge/resolutions.ts';
-import { checkPath } from '../../path-rules.ts';
+import { checkDirectory } from '../../path-rules.ts';
 import { checkPrecondition } from '../../repository/branch-rules.ts';
 import { blobOid, isOid } from '../../repository/refs.ts';
 import type { StudioContext } from '../../studio.ts';
@@ -152,7 +152,7 @@ export async function planUpdate(
   staged: StagedContent,
   { collection, entry, to, ...change }: EntryEdit,
 ): Promise<Step<PlannedSave>> {
-  const slug = to === undefined || to.slug === entry ? null : checkPath(to.field, to.slug);
+  const slug = to === undefined || to.slug === entry ? null : checkDirectory(to.field, to.slug);
   const index = staged.site.collection(collection);
   const place = storedEntry(index, entry);
   if (!staged.changed.has(place.path)) checkPrecondition(context.project, context.conditions, change.sha);

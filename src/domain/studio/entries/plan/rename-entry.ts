@@ -1,5 +1,5 @@
 import { DomainError, fieldError } from '../../../../kernel/errors.ts';
-import { forEachYielding, Pace, setYielding } from '../../../../lib/concurrency.ts';
+import { filterYielding, Pace, setYielding } from '../../../../lib/concurrency.ts';
 import { parsePointer } from '../../../../lib/json-pointer.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
 import type { Change } from '../../../../ports/git-writes.ts';
@@ -10,7 +10,7 @@ import { type CollectionIndex, type IndexedEntry, schemaAt } from '../../content
 import { withoutExtension } from '../../frameworks/routing/paths.ts';
 import { editOpened } from '../../frontmatter/edit-file.ts';
 import { type FileContent, openFile, parseFile } from '../../frontmatter/parse-file.ts';
-import type { Frontmatter } from '../../frontmatter/values.ts';
+import { type Frontmatter, limits } from '../../frontmatter/values.ts';
 import { type Moves, relink, relinkValue } from '../../media/relative-links.ts';
 import { foldIndex, pathForSlug } from '../../slug.ts';
 import type { StudioContext } from '../../studio.ts';
@@ -18,6 +18,9 @@ import { assetFolder, bundleOf } from '../own-files.ts';
 import { namedIn, referenceIds, referencesTo } from '../references.ts';
 
 type Context = Pick<StudioContext<'manage_studio'>, 'services' | 'studio' | 'git' | 'require'>;
+
+/** References of one entry that are rewritten: one with more of them has more signs than can be edited by fields, and is refused. */
+const mostPointed = limits.editedSigns + 2;
 
 /** Bytes at the start of a file that show its type. */
 const headBytes = 4096;
@@ -151,16 +154,44 @@ async function moveBundle(
   return { path: index, changes, assets };
 }
 
-/** A copy of a value with the slug at one pointer replaced; a relation is a slug, or an object that names it. */
-function pointAt(value: unknown, names: readonly string[], slug: string): unknown {
-  const [name, ...rest] = names;
-  if (name === undefined) {
-    if (value === null || typeof value !== 'object') return slug;
-    return 'id' in value ? { ...value, id: slug } : { ...value, slug };
+/** A value with another slug in it: a relation is a slug, or an object that names it. */
+function pointed(value: unknown, slug: string): unknown {
+  if (value === null || typeof value !== 'object') return slug;
+  return 'id' in value ? { ...value, id: slug } : { ...value, slug };
+}
+
+/** Sets a key, which may be `__proto__`, as an ordinary one. */
+const put = (holder: Frontmatter, name: string, value: unknown) =>
+  Object.defineProperty(holder, name, { value, writable: true, enumerable: true, configurable: true });
+
+/**
+ * A copy of a frontmatter whose relations at some pointers name other entries. What holds a relation is copied once, however many it holds: a list
+ * has room for a hundred thousand.
+ */
+export function pointRelations(
+  frontmatter: Frontmatter,
+  relations: Iterable<{ pointer: string; slug: string }>,
+): Frontmatter {
+  const copies = new Set<unknown>();
+  const copyOf = (value: unknown): Frontmatter => {
+    if (copies.has(value)) return value as Frontmatter;
+    const copy = Array.isArray(value) ? [...value] : { ...(value as Frontmatter) };
+    copies.add(copy);
+    return copy as Frontmatter;
+  };
+  const whole = copyOf(frontmatter);
+  for (const { pointer, slug } of relations) {
+    const names = parsePointer(pointer) ?? [];
+    let holder = whole;
+    for (const name of names.slice(0, -1)) {
+      const inner = copyOf(holder[name]);
+      put(holder, name, inner);
+      holder = inner;
+    }
+    const last = names.at(-1);
+    if (last !== undefined) put(holder, last, pointed(holder[last], slug));
   }
-  if (Array.isArray(value)) return value.map((item, at) => (String(at) === name ? pointAt(item, rest, slug) : item));
-  const record = value as Record<string, unknown>;
-  return { ...record, [name]: pointAt(record[name], rest, slug) };
+  return whole;
 }
 
 /** A file with its relative links as the moves want them; null: it stays as it is. */
@@ -182,8 +213,12 @@ function relinked(bytes: Buffer, moves: Moves): FileContent | null {
   }
 }
 
+/** Names that are looked for in an entry before its links are: to look for thousands in megabytes takes minutes, and for its links less than for these. */
+const mostSearched = 30;
+
 /** Lets the relative links of all entries lead where they led before files moved. @returns entries that did not move themselves and were changed */
 async function relinkEntries(
+  { studio, git }: Context,
   { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
   changes: Change[],
   moved: ReadonlyMap<string, string>,
@@ -201,10 +236,14 @@ async function relinkEntries(
   const names = [...moved.keys()].map((path) => path.slice(path.lastIndexOf('/') + 1));
   const searched = new Set(names.flatMap((name) => [name, encodeURIComponent(name), withoutExtension(name)]));
   const entries: { collection: string; slug: string; path: string; oid: string }[] = [];
-  for (const [collection, index] of site.collections)
-    await forEachYielding(index.entries, ({ slug, path, oid }) => {
-      if (!moved.has(path)) entries.push({ collection, slug, path, oid });
-    });
+  for (const [collection, index] of site.collections) {
+    const facts = await studio.content.facts(git, tree, index.entries);
+    const linking = await filterYielding(
+      index.entries,
+      ({ path }, at) => facts[at]?.links === true && !moved.has(path),
+    );
+    for (const { slug, path, oid } of linking) entries.push({ collection, slug, path, oid });
+  }
   const changed: string[] = [];
   const pace = new Pace();
   let next = 0;
@@ -215,7 +254,7 @@ async function relinkEntries(
     const { collection, slug, path } = entry;
     const change = written.get(path);
     const bytes = (change?.content as Buffer | undefined) ?? content;
-    if (![...searched].some((name) => bytes.includes(name))) continue;
+    if (searched.size <= mostSearched && ![...searched].some((name) => bytes.includes(name))) continue;
     const edited = relinked(bytes, { from: path, to: path, moved, existed });
     if (!edited) continue;
     if (change) change.content = edited.bytes;
@@ -249,7 +288,9 @@ export async function renameEntry(
   // The index of a directory is called like the directory, unless another entry is.
   const folded = from === null ? foldIndex(goal.slug, slugs.index_names) : null;
   const slug = folded === null || (folded !== place.slug && index.find(folded)) ? goal.slug : folded;
-  const references = await referencesTo(context, { tree, site }, namedIn(site, { collection, slug: place.slug }));
+  const references = await referencesTo(context, { tree, site }, [namedIn(site, { collection, slug: place.slug })], {
+    most: mostPointed,
+  });
   // A relation is written in one of several forms; it keeps its form.
   const before = referenceIds(index.schema, place);
   const after = referenceIds(index.schema, { slug, path: moved.path });
@@ -258,10 +299,9 @@ export async function renameEntry(
     if (path === place.path) continue;
     const { entry } = await tree.lookup(path);
     const content = openFile(await tree.blob(entry?.oid ?? ''), path);
-    let frontmatter: unknown = content.parsed.frontmatter ?? {};
-    for (const { field: pointer, id } of pointers)
-      frontmatter = pointAt(frontmatter, parsePointer(pointer) ?? [], after[before.indexOf(id)] ?? slug);
-    const edited = editOpened(content, path, { frontmatter: frontmatter as Record<string, unknown> });
+    const relations = pointers.map(({ field: pointer, id }) => ({ pointer, slug: after[before.indexOf(id)] ?? slug }));
+    const frontmatter = pointRelations(content.parsed.frontmatter ?? {}, relations);
+    const edited = editOpened(content, path, { frontmatter });
     moved.changes.push({ path, content: edited.bytes });
   }
   const source = (asset: string) =>
@@ -269,7 +309,7 @@ export async function renameEntry(
       ? withoutExtension(place.path) + asset.slice(withoutExtension(moved.path).length)
       : from + asset.slice(to.length);
   const moves = new Map([[place.path, moved.path], ...moved.assets.map((asset) => [source(asset), asset] as const)]);
-  const linked = await relinkEntries({ tree, site }, moved.changes, moves);
+  const linked = await relinkEntries(context, { tree, site }, moved.changes, moves);
   const own = moved.changes.find((change) => change.path === moved.path)?.content;
   const stored = Buffer.isBuffer(own) ? own : bytes;
   const related = references.map((item) => `${item.collection}/${item.slug}`);

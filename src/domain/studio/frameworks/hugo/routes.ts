@@ -4,7 +4,13 @@ import type { Frontmatter } from '../../frontmatter/values.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { dayNames, momentOf, monthNames, pad, readDate, yearDay } from '../routing/dates.ts';
 import { directoryOf, urlPath } from '../routing/paths.ts';
-import { type PageFile, penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
+import {
+  mostAliases,
+  type PageFile,
+  penalizeUnknown,
+  type RouteContext,
+  type RouteRule,
+} from '../routing/route-rule.ts';
 import { member, readHugoCascade } from './cascade.ts';
 import { HugoContent, type HugoPage } from './content.ts';
 import { type HugoSettings, type Permalink, readHugoSettings } from './settings.ts';
@@ -131,7 +137,7 @@ export async function readHugoRule(reading: RouteContext): Promise<RouteRule> {
       const found = shown(file);
       if (found === null) return [];
       const own = aliasPaths(found.url, member(found.frontmatter, 'aliases'), hugo.ugly === 'all');
-      return [...own, ...languageAliases(found.page, hugo)];
+      return [...languageAliases(found.page, hugo), ...own];
     },
     whyNone(file) {
       const page = content.page(file.path);
@@ -230,7 +236,10 @@ const ended = (path: string) => (/\.html?$/i.test(path) || path.endsWith('/') ? 
 
 /** Where Hugo writes pages that lead on to one: from the top of the site, or beside the page. */
 function aliasPaths(url: string, aliases: unknown, ugly: boolean): string[] {
-  const texts = [aliases].flat().filter((one): one is string => typeof one === 'string' && one !== '');
+  const texts = [aliases]
+    .flat()
+    .slice(0, mostAliases)
+    .filter((one): one is string => typeof one === 'string' && one !== '');
   const above = directoryOf(url.replace(/\.html$|\/$/g, ''));
   return texts.map((alias) => {
     const path = posix.join('/', alias.startsWith('/') ? '' : above, alias).replace(/(?<=.)\/$/, '');

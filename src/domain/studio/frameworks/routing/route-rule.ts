@@ -24,6 +24,12 @@ export type LinkForm = 'address' | 'below_base' | 'relative';
 /** How texts name files that are published as they are, and pages. */
 export type LinkForms = Readonly<Record<'files' | 'pages', LinkForm>>;
 
+/** Characters of the longest address: one file may give its own to all pages of its section. */
+export const longestAddress = 2_048;
+
+/** Further paths of one page that count: one file may give its own to all pages of its section. */
+export const mostAliases = 100;
+
 /** Where a site publishes its files. */
 export interface RouteRule {
   /** The path the whole site lies below, without a slash at its end; `''` for none. */
@@ -37,7 +43,7 @@ export interface RouteRule {
    * the file's path, its frontmatter and the configuration.
    */
   urlOf(file: PageFile): string | null;
-  /** Further paths, like that of `urlOf`, that lead on to the page of a file. */
+  /** Further paths, like that of `urlOf`, that lead on to the page of a file; the first `mostAliases` count. */
   aliasesOf?(file: PageFile): string[];
   /** Why a file is no page, or not published, in a sentence; null: nothing is known of it. */
   whyNone?(file: PageFile): string | null;

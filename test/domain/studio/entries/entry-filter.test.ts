@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { type KnownEntry, matches, readFilter } from '../../../../src/domain/studio/entries/entry-query.ts';
+import fc from '../../../support/properties.ts';
+
+const known = (field: unknown): KnownEntry => ({
+  entry: { slug: 'a', path: 'a.md', oid: '' },
+  facts: { frontmatter: { field }, title: '', draft: false, size: 0 },
+});
+const isShown = (value: unknown, tests: Record<string, unknown>) => matches(known(value), readFilter({ field: tests }));
+
+it('a value is among others when it equals one of them', () => {
+  const value = fc.oneof(fc.constantFrom('1', 'true', '', ' ', 'a', 1, 0, true, false, null), fc.integer());
+  const held = fc.oneof(value, fc.array(fc.oneof(value, fc.array(value))));
+  fc.assert(
+    fc.property(held, fc.array(value), (actual, wanted) => {
+      const isAmong = wanted.some((one) => one !== null && isShown(actual, { eq: one }));
+      const hasNull =
+        wanted.includes(null) && (actual === null || (Array.isArray(actual) && actual.flat().includes(null)));
+      expect(isShown(actual, { in: wanted })).toBe(isAmong || hasNull);
+      expect(isShown(actual, { nin: wanted })).toBe(!(isAmong || hasNull));
+    }),
+  );
+});
+
+it('each value of a list is looked at once, however many are wanted', () => {
+  let looks = 0;
+  const held = new Proxy(new Array(1_000).fill('x'), {
+    get(target, key, receiver) {
+      if (typeof key === 'string' && /^\d+$/.test(key)) looks += 1;
+      return Reflect.get(target, key, receiver);
+    },
+  });
+  expect(isShown(held, { in: ['a', 'b', 'c'] })).toBe(false);
+  expect(looks).toBe(1_000);
+});
+
+it('a filter is no longer than an address can be', () => {
+  const most = 16 * 1024;
+  const refused = expect.objectContaining({ code: 'invalid_filter', message: 'filter: must have at most 16 KiB' });
+  expect(() => readFilter({ field: { in: new Array(most / 2).fill('') } })).toThrow(refused);
+  expect(() => readFilter({ ['f'.repeat(most)]: { eq: 1 } })).toThrow(refused);
+  expect(readFilter({ field: { in: new Array(most / 4).fill('a') } })).toHaveLength(1);
+});

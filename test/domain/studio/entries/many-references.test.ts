@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { firstRelations, referencesTo } from '../../../../src/domain/studio/entries/references.ts';
+import type { SchemaField } from '../../../../src/domain/studio/schema/schema.schema.ts';
+
+const fields: SchemaField[] = [
+  {
+    name: 'related',
+    type: 'reference',
+    required: false,
+    list: true,
+    relation: { collection: 'posts', multiple: true },
+  },
+  { name: 'main', type: 'reference', required: true, list: false, relation: { collection: 'posts', multiple: false } },
+];
+const frontmatter = { related: Array.from({ length: 100_000 }, () => 'a'), main: 'a' };
+
+/** Two entries that name `a` 100,001 times each. */
+function site() {
+  const entries = ['b', 'c'].map((slug) => ({ slug, path: `posts/${slug}.md`, oid: slug }));
+  const collections = new Map([['posts', { schema: { collection: 'posts', fields }, entries }]]);
+  const facts = async () => entries.map(() => ({ frontmatter }));
+  const context = { git: {}, studio: { content: { facts } } };
+  return [context, { tree: {}, site: { collections } }] as unknown as [
+    Parameters<typeof referencesTo>[0],
+    Parameters<typeof referencesTo>[1],
+  ];
+}
+
+const target = [{ collection: 'posts', ids: new Set(['a']) }];
+
+it('finds the first 100 references of one entry to another', async () => {
+  const found = await referencesTo(...site(), target);
+  expect(found).toHaveLength(200);
+  expect(found[99]).toMatchObject({ slug: 'b', field: '/related/99' });
+  expect(found[100]).toMatchObject({ slug: 'c', field: '/related/0' });
+});
+
+it('finds those that count behind any number of others', async () => {
+  const found = await referencesTo(...site(), target, { counts: ({ required }) => required });
+  expect(found.map(({ slug, field }) => `${slug}${field}`)).toEqual(['b/main', 'c/main']);
+});
+
+it('lists the first relations of an entry', () => {
+  expect(firstRelations(fields, frontmatter, 500)).toHaveLength(500);
+  expect(firstRelations(fields, { main: 'x' }, 500)).toHaveLength(1);
+});

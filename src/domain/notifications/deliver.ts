@@ -1,8 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../kernel/services.ts';
+import { redactor } from '../../lib/encodings.ts';
 import { retryAfter } from '../../lib/http-client.ts';
 import { Crawler } from '../crawlers/config/crawler.entity.ts';
 import { openCrawlerSecrets } from '../crawlers/config/crawler-secrets.ts';
+import { generationOfProject } from './generation.ts';
 import type { DeliveryStatus } from './notification.entity.ts';
 import { type WaitingDelivery, wakeDelivery } from './notify.ts';
 import { type SendResult, send, signedHeaders } from './send.ts';
@@ -108,6 +110,7 @@ export async function settleDelivery(em: EntityManager, id: number, tries: numbe
 const gone = 410;
 
 interface Receiver {
+  project_id: number;
   url: string;
   secret: string;
   authorization: string | undefined;
@@ -125,7 +128,8 @@ async function receiverOf(services: Services, em: EntityManager, crawler_id: num
   const secret = await openWebhookSecret(services, owner, crawler);
   if (secret === null) return null;
   const { webhook_auth_header } = await openCrawlerSecrets(services, owner, crawler);
-  return { url, secret, authorization: webhook_auth_header };
+  const { project_id } = crawler;
+  return { project_id, url, secret, authorization: webhook_auth_header };
 }
 
 function verdictOf({ status, error, retryAfter: header }: SendResult, tries: number, now: Date): Verdict {
@@ -140,7 +144,7 @@ async function attempt(
   services: Services,
   { id, crawler_id }: WaitingDelivery,
   { event_id, payload, tries }: Claimed,
-  { url, secret, authorization }: Receiver,
+  { project_id, url, secret, authorization }: Receiver,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, metrics, orm, settings } = services;
@@ -149,8 +153,12 @@ async function attempt(
   const headers = {
     ...signedHeaders({ secret, id: event_id, version: settings.version }, payload, at),
     ...(authorization !== undefined && { Authorization: authorization }),
+    ...(await generationOfProject(orm.em.fork(), project_id, at)),
   };
-  const result = await send(services, url, { headers, body: payload, signal });
+  const sent = await send(services, url, { headers, body: payload, signal });
+  // Pages of errors repeat what they were sent, and more people read attempts than settings: without the scheme it is a secret.
+  const redact = redactor({ webhook_auth_header: authorization?.replace(/^\S+ +/, '') ?? '' });
+  const result = { ...sent, answer: redact(sent.answer) as string | null };
   const duration_ms = Math.round(performance.now() - began);
   const verdict = verdictOf(result, tries, clock.now());
   await orm.em.fork().transactional(async (em) => {

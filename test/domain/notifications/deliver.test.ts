@@ -3,9 +3,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { deliver, wakeDueDeliveries } from '../../../src/domain/notifications/deliver.ts';
 import { notify } from '../../../src/domain/notifications/notify.ts';
 import { runRetention } from '../../../src/jobs/upkeep.ts';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { acme, shared, startTestApp } from '../../support/app.ts';
+import { executionOfGeneration } from '../../support/recent-execution.ts';
 import { type Receiver, startReceiver } from '../../support/webhook-receiver.ts';
 
+const mark = '[secret webhook_auth_header]';
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
@@ -16,7 +18,7 @@ interface SentJob {
   delay: number | undefined;
 }
 
-let app: TestApp;
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: 'docs.test', PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' }));
 let receiver: Receiver;
 let crawler: { id: number; uuid: string };
 let path: string;
@@ -26,7 +28,6 @@ const never = new AbortController().signal;
 const start = Date.parse('2026-03-01T08:00:00Z');
 
 beforeAll(async () => {
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: 'docs.test', PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' });
   app.services.jobs.send = async (_kind, payload, options) => {
     jobs.push({ ...(payload as SentJob), delay: options?.delaySeconds });
   };
@@ -47,7 +48,6 @@ beforeEach(async () => {
 });
 afterEach(() => app.services.orm.em.fork().execute('delete from crawler'));
 afterAll(async () => {
-  await app?.stop();
   await receiver?.close();
 });
 
@@ -71,6 +71,18 @@ const later = (milliseconds: number) => {
 };
 
 describe('a delivery', () => {
+  it('says how many executions of the project may have led to it, so that a webhook it calls starts no loop', async () => {
+    await attempt(await event());
+    expect(receiver.received.at(-1)?.headers['portico-generation']).toBeUndefined();
+    await executionOfGeneration(app, 2, new Date(start));
+    await attempt(await event());
+    expect(receiver.received.at(-1)?.headers['portico-generation']).toBe('2');
+    later(61 * second);
+    await attempt(await event());
+    expect(receiver.received.at(-1)?.headers['portico-generation']).toBeUndefined();
+    await app.services.orm.em.fork().execute('delete from execution');
+  });
+
   it('comes signed, with the authorization and the extra variables', async () => {
     app.clock.now = null;
     const id = await event();
@@ -167,6 +179,14 @@ describe('a delivery', () => {
     const { status, attempts } = await attempt(await event());
     expect(status).toBe('delivered');
     expect(attempts[0].answer).toBe('ä'.repeat(511));
+  });
+
+  it('keeps nothing of the authorization that an answer repeats, however it is written', async () => {
+    receiver.answer = (response) =>
+      void response.writeHead(500).end('{"authorization":"Bearer of news"} of%20news b2YgbmV3cw== off news');
+    expect((await attempt(await event())).attempts).toMatchObject([
+      { answer: `{"authorization":"Bearer ${mark}"} ${mark} ${mark} off news` },
+    ]);
   });
 
   it('names what went wrong without an answer', async () => {

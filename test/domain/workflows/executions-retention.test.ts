@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { collectOutputs } from '../../../src/domain/studio/deployments/collect-outputs.ts';
 import { pruneExecutions } from '../../../src/domain/workflows/executions/prune-executions.ts';
 import { runRetention } from '../../../src/jobs/upkeep.ts';
-import { type ExecutingApp, startExecutingApp } from '../../support/workflows/executing.ts';
+import { shared } from '../../support/app.ts';
+import { startExecutingApp } from '../../support/workflows/executing.ts';
 
-let app: ExecutingApp;
-beforeAll(async () => {
-  app = await startExecutingApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startExecutingApp);
 
 const day = 24 * 3_600_000;
 const { signal } = new AbortController();

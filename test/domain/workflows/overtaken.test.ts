@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dispatchSchedules } from '../../../src/domain/schedules/dispatch.ts';
 import { Execution } from '../../../src/domain/workflows/executions/execution.entity.ts';
 import { pruneExecutions } from '../../../src/domain/workflows/executions/prune-executions.ts';
@@ -7,17 +7,12 @@ import { retryExecutions } from '../../../src/domain/workflows/executions/retry-
 import { workflowScheduleSource } from '../../../src/domain/workflows/triggers/workflow-schedule-source.ts';
 import { noteOldSecrets } from '../../../src/domain/workflows/webhook/secret-retention.ts';
 import { Workflow } from '../../../src/domain/workflows/workflow.entity.ts';
-import type { TestApp } from '../../support/app.ts';
+import { shared } from '../../support/app.ts';
 import { overtake } from '../../support/overtake.ts';
-import { call, newWebhook, startWebhookApp, type Webhook, workflowsPath } from '../../support/webhook.ts';
+import { call, newWebhook, startWebhookApp, workflowsPath } from '../../support/webhook.ts';
 
-let app: TestApp;
-let hook: Webhook;
-beforeAll(async () => {
-  app = await startWebhookApp();
-  hook = await newWebhook(app);
-});
-afterAll(() => app?.stop());
+const app = shared(startWebhookApp);
+const hook = shared(() => newWebhook(app));
 
 const em = () => app.services.orm.em.fork();
 

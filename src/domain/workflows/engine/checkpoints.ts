@@ -4,6 +4,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { executeBound } from '../../../kernel/sql.ts';
 import { asUnavailable, isAway } from '../../../kernel/unavailable.ts';
+import { hasMoreValues } from '../../../lib/objects.ts';
 import { dateOf, millisecondsOf } from '../../../lib/timing.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
 import type { ExecutionError, ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
@@ -17,22 +18,24 @@ const mebibyte = 1024 * 1024;
 
 /** Bytes of an output as JSON that a row holds; a larger one goes to the blob store. */
 const mostInRow = mebibyte;
-/** Bytes of the largest output there may be. */
-const largestOutput = 25 * mebibyte;
+/** Of the largest output there may be: bytes, and values, as many as an expression reads. */
+const largestOutput = { bytes: 25 * mebibyte, values: 1_000_000 };
 
 /** A value as it is kept: JSON text, or the blob that holds it. */
 export type StoredValue =
   | { text: string | null; sha256: null; size: number }
   | { text: null; sha256: string; size: number };
 
-/** @throws DomainError `too_large` over 25 MiB */
+/** @throws DomainError `too_large` over 25 MiB or 1,000,000 values */
 export async function storeValue(blobs: BlobStore, value: unknown): Promise<StoredValue> {
   if (value === null || value === undefined) return { text: null, sha256: null, size: 4 };
+  if (typeof value === 'object' && hasMoreValues(value, largestOutput.values))
+    throw new DomainError('too_large', `The output has more than ${largestOutput.values} values`);
   const text = JSON.stringify(value);
   // A text has at least as many bytes as UTF-16 units, and at most three times as many.
   const size = text.length * 3 <= mostInRow ? text.length : Buffer.byteLength(text);
-  if (size > largestOutput)
-    throw new DomainError('too_large', `The output has ${size} bytes; at most ${largestOutput} are kept`);
+  if (size > largestOutput.bytes)
+    throw new DomainError('too_large', `The output has ${size} bytes; at most ${largestOutput.bytes} are kept`);
   if (size <= mostInRow) return { text, sha256: null, size };
   return { text: null, sha256: (await blobs.put(Buffer.from(text))).sha256, size };
 }

@@ -1,7 +1,7 @@
 import type { Services } from '../../../kernel/services.ts';
 import { SharedCommits } from '../../../kernel/shared-commits.ts';
-import { CallSlots } from '../../../lib/call-slots.ts';
 import type { WorkflowServices } from '../workflows.ts';
+import { type CallSlots, callSlots } from './call-slots.ts';
 import { CheckpointWriter, type Lease, readStepRows } from './checkpoints.ts';
 import { Journal, RunState } from './journal.ts';
 import { type Claimed, clearWake, Fenced } from './lease.ts';
@@ -58,7 +58,7 @@ export function makeResources(services: WorkflowServices, calls: number): Driver
   return {
     services,
     writer: new CheckpointWriter(services),
-    calls: new CallSlots(calls),
+    calls: callSlots(calls),
     takeSlot: (request) => slots.add(request),
     random: Math.random,
   };

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../kernel/services.ts';
-import type { CallSlots } from '../../../lib/call-slots.ts';
 import { forEachConcurrently } from '../../../lib/concurrency.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import { parseDuration } from '../definition/duration.ts';
@@ -20,6 +19,7 @@ import {
   timedOut,
 } from '../steps/step-type.ts';
 import type { WorkflowServices } from '../workflows.ts';
+import type { CallSlots } from './call-slots.ts';
 import { storeOutput } from './checkpoints.ts';
 import type { Journal } from './journal.ts';
 import type { LoadedVersion } from './lease.ts';

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Expressions } from '../../../ports/expressions.ts';
+import { Pace } from '../../../lib/concurrency.ts';
+import { leastJson } from '../../../lib/objects.ts';
+import { ExpressionError, type Expressions } from '../../../ports/expressions.ts';
 import { parseExpression } from './parse-expression.ts';
 import { plainPath, referencesOf } from './references.ts';
 import { asText, parseTemplate, type TemplatePart } from './template.ts';
@@ -79,34 +81,90 @@ export async function evaluateExpression(
   });
 }
 
-async function fillParts(parts: readonly TemplatePart[], evaluation: Evaluation): Promise<unknown> {
-  const [only] = parts;
-  if (parts.length === 1 && only && 'expression' in only) return evaluateExpression(only.expression, evaluation);
-  const texts: string[] = [];
-  for (const part of parts)
-    texts.push('text' in part ? part.text : asText(await evaluateExpression(part.expression, evaluation)));
-  return texts.join('');
+const mebibyte = 1024 * 1024;
+/** MiB of what templates make of one value: as much as an expression reads. A template may name the same body hundreds of times. */
+const mostFilled = 32;
+
+/** Sizes of what templates have named: the same outputs are named again by each iteration of a loop. */
+const sizes = new WeakMap<object, number>();
+
+/** One value being filled, with what its templates have taken of it so far. */
+class Filling {
+  readonly #evaluation: Evaluation;
+  readonly #pace = new Pace();
+  /** Texts of objects, each made once. */
+  readonly #texts = new WeakMap<object, string>();
+  #left = mostFilled * mebibyte;
+
+  constructor(evaluation: Evaluation) {
+    this.#evaluation = evaluation;
+  }
+
+  async fill(value: unknown): Promise<unknown> {
+    if (typeof value === 'string') return this.#fillParts(parseTemplate(value));
+    if (Array.isArray(value)) {
+      const items: unknown[] = [];
+      for (const item of value) items.push((await this.fill(item)) ?? null);
+      return items;
+    }
+    if (typeof value !== 'object' || value === null) return value;
+    const filled: [string, unknown][] = [];
+    for (const [key, item] of Object.entries(value)) {
+      const made = await this.fill(item);
+      if (made !== undefined) filled.push([key, made]);
+    }
+    return Object.fromEntries(filled);
+  }
+
+  async #fillParts(parts: readonly TemplatePart[]): Promise<unknown> {
+    const [only] = parts;
+    if (parts.length === 1 && only && 'expression' in only) {
+      const value = await this.#evaluate(only.expression);
+      this.#take(typeof value === 'object' && value !== null ? this.#sizeOf(value) : asText(value).length);
+      return value;
+    }
+    const texts: string[] = [];
+    for (const part of parts) {
+      const text = 'text' in part ? part.text : this.#textOf(await this.#evaluate(part.expression));
+      this.#take(text.length);
+      texts.push(text);
+    }
+    return texts.join('');
+  }
+
+  async #evaluate(expression: string): Promise<unknown> {
+    if (this.#pace.isDue) await this.#pace.yield();
+    return evaluateExpression(expression, this.#evaluation);
+  }
+
+  #sizeOf(value: object): number {
+    const size = sizes.get(value) ?? leastJson(value, mostFilled * mebibyte);
+    sizes.set(value, size);
+    return size;
+  }
+
+  #textOf(value: unknown): string {
+    if (typeof value !== 'object' || value === null) return asText(value);
+    const text = this.#texts.get(value) ?? asText(value);
+    this.#texts.set(value, text);
+    return text;
+  }
+
+  /** @throws ExpressionError `result_too_large` */
+  #take(size: number): void {
+    this.#left -= size;
+    if (this.#left < 0)
+      throw new ExpressionError('result_too_large', `what templates make of it is larger than ${mostFilled} MiB`);
+  }
 }
 
 /**
  * Fills the templates in a value of any shape. A text that is nothing but one template becomes the template's value; a field whose template
- * finds nothing is left out, an item of a list becomes null.
+ * finds nothing is left out, an item of a list becomes null. Yields to the event loop.
+ * @throws ExpressionError `result_too_large` for more than 32 MiB, and what `evaluateExpression` throws
  */
-export async function fillTemplates(value: unknown, evaluation: Evaluation): Promise<unknown> {
-  if (typeof value === 'string') return fillParts(parseTemplate(value), evaluation);
-  if (Array.isArray(value)) {
-    const items: unknown[] = [];
-    for (const item of value) items.push((await fillTemplates(item, evaluation)) ?? null);
-    return items;
-  }
-  if (typeof value !== 'object' || value === null) return value;
-  const filled: [string, unknown][] = [];
-  for (const [key, item] of Object.entries(value)) {
-    const made = await fillTemplates(item, evaluation);
-    if (made !== undefined) filled.push([key, made]);
-  }
-  return Object.fromEntries(filled);
-}
+export const fillTemplates = (value: unknown, evaluation: Evaluation): Promise<unknown> =>
+  new Filling(evaluation).fill(value);
 
 /** Whether a condition holds: what JSONata's `$boolean` says of its value; nothing is false. */
 export async function holds(text: string, evaluation: Evaluation): Promise<boolean> {

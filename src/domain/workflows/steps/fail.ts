@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { fillTemplates } from '../expressions/evaluate.ts';
-import { common, failed, stepType, word } from './step-type.ts';
+import { common, failed, message, messageOf, stepType, word } from './step-type.ts';
 
 const schema = z.strictObject({
   ...common,
   type: z.literal('fail'),
-  message: z.string().max(10_000).optional(),
+  message: message.optional(),
   code: word.optional(),
 });
 
@@ -16,7 +16,7 @@ export const fail = stepType<z.output<typeof schema>>({
   templates: ['message'],
   ends: true,
   async begin(step, evaluation) {
-    const message = await fillTemplates(step.message ?? 'The workflow ends here', evaluation);
-    return failed(step.code ?? 'failed', typeof message === 'string' ? message : JSON.stringify(message));
+    const filled = await fillTemplates(step.message ?? 'The workflow ends here', evaluation);
+    return failed(step.code ?? 'failed', messageOf(filled));
   },
 });

@@ -2,15 +2,15 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { isDeeper } from '../../../kernel/json-input.ts';
-import { encodingsOf } from '../../../lib/encodings.ts';
+import { readSerially, smallSize } from '../../../kernel/json-input.ts';
+import { redactor } from '../../../lib/encodings.ts';
 import { retryAfter } from '../../../lib/http-client.ts';
 import { isRecord } from '../../../lib/objects.ts';
-import { anyOf } from '../../../lib/text.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import type { HttpResponse } from '../../../ports/http.ts';
+import { generationHeader } from '../../notifications/generation.ts';
 import { hour } from '../definition/duration.ts';
-import { generationHeader } from '../executions/execution.entity.ts';
+import { parseJson } from '../deliveries/delivery-input.ts';
 import { type Evaluation, fillTemplates } from '../expressions/evaluate.ts';
 import { parseExpression } from '../expressions/parse-expression.ts';
 import { referencesOf } from '../expressions/references.ts';
@@ -51,26 +51,6 @@ function namesIn(value: unknown): string[] | null {
       names.push(member);
     }
   return names;
-}
-
-/** Takes the values of secrets, however they are written, out of whatever is kept or shown. */
-export function redactor(secrets: Readonly<Record<string, string>>): (value: unknown) => unknown {
-  const marks = new Map<string, string>();
-  const forms = Object.entries(secrets).flatMap(([name, value]) => {
-    const written = encodingsOf(value);
-    for (const form of written) marks.set(form.toLowerCase(), `[secret ${name}]`);
-    return written;
-  });
-  if (forms.length === 0) return (value) => value;
-  const anyForm = anyOf(forms);
-  const inText = (text: string) => text.replace(anyForm, (found) => marks.get(found.toLowerCase()) ?? '[secret]');
-  const redact = (value: unknown): unknown => {
-    if (typeof value === 'string') return inText(value);
-    if (Array.isArray(value)) return value.map(redact);
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [inText(key), redact(item)]));
-  };
-  return redact;
 }
 
 /** A request as the definition describes it, with every template filled. */
@@ -143,8 +123,6 @@ async function fillRequest(
 
 /** Largest answer, after decoding. */
 const mostBytes = 10 * 1024 * 1024;
-/** Levels of JSON, as in the bodies of webhooks. */
-const mostLevels = 200;
 
 class ResponseError extends Error {
   override name = 'ResponseError';
@@ -191,19 +169,20 @@ function textOf(content: Buffer, type: string): string {
 const isJson = (type: string) => /^[\w.+-]+\/(?:[\w.-]+\+)?json\b/i.test(type);
 const isText = (type: string) => /^text\/|\b(?:xml|javascript|yaml|x-www-form-urlencoded)\b/i.test(type);
 
-function readBody(content: Buffer, type: string, wanted: HttpStep['response']): unknown {
+/** JSON within the limits of the bodies of webhooks. @throws ResponseError */
+async function readJson(content: Buffer, type: string): Promise<unknown> {
+  const parsed = await parseJson(Buffer.from(textOf(content, type)));
+  if ('fault' in parsed) throw new ResponseError('invalid_response', parsed.fault.message);
+  return parsed.value;
+}
+
+async function readBody(content: Buffer, type: string, wanted: HttpStep['response']): Promise<unknown> {
   const kind = wanted ?? (isJson(type) ? 'json' : isText(type) ? 'text' : 'none');
   if (kind === 'none' || (content.length === 0 && kind === 'json')) return null;
   if (kind === 'bytes') return content.toString('base64');
   if (kind === 'text') return textOf(content, type);
-  const text = textOf(content, type);
-  if (isDeeper(Buffer.from(text), mostLevels))
-    throw new ResponseError('invalid_response', `is nested more than ${mostLevels} levels deep`);
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new ResponseError('invalid_response', 'is not JSON');
-  }
+  const read = () => readJson(content, type);
+  return content.length > smallSize ? readSerially(read) : read();
 }
 
 /** What later steps see of an answer. */
@@ -224,7 +203,7 @@ async function readResponse(response: HttpResponse, wanted: HttpStep['response']
   if (content.length > mostBytes) throw new ResponseError('too_large', `is larger than ${mostBytes} bytes`);
   // Cookies are for the peer's own clients, and nothing here sends them back.
   const { 'set-cookie': _cookie, ...shown } = headers;
-  return { status: response.status, headers: shown, body: readBody(content, type, wanted) };
+  return { status: response.status, headers: shown, body: await readBody(content, type, wanted) };
 }
 
 /** Answers that may be another one the next time (RFC 9110 15.5.9, 15.6; RFC 8470; RFC 6585). */

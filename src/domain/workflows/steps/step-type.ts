@@ -8,6 +8,7 @@ import { duration, hour } from '../definition/duration.ts';
 import type { Place, Problem } from '../definition/parse-source.ts';
 import type { StepRunError, StepWait } from '../executions/step-run.entity.ts';
 import type { Evaluation, Scope } from '../expressions/evaluate.ts';
+import { asText } from '../expressions/template.ts';
 import type { StepOperations } from '../step-operations.ts';
 import type { WorkflowServices } from '../workflows.ts';
 
@@ -21,6 +22,15 @@ export const word = z
 
 /** JSONata without braces; that it parses is checked with everything else about expressions. */
 export const expression = z.string().min(1, 'must not be empty');
+
+/** Longest text of a step that people are shown: as it is written, and as its templates make it. */
+const longestMessage = 10_000;
+
+/** What people are shown; it may hold templates. */
+export const message = z.string().max(longestMessage);
+
+/** What is shown of a message whose templates are filled. */
+export const messageOf = (filled: unknown): string => asText(filled).slice(0, longestMessage);
 
 /** Any value whose strings may hold `${{ … }}`. */
 export const template = jsonValue;

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { jsonValue } from '../../../kernel/shapes.ts';
 import { day, parseDuration } from '../definition/duration.ts';
 import { fillTemplates } from '../expressions/evaluate.ts';
-import { limited, type StepList, stepType, timedOut } from './step-type.ts';
+import { limited, message, messageOf, type StepList, stepType, timedOut } from './step-type.ts';
 
 const schema = (list: StepList) =>
   z.strictObject({
     ...limited(365 * day),
     type: z.literal('wait_for_input'),
-    message: z.string().max(10_000).optional(),
+    message: message.optional(),
     schema: z.record(z.string(), jsonValue).optional(),
     on_timeout: z.union([z.literal('fail'), list.min(1)]).optional(),
   });
@@ -29,11 +29,11 @@ export const waitForInput = stepType<WaitForInputStep>({
     return steps ? [{ place: ['on_timeout'], path: '.on_timeout', steps, runs: 'perhaps' }] : [];
   },
   async begin(step, evaluation, now) {
-    const message = await fillTemplates(step.message ?? null, evaluation);
+    const filled = (await fillTemplates(step.message ?? null, evaluation)) ?? null;
     const limit = parseDuration(step.timeout) ?? usualPatience;
     return {
       status: 'waiting',
-      input: { message, schema: step.schema ?? null },
+      input: { message: filled === null ? null : messageOf(filled), schema: step.schema ?? null },
       waits_for: { kind: 'input' },
       next_try_at: now + limit,
     };

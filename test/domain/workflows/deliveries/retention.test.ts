@@ -1,17 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { deliveryBlobs } from '../../../../src/domain/workflows/deliveries/kept-body.ts';
 import { pruneExecutions } from '../../../../src/domain/workflows/executions/prune-executions.ts';
-import type { TestApp } from '../../../support/app.ts';
-import { call, newWebhook, startWebhookApp, type Webhook } from '../../../support/webhook.ts';
+import { shared } from '../../../support/app.ts';
+import { call, newWebhook, startWebhookApp } from '../../../support/webhook.ts';
 
-let app: TestApp;
-let hook: Webhook;
-beforeAll(async () => {
-  app = await startWebhookApp();
-  hook = await newWebhook(app);
-});
-afterAll(() => app?.stop());
+const app = shared(startWebhookApp);
+const hook = shared(() => newWebhook(app));
 
 const day = 24 * 3_600_000;
 const em = () => app.services.orm.em.fork();

@@ -18,3 +18,12 @@ it('what is wrong with an expression fails its step', async () => {
 it('a server that cannot evaluate anything fails none', async () => {
   await expect(begin('unavailable')).rejects.toThrow('told');
 });
+
+it.each(['fail', 'wait_for_input'])('a message of %s is no longer than one may be written', async (type) => {
+  const naming = { id: 'a', type, message: '${{ input }} ${{ input }}' } as Step;
+  const scope = { input: 'a'.repeat(9_999) };
+  const options = { scope, signal: new AbortController().signal, now: 0 };
+  const begun = await beginStep({ expressions: {} as Expressions }, naming, options);
+  const { message } = (begun.error ?? begun.input) as { message: string };
+  expect(message).toBe(`${scope.input} `);
+});

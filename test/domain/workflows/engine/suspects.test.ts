@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { beat, removeLostWorkers } from '../../../../src/domain/workflows/engine/workers.ts';
 import { DomainError } from '../../../../src/kernel/errors.ts';
-import { type ExecutingApp, startExecutingApp, workflows } from '../../../support/workflows/executing.ts';
+import { shared } from '../../../support/app.ts';
+import { startExecutingApp, workflows } from '../../../support/workflows/executing.ts';
 import { type Peer, startPeer } from '../../../support/workflows/peer.ts';
 
-let app: ExecutingApp;
+const app = shared(() => startExecutingApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' }));
 let peer: Peer;
 let workflow: string;
-beforeAll(async () => {
-  app = await startExecutingApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' });
-});
-afterAll(() => app?.stop());
 beforeEach(async () => {
   app.clock.now = new Date('2026-03-01T08:00:00Z');
   peer = await startPeer(() => true);

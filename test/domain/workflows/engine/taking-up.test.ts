@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { call, newWebhook, type Webhook } from '../../../support/webhook.ts';
-import { type ExecutingApp, startExecutingApp, workflows } from '../../../support/workflows/executing.ts';
+import { beforeAll, expect, it, vi } from 'vitest';
+import { shared } from '../../../support/app.ts';
+import { call, newWebhook } from '../../../support/webhook.ts';
+import { startExecutingApp, workflows } from '../../../support/workflows/executing.ts';
 
-let app: ExecutingApp;
-let webhook: Webhook;
-beforeAll(async () => {
-  app = await startExecutingApp();
-  webhook = await newWebhook(app);
-  await app.ask('PATCH', `${workflows}/${webhook.workflow}`, {
+const app = shared(startExecutingApp);
+const webhook = shared(() => newWebhook(app));
+beforeAll(() =>
+  app.ask('PATCH', `${workflows}/${webhook.workflow}`, {
     body: { definition: 'portico: workflow/1\nsteps:\n  - {id: a, type: output, value: input.body.n}\n' },
-  });
-});
-afterAll(() => app.stop());
+  }),
+);
 
 /** Calls the webhook. @returns ids of the executions that wait to be taken up */
 async function callWith(numbers: readonly number[]): Promise<string[]> {

@@ -108,6 +108,26 @@ describe('templates', () => {
     };
     expect(await fill(value)).toEqual({ b: [null, 1, { c: 3 }], d: null, e: true });
   });
+
+  it('that name one large value over and over are refused, be it as text or as it is', async () => {
+    const large = { text: 'a'.repeat(1024 * 1024), body: ['b'.repeat(1024 * 1024)] };
+    const fillLarge = (value: unknown) => fillTemplates(value, { expressions, scope: large });
+    const tooLarge = { fault: 'result_too_large', message: 'what templates make of it is larger than 32 MiB' };
+    await expect(fillLarge('${{ text }}'.repeat(33))).rejects.toMatchObject(tooLarge);
+    await expect(fillLarge('${{ body }}'.repeat(33))).rejects.toMatchObject(tooLarge);
+    await expect(fillLarge(new Array(33).fill('${{ text }}'))).rejects.toMatchObject(tooLarge);
+    await expect(fillLarge(new Array(33).fill('${{ body }}'))).rejects.toMatchObject(tooLarge);
+    expect(await fillLarge(`${'${{ text }}'.repeat(30)}${'${{ body }}'}`)).toHaveLength(31 * 1024 * 1024 + 4);
+  });
+
+  it('turn one object into text once, however often they name it', async () => {
+    let turned = 0;
+    const body = { toJSON: () => String(++turned) };
+    expect(await fillTemplates('${{ body }} ${{ body }}'.repeat(100), { expressions, scope: { body } })).toContain(
+      '"1"',
+    );
+    expect(turned).toBe(1);
+  });
 });
 
 it.each([

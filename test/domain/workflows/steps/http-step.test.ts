@@ -5,21 +5,19 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type HttpStep, runHttpStep } from '../../../../src/domain/workflows/steps/http.ts';
 import { ExpressionError } from '../../../../src/ports/expressions.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { makeExecution, stepCall } from './support.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
-let app: TestApp;
-let ids: { workflow_id: string; execution_id: string };
+const app = shared(() => startTestApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.1/32' }));
+const ids = shared(() => makeExecution(app));
 let peer: Server;
 let base: string;
 let answer: Answer;
 let seen: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = [];
 
 beforeAll(async () => {
-  app = await startTestApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.1/32' });
-  ids = await makeExecution(app);
   await app.ask('PUT', `/api/v2/organizations/acme/projects/site/workflows/${ids.workflow_id}/secrets/KEY`, {
     body: { value: 'planted+secret/value' },
   });
@@ -34,7 +32,6 @@ beforeAll(async () => {
 afterAll(async () => {
   peer?.closeAllConnections();
   peer?.close();
-  await app?.stop();
 });
 beforeEach(() => {
   seen = [];
@@ -135,6 +132,7 @@ describe('the answer', () => {
     ['no JSON', 'application/json', '{', {}, 'invalid_response'],
     ['JSON of 201 levels', 'application/json', '['.repeat(201) + ']'.repeat(201), {}, 'invalid_response'],
     ['JSON of 10,000 levels', 'application/json', '['.repeat(10_000) + ']'.repeat(10_000), {}, 'invalid_response'],
+    ['JSON of 200,001 values', 'application/json', `[${'0,'.repeat(199_999)}0]`, {}, 'invalid_response'],
     ['a broken coding', 'text/plain', 'x', { 'Content-Encoding': 'gzip' }, 'invalid_response'],
     ['an encoding that was not requested', 'text/plain', 'x', { 'Content-Encoding': 'zstd' }, 'invalid_response'],
     ['a bomb', 'text/plain', gzipSync(Buffer.alloc(11 * 1024 * 1024)), { 'Content-Encoding': 'gzip' }, 'too_large'],

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type OperationStep, runOperationStep } from '../../../../src/domain/workflows/steps/operation.ts';
 import type { Permission } from '../../../../src/kernel/actor.ts';
-import { seed, startTestApp, studio, type TestApp } from '../../../support/app.ts';
+import { seed, shared, startTestApp, studio } from '../../../support/app.ts';
 import { makeExecution, stepCall } from './support.ts';
 
-let app: TestApp;
-let ids: { workflow_id: string; execution_id: string };
-beforeAll(async () => {
-  app = await startTestApp();
-  ids = await makeExecution(app);
-  await seed(app, { 'content/posts/first.md': '---\ntitle: First\n---\nText\n' });
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+const ids = shared(() => makeExecution(app));
+beforeAll(() => seed(app, { 'content/posts/first.md': '---\ntitle: First\n---\nText\n' }));
 
 const all: Permission[] = ['browse_studio', 'edit_studio', 'delete_studio', 'manage_studio'];
 let count = 0;

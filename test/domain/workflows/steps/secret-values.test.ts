@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { redactor } from '../../../../src/domain/workflows/steps/http.ts';
+import { redactor } from '../../../../src/lib/encodings.ts';
 import fc from '../../../support/properties.ts';
 
 const secret = 'Su"per\\Secret Välue\n42+/=&%41<x>';

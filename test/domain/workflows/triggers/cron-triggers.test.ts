@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { dispatchSchedules } from '../../../../src/domain/schedules/dispatch.ts';
 import { workflowScheduleSource } from '../../../../src/domain/workflows/triggers/workflow-schedule-source.ts';
-import type { TestApp } from '../../../support/app.ts';
+import { shared } from '../../../support/app.ts';
 import { startWebhookApp, workflowsPath } from '../../../support/webhook.ts';
 
-let app: TestApp;
+const app = shared(startWebhookApp);
 let workflow: string;
 let trigger: string;
-beforeAll(async () => {
-  app = await startWebhookApp();
-});
-afterAll(() => app?.stop());
 
 const definition = 'portico: workflow/1\nsteps:\n  - {id: a, type: output, value: "1"}\n';
 const at = (time: string) => {

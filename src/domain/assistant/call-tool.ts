@@ -7,10 +7,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isGrantable, type Permission, systemActor } from '../../kernel/actor.ts';
 import { DomainError, type ErrorCode, fieldError } from '../../kernel/errors.ts';
-import { type JsonSchema, jsonSchemaOf } from '../../kernel/json-schema.ts';
 import { type Call, withoutSecrets } from '../../kernel/operation.ts';
 import { parseInput } from '../../kernel/parse.ts';
-import { admitByPath, run } from '../../kernel/run.ts';
+import { admitByPath, recordRefusal, run } from '../../kernel/run.ts';
+import { type JsonSchema, jsonSchemaOf } from '../../kernel/shapes.ts';
 import { isRecord } from '../../lib/objects.ts';
 import { getBranch } from '../studio/repository/branches.operations.ts';
 import type { TextCode } from './conversation.entity.ts';
@@ -294,6 +294,16 @@ function shown(tool: Tool, output: unknown, given: ToolInput): Record<string, un
 const agrees = (agreed: unknown, { phrase, holds = {} }: Pick<Consent, 'phrase' | 'holds'>): boolean =>
   agreed === phrase || isDeepStrictEqual(agreed, { phrase, holds });
 
+async function inspect(
+  tool: Tool,
+  caller: ToolCaller,
+  given: ToolInput,
+  input: ToolInput,
+): Promise<Consent | undefined> {
+  checkArguments(tool, given);
+  return look(tool, caller, input);
+}
+
 /**
  * Calls a tool.
  * @param given its arguments, as a model or a client made them
@@ -307,19 +317,20 @@ export async function callTool(
   agreed: unknown = given.confirm,
 ): Promise<ToolOutcome> {
   const { call, organization, project } = caller;
-  checkArguments(tool, given);
   const input: ToolInput = { ...given };
   for (const name of ['confirm', ...Object.keys(tool.long === undefined ? {} : range)]) delete input[name];
-  const consent = await look(tool, caller, input);
+  const own = { ...call, facts: {}, conditions: {} };
+  const consent = await inspect(tool, caller, given, input).catch(async (error: unknown) => {
+    // What the operation refuses leaves its row by itself.
+    await recordRefusal(tool.operation, own, { ...input, organization, project }, error);
+    throw error;
+  });
   if (consent && !agrees(agreed, consent)) {
     const { phrase, phrase_code = null, holds = {} } = consent;
     return { kind: 'consent', phrase, phrase_code, holds };
   }
-  const answer = await run(
-    tool.operation,
-    { ...call, facts: {}, conditions: {} },
-    { ...input, ...tool.fixed, ...consent?.holds, organization, project },
-  );
+  const values = { ...input, ...tool.fixed, ...consent?.holds, organization, project };
+  const answer = await run(tool.operation, own, values);
   const output = withoutSecrets(tool.operation, answer);
   const page = tool.page?.(input);
   const link = page === undefined ? null : `${call.services.settings.public_url}/p/${organization}/${project}/${page}`;

@@ -9,6 +9,7 @@ import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { run } from '../../kernel/run.ts';
 import { freeObject, oneLine, timestamp } from '../../kernel/shapes.ts';
+import { executeBound } from '../../kernel/sql.ts';
 import { isUuid, uuid7 } from '../../lib/ids.ts';
 import { eventSubject } from '../../ports/event-feed.ts';
 import type { Oid } from '../../ports/git-records.ts';
@@ -40,6 +41,8 @@ export interface AssistantRuntime {
 /** Conversations of one person in one project; the oldest must be deleted for more. */
 const mostConversations = 1_000;
 const longestMessage = 100_000;
+/** Characters that a person has written in one conversation: a model gets all of them again with each step, and could read no more. */
+const mostWritten = 3_000_000;
 
 const conversationOperation = projectOperation.with<{ assistant: AssistantRuntime }, { assistant: AssistantRuntime }>({
   provide: ({ assistant }) => ({ assistant }),
@@ -288,6 +291,17 @@ export const deleteConversation = conversationOperation({
   },
 });
 
+/** Characters of the messages of its person. */
+async function writtenIn(em: EntityManager, conversation_id: string): Promise<number> {
+  const rows = await executeBound<{ characters: string }>(
+    em,
+    `select coalesce(sum(char_length(text)), 0) as characters from assistant_message
+     where conversation_id = $1 and role = 'user'`,
+    [conversation_id],
+  );
+  return Number(rows[0]?.characters ?? 0);
+}
+
 const firstLine = (text: string) =>
   (text.trim().split('\n', 1)[0] ?? '')
     .replace(/\p{Cc}/gu, ' ')
@@ -321,6 +335,8 @@ export const sendMessage = replyOperation({
       throw new DomainError('conflict', 'The assistant waits for your consent; approve or reject the call first');
     const limit = organization.limits.assistant_tokens_month ?? null;
     await checkTokens(em, { organization_id: organization.id, tokens: row.tokens, limit, now: services.clock.now() });
+    if ((await writtenIn(em, id)) + text.length > mostWritten)
+      throw new DomainError('limit_reached', 'This conversation is full; begin a new one');
     const last = await em.findOne(AssistantMessage, { conversation_id: id }, { orderBy: { number: 'desc' } });
     const version = row.version + 1;
     await em.insert(AssistantMessage, {

@@ -163,7 +163,7 @@ export const updateModel = organizationOperation({
   }),
   output: organizationModel,
   audit: (_input, _output, { organization: name }) => ({ type: 'organization', id: name }),
-  async execute({ em, services, organization: { id } }, { key, url: given, ...change }) {
+  async execute({ em, services, organization: { id }, renewed }, { key, url: given, ...change }) {
     const { models, secrets, http, clock } = services;
     const url = given?.replace(/(?<!\/)\/+$/, '') ?? given;
     // Not within the transaction: a name server may be slow.
@@ -171,6 +171,7 @@ export const updateModel = organizationOperation({
       await http.check(new URL(url), {}).catch((cause: unknown) => {
         throw cause instanceof DomainError ? fieldError('invalid_request', 'url', cause.message) : cause;
       });
+    await renewed();
     const row = await em.transactional(async (within) => {
       // Changes of one organisation wait for each other: no key may go to an address it was not given with. A data key that is made meanwhile, on
       // another connection, refers to the organisation, so a full lock would wait for itself.

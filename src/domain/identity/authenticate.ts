@@ -139,8 +139,8 @@ function actorFor(services: IdentityServices, key: TokenKey, grant: TokenGrant):
     tools: grant.mcp,
     grantFor: (organization_id) =>
       organization_id === grant.organization_id ? { organization_id, permissions, projects, owner: false } : null,
-    reload: async ({ fresh }) => {
-      const now = await (fresh ? loadGrant(services, key) : grantOf(services, key));
+    reload: async ({ fresh, within }) => {
+      const now = await (fresh ? loadGrant : grantOf)(services, key, within);
       return now && isAlive(services, now) ? actorFor(services, key, now) : null;
     },
   };
@@ -171,8 +171,8 @@ export async function authenticateToken(services: IdentityServices, token: strin
   return actorFor(services, { hash }, grant);
 }
 
-/** How a person is found: by the hash of a session, or by id for what was handed to them earlier. */
-type UserKey = { session: string } | { id: number };
+/** How a person is found: by a session's hash, or for what was handed to them earlier by a session's id or their own. */
+type UserKey = { session: string } | { session_id: number } | { id: number };
 
 async function loadUser(
   services: IdentityServices,
@@ -180,8 +180,9 @@ async function loadUser(
   em: EntityManager = services.orm.em.fork(),
 ): Promise<UserGrant | null> {
   const plain = { disableIdentityMap: true } as const;
-  const session = 'session' in key ? await em.findOne(UserSession, { hash: key.session }, plain) : null;
-  const id = 'session' in key ? session?.user_id : key.id;
+  const wanted = 'session' in key ? { hash: key.session } : 'session_id' in key ? { id: key.session_id } : null;
+  const session = wanted && (await em.findOne(UserSession, wanted, plain));
+  const id = 'id' in key ? key.id : session?.user_id;
   if (id === undefined) return null;
   const user = await em.findOne(User, { id, disabled_at: null }, plain);
   if (!user) return null;
@@ -199,8 +200,11 @@ async function loadUser(
 }
 
 /** A person as this process remembers them, or reads them now. */
-const userOf = (services: IdentityServices, key: UserKey, em?: EntityManager): Promise<UserGrant | null> =>
-  services.grants.user('session' in key ? `s:${key.session}` : `u:${key.id}`, () => loadUser(services, key, em));
+function userOf(services: IdentityServices, key: UserKey, em?: EntityManager): Promise<UserGrant | null> {
+  const load = () => loadUser(services, key, em);
+  if ('session' in key) return services.grants.user(`s:${key.session}`, load);
+  return services.grants.user('session_id' in key ? `i:${key.session_id}` : `u:${key.id}`, load);
+}
 
 function actorOf(services: IdentityServices, key: UserKey, user: UserGrant): Actor {
   const { id, session } = user;
@@ -211,8 +215,8 @@ function actorOf(services: IdentityServices, key: UserKey, user: UserGrant): Act
     user: { id, session: session && { id: session.id, proved_at: session.proved_at } },
     organizations: user.grants.map((grant) => grant.organization_id),
     grantFor: (organization_id) => user.grants.find((grant) => grant.organization_id === organization_id) ?? null,
-    reload: async ({ fresh }) => {
-      const now = await (fresh ? loadUser(services, key) : userOf(services, key));
+    reload: async ({ fresh, within }) => {
+      const now = await (fresh ? loadUser : userOf)(services, key, within);
       return now && isSignedIn(services, now) ? actorOf(services, key, now) : null;
     },
   };
@@ -235,9 +239,12 @@ async function authenticateSession(services: IdentityServices, text: string): Pr
   return actorOf(services, { session }, user);
 }
 
+/** The credential of an actor by an id that `authenticateHolder` takes: what is handed to it ends with a session, not with the person. */
+export const holderOf = ({ id, user }: Actor): string => (user?.session ? `session:${user.session.id}` : id);
+
 /**
- * The actor of an id such as `token:12` or `user:3`, for what was handed to it earlier; null when its credential has ended, or the id is not
- * one of a credential.
+ * The actor of an id such as `token:12`, `session:7` or `user:3`, for what was handed to it earlier; null when its credential has ended, or the
+ * id is not one of a credential.
  * @param em of the caller's transaction, which must not wait for another connection
  */
 export async function authenticateHolder(
@@ -245,12 +252,13 @@ export async function authenticateHolder(
   actorId: string,
   em?: EntityManager,
 ): Promise<Actor | null> {
-  const [, kind, digits] = /^(token|user):(\d{1,9})$/.exec(actorId) ?? [];
+  const [, kind, digits] = /^(token|user|session):(\d{1,9})$/.exec(actorId) ?? [];
   if (digits === undefined) return null;
   const key = { id: Number(digits) };
-  if (kind === 'user') {
-    const user = await userOf(services, key, em);
-    return user && actorOf(services, key, user);
+  if (kind !== 'token') {
+    const person = kind === 'session' ? { session_id: key.id } : key;
+    const user = await userOf(services, person, em);
+    return user && isSignedIn(services, user) ? actorOf(services, person, user) : null;
   }
   const grant = await grantOf(services, key, em);
   return grant && isAlive(services, grant) ? actorFor(services, key, grant) : null;

@@ -75,6 +75,14 @@ export class GrantCache implements Grants {
     return changed.get(em) ?? [];
   }
 
+  async hold(em: EntityManager, organizations: readonly number[]): Promise<void> {
+    // All in one order, so that no two wait for each other. The lock keeps no row from naming the organisation (foreign keys).
+    await em.execute(
+      `select 1 from organization where id = any(string_to_array(?, ' ')::int[]) order by id for no key update`,
+      [organizations.join(' ')],
+    );
+  }
+
   async #get<V>(key: string, load: () => Promise<V | null>, wrap: (value: V) => Cached): Promise<V | null> {
     const hit = this.#entries.get(key);
     if (hit) return hit.value as V;
@@ -89,8 +97,11 @@ export class GrantCache implements Grants {
     return this.#get(`t:${hash}`, load, (value) => ({ kind: 'token', value }));
   }
 
-  /** @param key of a session by its hash, or of a user by id */
-  user(key: `s:${string}` | `u:${number}`, load: () => Promise<UserGrant | null>): Promise<UserGrant | null> {
+  /** @param key of a session by its hash or its id, or of a user by id */
+  user(
+    key: `s:${string}` | `i:${number}` | `u:${number}`,
+    load: () => Promise<UserGrant | null>,
+  ): Promise<UserGrant | null> {
     return this.#get(key, load, (value) => ({ kind: 'user', value }));
   }
 

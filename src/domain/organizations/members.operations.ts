@@ -126,7 +126,7 @@ export const listMembers = organizationOperation({
 const common = {
   kind: 'command',
   permission: 'manage_organization',
-  freshGrant: true,
+  freshGrant: 'in_turn',
   recentProof: true,
   confined: 'refused',
   notInSteps: true,

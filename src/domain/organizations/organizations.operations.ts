@@ -169,7 +169,7 @@ export const deleteOrganization = organizationOperation({
   name: 'organizations.deleteOrganization',
   kind: 'command',
   permission: 'owner',
-  freshGrant: true,
+  freshGrant: 'in_turn',
   recentProof: true,
   irreversible: true,
   confined: 'refused',

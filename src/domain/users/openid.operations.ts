@@ -5,7 +5,7 @@ import { publicOperation } from '../../kernel/operation.ts';
 import type { Ports } from '../../kernel/services.ts';
 import { timestamp } from '../../kernel/shapes.ts';
 import type { OpenIdIdentity } from '../../ports/openid.ts';
-import { startSession } from './sessions.ts';
+import { holdSession, startSession } from './sessions.ts';
 import { beginAttempt } from './throttle.ts';
 import { User, UserIdentity } from './user.entity.ts';
 import { findUser, presentUser, signedIn } from './user.ts';
@@ -75,11 +75,15 @@ export const linkIdentity = publicOperation({
     const user_id = actor?.user?.id ?? 0;
     const { issuer, subject } = await confirmed(context, input);
     const linked_at = services.clock.now();
-    await em.upsert(
-      UserIdentity,
-      { user_id, issuer, subject, linked_at },
-      { onConflictFields: ['issuer', 'subject'], onConflictAction: 'ignore' },
-    );
+    // The session can have ended while the provider answered: by a reset of the password, which ends what was linked, too.
+    await em.transactional(async (fork) => {
+      await holdSession(fork, actor);
+      await fork.upsert(
+        UserIdentity,
+        { user_id, issuer, subject, linked_at },
+        { onConflictFields: ['issuer', 'subject'], onConflictAction: 'ignore' },
+      );
+    });
     const row = await em.findOneOrFail(UserIdentity, { issuer, subject }, { refresh: true });
     if (row.user_id !== user_id)
       throw new DomainError('already_exists', 'This account there is linked to another account here');

@@ -67,14 +67,28 @@ export function requireSameOrigin(browser: BrowserRequest | undefined): void {
 /** An account with the password, as stored, that it had when its person proved who they are, or that they have just set. */
 type Proved = Pick<User, 'id' | 'password'>;
 
+/** An account that is not disabled, locked until the transaction of `em` ends; null: there is no such account. */
+const lockEnabled = (em: EntityManager, where: Pick<User, 'id'> & Partial<User>): Promise<User | null> =>
+  em.findOne(User, { ...where, disabled_at: null }, { disableIdentityMap: true, lockMode: LockMode.PESSIMISTIC_WRITE });
+
 /**
  * Holds an account until the transaction of `em` ends, so that a sign-in is over before a new password or a disablement ends all sessions, or finds it.
  * @throws DomainError `unauthenticated` when the account was disabled, or given another password, since its person proved who they are
  */
 export async function holdAccount(em: EntityManager, { id, password }: Proved): Promise<void> {
-  const where = { id, password: password ?? null, disabled_at: null };
-  const held = await em.findOne(User, where, { disableIdentityMap: true, lockMode: LockMode.PESSIMISTIC_WRITE });
+  const held = await lockEnabled(em, { id, password: password ?? null });
   if (!held) throw new DomainError('unauthenticated', 'The account has changed meanwhile: sign in again');
+}
+
+/**
+ * Holds the account of a caller until the transaction of `em` ends, so that what they do is over before their session ends, or finds that it has.
+ * @throws DomainError `unauthenticated` when it has ended since the call began
+ */
+export async function holdSession(em: EntityManager, actor: Actor | null): Promise<void> {
+  const { id = 0, session } = actor?.user ?? {};
+  const held = await lockEnabled(em, { id });
+  const isThere = session == null || (await em.count(UserSession, { id: session.id, user_id: id })) > 0;
+  if (!held || !isThere) throw new DomainError('unauthenticated', 'Your session has ended meanwhile: sign in again');
 }
 
 /** Signs the browser in, in the transaction of `em`, with a new session: never one that was there before (session fixation), which ends. */

@@ -79,7 +79,10 @@ export const disableUser = publicOperation({
     row.disabled_at = disabled ? (row.disabled_at ?? services.clock.now()) : null;
     await em.flush();
     await (disabled ? endSessions(em, user_id) : userChanged(em, user_id));
-    if (disabled) await endLinksBy(em, row);
+    if (disabled) {
+      await endResetLink(em, user_id);
+      await endLinksBy(em, row);
+    }
     return presentUser(row);
   },
 });
@@ -88,7 +91,7 @@ export const createResetLink = publicOperation({
   name: 'identity.createResetLink',
   kind: 'command',
   permission: 'signed_in',
-  freshGrant: true,
+  freshGrant: 'in_turn',
   recentProof: true,
   notInSteps: true,
   summary:

@@ -1,23 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Replies } from '../../../src/domain/assistant/replies/replies.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
-import { seed, studio, type TestApp } from '../../support/app.ts';
+import { seed, shared, studio, type TestApp } from '../../support/app.ts';
 import { type Browser, makePerson, signedIn } from '../../support/browser.ts';
 import { type Any, callOf, conversationsOf } from '../../support/conversations.ts';
 import { crawl } from '../../support/crawlers/crawls.ts';
 import { buildDraft, builtSite, type DeployingApp, startDeployingApp } from '../../support/deployments.ts';
-import {
-  type ModelAnswer,
-  type ModelQuestion,
-  type ModelServer,
-  startModelServer,
-} from '../../support/model-server.ts';
+import { type ModelAnswer, type ModelQuestion, startModelServer } from '../../support/model-server.ts';
 import { siteFiles } from '../../support/site-files.ts';
 import { type SiteServer, serveSite } from '../../support/sites/site-server.ts';
 
 let running: DeployingApp;
 let app: TestApp;
-let model: ModelServer;
+const model = shared(startModelServer);
 let browser: Browser;
 let own: ReturnType<typeof conversationsOf>;
 /** Another host, which no order may reach. */
@@ -91,7 +86,6 @@ async function state() {
 }
 
 beforeAll(async () => {
-  model = await startModelServer();
   elsewhere = await serveSite(() => ({ body: 'reached' }));
   crawled = await serveSite(({ path }) =>
     path === '/'
@@ -143,7 +137,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await running?.stop();
-  await model?.close();
   await Promise.all([elsewhere?.close(), crawled?.close()]);
 });
 

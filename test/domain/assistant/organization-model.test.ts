@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 import { type Browser, makePerson, signedIn } from '../../support/browser.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
@@ -175,4 +175,18 @@ describe("an organisation's model", () => {
     expect((await read(editor)).extensions.code).toBe('FORBIDDEN');
     expect((await update({ model: 'ours', key: 'k' }, editor)).extensions.code).toBe('FORBIDDEN');
   });
+});
+
+it('is not changed by a session that has ended while the name of its address was looked up', async () => {
+  const admin = await signedIn(app, await makePerson(app, { email: 'ann@example.org', role: 'owner' }));
+  const { http } = app.services;
+  const check = http.check.bind(http);
+  const spy = vi.spyOn(http, 'check').mockImplementationOnce(async (...args) => {
+    await admin.graphql('mutation { signOut { message } }');
+    return check(...args);
+  });
+  const refused = await update({ url: other.url, model: 'mine' }, admin);
+  spy.mockRestore();
+  expect(refused.extensions.code).toBe('UNAUTHENTICATED');
+  expect((await read()).url).toBeNull();
 });

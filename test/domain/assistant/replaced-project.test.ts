@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createProject, deleteProject } from '../../../src/domain/projects/projects.operations.ts';
-import { seed, startTestApp, type TestApp } from '../../support/app.ts';
+import { seed, shared, startTestApp } from '../../support/app.ts';
 import { makePerson, signedIn } from '../../support/browser.ts';
 import { callOf, conversationsOf } from '../../support/conversations.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { startModelServer } from '../../support/model-server.ts';
 
-let app: TestApp;
-let model: ModelServer;
-beforeAll(async () => {
-  model = await startModelServer();
-  app = await startTestApp({ PORTICO_ASSISTANT_URL: model.url, PORTICO_ASSISTANT_MODEL: 'scripted' });
-});
-afterAll(async () => {
-  await app?.stop();
-  await model?.close();
-});
+const model = shared(startModelServer);
+const app = shared(() => startTestApp({ PORTICO_ASSISTANT_URL: model.url, PORTICO_ASSISTANT_MODEL: 'scripted' }));
 
 it('a reply writes nothing to a project that takes the name of its own meanwhile, and ends', async () => {
   const own = conversationsOf(

@@ -5,13 +5,13 @@ import { Replies } from '../../../src/domain/assistant/replies/replies.ts';
 import type { ReplyLimits } from '../../../src/domain/assistant/replies/reply.ts';
 import { createModels } from '../../../src/engines/model/model.ts';
 import type { Models } from '../../../src/ports/model.ts';
-import { seed, startTestApp, studio, type TestApp } from '../../support/app.ts';
+import { seed, shared, startTestApp, studio } from '../../support/app.ts';
 import { makePerson, signedIn } from '../../support/browser.ts';
 import { type Any, callOf, codeOf, contentOf, conversationsOf } from '../../support/conversations.ts';
-import { beginStream, type ModelServer, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
+import { beginStream, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
 
-let app: TestApp;
-let model: ModelServer;
+const model = shared(startModelServer);
+const app = shared(() => startTestApp({ PORTICO_ASSISTANT_URL: model.url, PORTICO_ASSISTANT_MODEL: 'scripted' }));
 let own: ReturnType<typeof conversationsOf>;
 let usual: Replies;
 const others: Replies[] = [];
@@ -20,8 +20,6 @@ const post = 'content/posts/first.md';
 const first = '---\ntitle: First\n---\n\nHello.\n';
 
 beforeAll(async () => {
-  model = await startModelServer();
-  app = await startTestApp({ PORTICO_ASSISTANT_URL: model.url, PORTICO_ASSISTANT_MODEL: 'scripted' });
   own = conversationsOf(app, await signedIn(app, await makePerson(app, { email: 'anna@example.org', role: 'editor' })));
   usual = app.services.assistant.replies;
   await seed(app, {
@@ -36,10 +34,6 @@ afterEach(async () => {
   app.clock.now = null;
   model.script.length = 0;
   model.questions.length = 0;
-});
-afterAll(async () => {
-  await app?.stop();
-  await model?.close();
 });
 
 /** The replies of another process on the same database. */

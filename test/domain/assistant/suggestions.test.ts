@@ -1,25 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { updateOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
-import { startTestApp, type TestApp } from '../../support/app.ts';
-import { type Browser, makePerson, signedIn } from '../../support/browser.ts';
-import { beginStream, type ModelServer, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
+import { shared, startTestApp } from '../../support/app.ts';
+import { makePerson, signedIn } from '../../support/browser.ts';
+import { beginStream, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
 
-let app: TestApp;
-let model: ModelServer;
-let anna: Browser;
+const model = shared(startModelServer);
+const app = shared(() => startTestApp({ PORTICO_ASSISTANT_URL: model.url, PORTICO_ASSISTANT_MODEL: 'scripted' }));
+const anna = shared(async () => signedIn(app, await makePerson(app, { email: 'anna@example.org', role: 'editor' })));
 
-beforeAll(async () => {
-  model = await startModelServer();
-  app = await startTestApp({ PORTICO_ASSISTANT_URL: model.url, PORTICO_ASSISTANT_MODEL: 'scripted' });
-  anna = await signedIn(app, await makePerson(app, { email: 'anna@example.org', role: 'editor' }));
-});
 beforeEach(() => {
   model.script.length = 0;
   model.questions.length = 0;
-});
-afterAll(async () => {
-  await app?.stop();
-  await model?.close();
 });
 
 const document =

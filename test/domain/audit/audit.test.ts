@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recordAudit } from '../../../src/domain/audit/audit.ts';
 import { createToken } from '../../../src/domain/identity/tokens.operations.ts';
 import { createProject, deleteProject } from '../../../src/domain/projects/projects.operations.ts';
 import { systemActor } from '../../../src/kernel/actor.ts';
 import { run } from '../../../src/kernel/run.ts';
 import { systemCall } from '../../../src/server/first-run.ts';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { shared, startTestApp } from '../../support/app.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 const sql = (text: string, values: unknown[] = []) =>
   app.services.orm.em.fork().execute(text, values) as Promise<Record<string, unknown>[]>;

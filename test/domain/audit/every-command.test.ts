@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type GraphQLField, getNamedType, isLeafType } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { buildGraphqlSchema } from '../../../src/graphql/schema.ts';
 import { commandOf } from '../../../src/graphql/table.ts';
@@ -10,19 +10,17 @@ import type { AnyOperation } from '../../../src/kernel/operation.ts';
 import { run } from '../../../src/kernel/run.ts';
 import { routes } from '../../../src/rest/routes.ts';
 import { systemCall } from '../../../src/server/first-run.ts';
-import { acme, startTestApp, studio, type TestApp } from '../../support/app.ts';
+import { acme, shared, startTestApp, studio } from '../../support/app.ts';
 import fc from '../../support/properties.ts';
 import { exportedOperations } from '../../support/rights.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let commands: AnyOperation[];
 beforeAll(async () => {
-  app = await startTestApp();
   // Some commands delete the project they are given.
   await app.run(createProject, { organization: 'acme', name: 'Tried', machine_name: 'tried' });
   commands = (await exportedOperations()).filter(({ kind }) => kind === 'command');
 });
-afterAll(() => app?.stop());
 
 const rowsOf = async (request_id: string) =>
   (await app.services.orm.em.fork().execute('select * from audit where request_id = ?', [request_id])) as Record<

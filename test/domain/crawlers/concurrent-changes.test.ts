@@ -1,23 +1,21 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { RunHosts } from '../../../src/domain/crawlers/crawl/open/open-site.ts';
 import { watchRuns } from '../../../src/domain/crawlers/runs/acquire-run.ts';
 import { retainCrawls } from '../../../src/domain/crawlers/snapshots/retention.ts';
 import { makeLive } from '../../../src/domain/crawlers/snapshots/seal-snapshot.ts';
 import { settleDelivery } from '../../../src/domain/notifications/deliver.ts';
 import { notify } from '../../../src/domain/notifications/notify.ts';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { shared, startTestApp } from '../../support/app.ts';
 import { crawlersPath, queue, runOf } from '../../support/crawlers/crawls.ts';
 import { makeCrawler, makeSnapshot } from '../../support/crawlers/snapshots.ts';
 import { overtake } from '../../support/overtake.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 beforeAll(async () => {
-  app = await startTestApp();
   app.services.jobs.send = async () => {};
   app.services.jobs.sendMany = async () => {};
 });
-afterAll(() => app?.stop());
 
 const em = () => app.services.orm.em.fork();
 const stateOf = async (id: number) =>

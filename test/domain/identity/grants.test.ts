@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../../../src/db/listener.ts';
 import { authenticateToken } from '../../../src/domain/identity/authenticate.ts';
 import { grantChannel } from '../../../src/domain/identity/grant-cache.ts';
@@ -8,15 +8,13 @@ import { permissionNames, presets } from '../../../src/kernel/actor.ts';
 import { run } from '../../../src/kernel/run.ts';
 import type { RightsOf } from '../../../src/kernel/services.ts';
 import { systemCall } from '../../../src/server/first-run.ts';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { acme, shared, startTestApp } from '../../support/app.ts';
 import fc from '../../support/properties.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 beforeAll(async () => {
-  app = await startTestApp();
   for (const name of ['one', 'two']) await app.run(createProject, { organization: 'acme', name });
 });
-afterAll(() => app?.stop());
 
 const someOf = <T>(all: readonly T[]) => fc.uniqueArray(fc.constantFrom(...all), { minLength: 1 });
 const projectSet = fc.option(someOf(['site', 'one', 'two']), { nil: undefined });

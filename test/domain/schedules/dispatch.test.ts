@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Crawler } from '../../../src/domain/crawlers/config/crawler.entity.ts';
 import { CrawlerRun } from '../../../src/domain/crawlers/runs/crawler-run.entity.ts';
 import { queueRun } from '../../../src/domain/crawlers/runs/queue-run.ts';
 import { crawlerScheduleSource } from '../../../src/domain/crawlers/schedules/crawler-schedule-source.ts';
 import { dispatchSchedules } from '../../../src/domain/schedules/dispatch.ts';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { acme, shared, startTestApp } from '../../support/app.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
-let app: TestApp;
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: 'docs.test' }));
 let project: number;
 
 const sql = <T>(text: string, params: unknown[] = []): Promise<T[]> =>
@@ -53,7 +53,6 @@ const manyCrawlers = (count: number) =>
   );
 
 beforeAll(async () => {
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: 'docs.test' });
   app.services.jobs.send = async () => {};
   app.services.jobs.sendMany = async () => {};
   const [row] = await sql<{ id: number }>(`select id from project where machine_name = 'site'`);
@@ -63,7 +62,6 @@ beforeEach(async () => {
   await sql('delete from crawler');
   await sql('delete from schedule_fire');
 });
-afterAll(() => app?.stop());
 
 describe('a schedule that is due', () => {
   it('starts a run, and is due again at its next time', async () => {

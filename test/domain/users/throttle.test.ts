@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { beginAttempt, pruneThrottle, SignInThrottle } from '../../../src/domain/users/throttle.ts';
 import type { DomainError } from '../../../src/kernel/errors.ts';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { shared, startTestApp } from '../../support/app.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 const start = Date.UTC(2026, 10, 24);
 const at = (seconds: number) => {
   app.clock.now = new Date(start + seconds * 1000);
 };
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app.stop());
 beforeEach(async () => {
   await app.services.orm.em.fork().nativeDelete(SignInThrottle, {});
   at(0);

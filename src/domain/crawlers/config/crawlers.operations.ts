@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
+import { parseInput } from '../../../kernel/parse.ts';
 import { changeOf } from '../../../kernel/shapes.ts';
 import { ensureWebhookSecret } from '../../notifications/webhook-secret.ts';
 import { holdProject } from '../../projects/project-ref.ts';
@@ -177,8 +178,9 @@ export const updateCrawler = crawlerOperation({
   output: crawler,
   audit: ({ crawler: name }) => ({ type: 'crawler', id: name }),
   find: namedCrawler,
-  async execute(context, { crawler: name, ...input }) {
+  async execute(context, { crawler: given, ...input }) {
     const { em, services, project } = context;
+    const { crawler: name } = parseInput(z.object(crawlerName), { crawler: given });
     const row = await findCrawler(context, name, { lock: true });
     const secrets = await openCrawlerSecrets(services, project, row);
     const surroundings = surroundingsOf(context);

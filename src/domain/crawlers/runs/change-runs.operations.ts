@@ -99,36 +99,22 @@ export const runCrawler = crawlerOperation({
   },
 });
 
-const ending = { ...crawlerName, ...runNumber };
+const endingOperation = (end: 'stop' | 'cancel', summary: string) =>
+  crawlerOperation({
+    name: `crawlers.${end}Run`,
+    kind: 'command',
+    permission: 'edit_crawlers',
+    summary,
+    input: z.object({ ...crawlerName, ...runNumber }),
+    output: crawlerRun,
+    audit: ({ run_id }) => ({ type: 'crawler_run', id: String(run_id) }),
+    find: namedRun,
+    async execute(context, { crawler, run_id }) {
+      const { id } = await findCrawler(context, crawler);
+      await requestEnd(context.em, servicesOf(context), await findRun(context.em, id, run_id), end);
+      return runRecord(context.em, await findRun(context.em, id, run_id));
+    },
+  });
 
-export const stopRun = crawlerOperation({
-  name: 'crawlers.stopRun',
-  kind: 'command',
-  permission: 'edit_crawlers',
-  summary: 'Stop a run: what it has captured becomes a partial snapshot',
-  input: z.object(ending),
-  output: crawlerRun,
-  audit: ({ run_id }) => ({ type: 'crawler_run', id: String(run_id) }),
-  find: namedRun,
-  async execute(context, { crawler, run_id }) {
-    const { id } = await findCrawler(context, crawler);
-    await requestEnd(context.em, servicesOf(context), await findRun(context.em, id, run_id), 'stop');
-    return runRecord(context.em, await findRun(context.em, id, run_id));
-  },
-});
-
-export const cancelRun = crawlerOperation({
-  name: 'crawlers.cancelRun',
-  kind: 'command',
-  permission: 'edit_crawlers',
-  summary: 'Cancel a run: what it has captured is discarded',
-  input: z.object(ending),
-  output: crawlerRun,
-  audit: ({ run_id }) => ({ type: 'crawler_run', id: String(run_id) }),
-  find: namedRun,
-  async execute(context, { crawler, run_id }) {
-    const { id } = await findCrawler(context, crawler);
-    await requestEnd(context.em, servicesOf(context), await findRun(context.em, id, run_id), 'cancel');
-    return runRecord(context.em, await findRun(context.em, id, run_id));
-  },
-});
+export const stopRun = endingOperation('stop', 'Stop a run: what it has captured becomes a partial snapshot');
+export const cancelRun = endingOperation('cancel', 'Cancel a run: what it has captured is discarded');

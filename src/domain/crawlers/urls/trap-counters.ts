@@ -66,12 +66,11 @@ function variantOf(url: string): { path: string; query: string } | null {
  * its frontier by calling `admits` with each.
  */
 export class QueryFanout {
-  readonly #variants: KeyedSets;
+  readonly #variants = new KeyedSets(capacity);
   readonly #limit: number;
 
-  constructor(limit = trapBounds.variants, kept = capacity) {
+  constructor(limit = trapBounds.variants) {
     this.#limit = limit;
-    this.#variants = new KeyedSets(kept);
   }
 
   /** Whether a URL may be taken; the same answer for the same URL, however often it is found. */
@@ -86,23 +85,15 @@ export class QueryFanout {
  * calling `add` with each captured URL that has a query, and its hash.
  */
 export class SameContent {
-  readonly #copies: KeyedSets;
+  readonly #copies = new KeyedSets(capacity);
   readonly #trapped = new Set<string>();
-  readonly #limit: number;
-  readonly #kept: number;
-
-  constructor(limit = trapBounds.copies, kept = capacity) {
-    this.#limit = limit;
-    this.#kept = kept;
-    this.#copies = new KeyedSets(kept);
-  }
 
   /** Takes note of a captured body. @returns whether this one has made its path a trap */
   add(url: string, sha256: string): boolean {
     const variant = variantOf(url);
     if (variant === null || this.#trapped.has(variant.path)) return false;
-    if (this.#copies.addWithin(`${variant.path} ${sha256}`, variant.query, this.#limit)) return false;
-    if (this.#trapped.size < this.#kept) this.#trapped.add(variant.path);
+    if (this.#copies.addWithin(`${variant.path} ${sha256}`, variant.query, trapBounds.copies)) return false;
+    if (this.#trapped.size < capacity) this.#trapped.add(variant.path);
     return true;
   }
 

@@ -133,6 +133,8 @@ export const checkVerification = crawlerOperation({
     if (wait > 0) throw new DomainError('rate_limited', 'Too many checks', { details: { retry_after: wait } });
     const at = { organization_id: organization.id, host };
     const proofs = await checkHost(services, crawlers.limits, { ...at, token, method: method ?? null, signal });
+    // The host can take minutes to answer.
+    await context.renewed();
     await recordCheck(services, crawlers.limits, at, proofs);
     return verificationRecord({ ...context, em: services.orm.em.fork() }, host);
   },

@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { expect, it } from 'vitest';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { crawl } from '../../../support/crawlers/crawls.ts';
-import { page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { page, serveSite } from '../../../support/sites/site-server.ts';
 
-let app: TestApp;
-let site: SiteServer;
-
-beforeAll(async () => {
-  site = await serveSite(() => page('Start'));
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host, PORTICO_CHROMIUM_PATH: '/nowhere/chromium' });
-});
-afterAll(async () => {
-  await app.stop();
-  await site.close();
-});
+const site = shared(() => serveSite(() => page('Start')));
+const app = shared(() =>
+  startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host, PORTICO_CHROMIUM_PATH: '/nowhere/chromium' }),
+);
 
 it.each([{ browser_mode: true }, { assets: { network_intercept: { enabled: true } } }])(
   'fails at once without Chromium, naming the setting: %j',

@@ -1,20 +1,11 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { requestEnd } from '../../../../src/domain/crawlers/runs/change-runs.operations.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { makeCrawler, queue, runOf, workThrough } from '../../../support/crawlers/crawls.ts';
-import { page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { page, serveSite } from '../../../support/sites/site-server.ts';
 
-let app: TestApp;
-let site: SiteServer;
-
-beforeAll(async () => {
-  site = await serveSite(({ path }) => (path === '/' ? page('Start') : undefined));
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
-});
-afterAll(async () => {
-  await app.stop();
-  await site.close();
-});
+const site = shared(() => serveSite(({ path }) => (path === '/' ? page('Start') : undefined)));
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host }));
 
 /** Asks for the end of a run once its last slice has decided how it ends, and before that is written. */
 function askAtTheLast(id: number, request: 'stop' | 'cancel') {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { CrawlLoop } from '../../../../src/domain/crawlers/crawl/loop/crawl-loop.ts';
 import { takeUpAllRuns, takeUpRuns, workOnRun } from '../../../../src/domain/crawlers/crawl/work-on-run.ts';
 import { acquireRun, releaseRun, watchRuns } from '../../../../src/domain/crawlers/runs/acquire-run.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import {
   crawl,
   expectCountsOfRows,
@@ -14,21 +14,12 @@ import {
   workThrough,
 } from '../../../support/crawlers/crawls.ts';
 import { hopsSite } from '../../../support/sites/golden.ts';
-import { links, page, type Site, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { links, page, type Site, serveSite } from '../../../support/sites/site-server.ts';
 import { treeSite } from '../../../support/sites/tree.ts';
 
-let app: TestApp;
-let site: SiteServer;
+const site = shared(() => serveSite(hopsSite));
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host }));
 const tree = treeSite();
-
-beforeAll(async () => {
-  site = await serveSite(hopsSite);
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
-});
-afterAll(async () => {
-  await app.stop();
-  await site.close();
-});
 
 const execute = (sql: string, values: unknown[] = []) => app.services.orm.em.fork().execute(sql, values);
 const until = async (test: () => boolean) => {

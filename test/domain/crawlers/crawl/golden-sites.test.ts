@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { expect, it } from 'vitest';
+import { shared, startTestApp } from '../../../support/app.ts';
 import {
   crawl,
   expectCountsOfRows,
@@ -18,21 +18,12 @@ import {
   hopsSite,
   mapsSite,
 } from '../../../support/sites/golden.ts';
-import { type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { serveSite } from '../../../support/sites/site-server.ts';
 import { treeChanges, treeSite } from '../../../support/sites/tree.ts';
 
-let app: TestApp;
-let site: SiteServer;
+const site = shared(() => serveSite(tree.site));
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host, PORTICO_LOG_LEVEL: 'info' }));
 const tree = treeSite();
-
-beforeAll(async () => {
-  site = await serveSite(tree.site);
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host, PORTICO_LOG_LEVEL: 'info' });
-});
-afterAll(async () => {
-  await app.stop();
-  await site.close();
-});
 
 it('captures a tree with all its assets, each requested once, and what it has is requested again only if it changed', async () => {
   site.become(tree.site);

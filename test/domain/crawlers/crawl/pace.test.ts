@@ -1,22 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createCrawlFetcher } from '../../../../src/engines/crawler/fetcher.ts';
 import { createGuardedHttp } from '../../../../src/engines/http/guarded-http.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { crawl } from '../../../support/crawlers/crawls.ts';
-import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { links, page, serveSite } from '../../../support/sites/site-server.ts';
 
-let app: TestApp;
-let site: SiteServer;
-
-beforeAll(async () => {
-  site = await serveSite(() => undefined);
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
-});
-afterAll(async () => {
-  await app.stop();
-  await site.close();
-});
+const site = shared(() => serveSite(() => undefined));
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host }));
 
 const execute = (sql: string) => app.services.orm.em.fork().execute(sql);
 

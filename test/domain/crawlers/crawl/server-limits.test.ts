@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ServerLimits, serverCaps } from '../../../../src/domain/crawlers/crawl/loop/crawl-loop.ts';
 import type { OpenRun } from '../../../../src/domain/crawlers/crawl/open/open-run.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { crawl, crawlersPath, makeCrawler, queue, workThrough } from '../../../support/crawlers/crawls.ts';
-import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { links, page, serveSite } from '../../../support/sites/site-server.ts';
 
-let app: TestApp;
-let site: SiteServer;
-const paths = Array.from({ length: 400 }, (_, at) => `/p${at}`);
-
-beforeAll(async () => {
-  site = await serveSite(({ path }) =>
+const site = shared(() =>
+  serveSite(({ path }) =>
     path === '/' ? page('Start', links(paths)) : paths.includes(path) ? page(path, path.repeat(500)) : undefined,
-  );
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
-});
-afterAll(async () => {
-  await app.stop();
-  await site.close();
-});
+  ),
+);
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host }));
+const paths = Array.from({ length: 400 }, (_, at) => `/p${at}`);
 
 const limitTo = (bytes: number | null) =>
   app.services.orm.em

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { beginSnapshot } from '../../../../src/domain/crawlers/crawl/open/provision.ts';
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
@@ -8,15 +8,11 @@ import { type EntryAgain, type Outcome, outcomeOf } from '../../../../src/domain
 import { packKeys, priorities, type UrlDraft, urlHash } from '../../../../src/domain/crawlers/frontier/url-draft.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
 import { type EntryDraft, insertEntries } from '../../../../src/domain/crawlers/snapshots/snapshot-entries.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { queue } from '../../../support/crawlers/crawls.ts';
 import { makeCrawler, origin } from '../../../support/crawlers/snapshots.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app.stop());
+const app = shared(startTestApp);
 
 const draftOf = (at: string): UrlDraft => ({
   url: `${origin}${at}`,

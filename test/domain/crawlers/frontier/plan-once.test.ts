@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { leaseUrls } from '../../../../src/domain/crawlers/frontier/lease.ts';
@@ -8,7 +8,7 @@ import { outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
 import { planOnce } from '../../../../src/domain/crawlers/frontier/run-row.ts';
 import { packKeys } from '../../../../src/domain/crawlers/frontier/url-draft.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { queue } from '../../../support/crawlers/crawls.ts';
 import { holdStatistics, readingIn } from '../../../support/crawlers/reads.ts';
 import { crawl, makeCrawler, type Page } from '../../../support/crawlers/snapshots.ts';
@@ -19,14 +19,10 @@ const batch = 50;
 /** A batch reads its own rows a few times, and not those of the run. */
 const few = batch * 6;
 
-let app: TestApp;
+const app = shared(startTestApp);
 const ledger = () => new Ledger(noCounts());
 
-beforeAll(async () => {
-  app = await startTestApp();
-  await holdStatistics(app);
-});
-afterAll(() => app.stop());
+beforeAll(() => holdStatistics(app));
 
 interface Run {
   run_id: number;

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { leaseUrls } from '../../../../src/domain/crawlers/frontier/lease.ts';
@@ -7,7 +7,7 @@ import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
 import { outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
 import { packKeys } from '../../../../src/domain/crawlers/frontier/url-draft.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { queue } from '../../../support/crawlers/crawls.ts';
 import { holdStatistics, reading } from '../../../support/crawlers/reads.ts';
 import { crawl, makeCrawler, type Page } from '../../../support/crawlers/snapshots.ts';
@@ -16,14 +16,13 @@ import { drafts, host } from './drafts.ts';
 const count = 3_000;
 const batch = 50;
 
-let app: TestApp;
+const app = shared(startTestApp);
 let run_id: number;
 const em = () => app.services.orm.em.fork();
 const ledger = () => new Ledger(noCounts());
 
 /** Of the run that is looked at the statistics know nothing: they were made when there was only an earlier one, which is done. */
 beforeAll(async () => {
-  app = await startTestApp();
   const { analyse } = await holdStatistics(app);
   const crawler = await makeCrawler(app);
   await crawl(app, crawler.id, { '/': 'home' });
@@ -34,7 +33,6 @@ beforeAll(async () => {
   run_id = await queue(app, crawler.id);
   await insertUrls(em(), run_id, drafts(0, count, 2), ledger());
 });
-afterAll(() => app.stop());
 
 /** A batch reads its own rows a few times, and not those of the run. */
 const few = batch * 6;

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { addHosts, takeSlotAgain } from '../../../../src/domain/crawlers/hosts/host-rows.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp({});
-});
-afterAll(() => app.stop());
+const app = shared(() => startTestApp({}));
 
 it('takes the next slot of a host, and none while it gets no requests', async () => {
   const em = app.services.orm.em.fork();

@@ -1,28 +1,24 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { CookieJar, keepCookies } from '../../../../src/domain/crawlers/crawl/fetch/cookies.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { makeCrawler, queue, workThrough } from '../../../support/crawlers/crawls.ts';
-import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { links, page, serveSite } from '../../../support/sites/site-server.ts';
 
-let app: TestApp;
-let site: SiteServer;
+const site = shared(() =>
+  serveSite(({ path, headers }) => {
+    const start = page('Start', links(['/members']));
+    if (path === '/') return { ...start, headers: { ...start.headers, 'Set-Cookie': 'session=opensesame' } };
+    return path === '/members' && headers.cookie === 'session=opensesame' ? page('Members', '') : { status: 403 };
+  }),
+);
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host }));
 let organization: number;
 const url = new URL('http://docs.test/a/b');
 const now = new Date('2026-03-01T08:00:00Z');
 
 beforeAll(async () => {
-  site = await serveSite(({ path, headers }) => {
-    const start = page('Start', links(['/members']));
-    if (path === '/') return { ...start, headers: { ...start.headers, 'Set-Cookie': 'session=opensesame' } };
-    return path === '/members' && headers.cookie === 'session=opensesame' ? page('Members', '') : { status: 403 };
-  });
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
   const [row] = await rows<{ id: number }>(`select id from organization where machine_name = 'acme'`);
   organization = row?.id ?? 0;
-});
-afterAll(async () => {
-  await app?.stop();
-  await site?.close();
 });
 
 const rows = <T>(sql: string, values: unknown[] = []): Promise<T[]> =>

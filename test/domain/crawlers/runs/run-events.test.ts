@@ -1,19 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { expect, it } from 'vitest';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { crawlersPath, makeCrawler, queue, workThrough } from '../../../support/crawlers/crawls.ts';
-import { links, page, type Site, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { links, page, type Site, serveSite } from '../../../support/sites/site-server.ts';
 
-let app: TestApp;
-let site: SiteServer;
-
-beforeAll(async () => {
-  site = await serveSite(() => undefined);
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
-});
-afterAll(async () => {
-  await app.stop();
-  await site.close();
-});
+const site = shared(() => serveSite(() => undefined));
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host }));
 
 const webhook_url = 'https://hooks.example.com/';
 

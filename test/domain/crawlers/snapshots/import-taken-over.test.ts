@@ -1,17 +1,15 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import type { Repository } from '../../../../src/ports/git.ts';
-import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
+import { seed, shared, startTestApp } from '../../../support/app.ts';
 import { beginImports, type Imports } from '../../../support/crawlers/imports.ts';
 import { origin } from '../../../support/crawlers/snapshots.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let head: string;
 let imports: Imports;
 beforeAll(async () => {
-  app = await startTestApp();
   head = await seed(app, { 'site/own.html': 'ours' });
 });
-afterAll(() => app?.stop());
 beforeEach(async () => {
   imports = await beginImports(app, head);
 });

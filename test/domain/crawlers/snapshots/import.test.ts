@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, type TestApp } from '../../../support/app.ts';
 import { beginImports, type Imports } from '../../../support/crawlers/imports.ts';
 import { origin, type Page } from '../../../support/crawlers/snapshots.ts';
 
 const crawlers = '/api/v2/organizations/acme/projects/site/crawlers';
-let app: TestApp;
+const app = shared(() => startTestApp({ PORTICO_MEDIA_LIMIT: '1' }));
 let head: string;
 beforeAll(async () => {
-  app = await startTestApp({ PORTICO_MEDIA_LIMIT: '1' });
   head = await seed(app, { 'README.md': 'ours', 'site/own.html': 'ours as well' });
 });
-afterAll(() => app.stop());
 
 /** What a branch holds below a directory, as text. */
 async function filesOf(directory = 'site'): Promise<Record<string, string>> {
@@ -232,6 +230,7 @@ describe('what is refused', () => {
     [{ branch: 7 }, 400, 'branch: must be the name of a branch'],
     [{ directory: '../x' }, 400, 'directory: '],
     [{ directory: '.git' }, 400, 'directory: '],
+    [{ directory: 'content/gitmod~1' }, 422, 'directory: '],
     [{ mode: 'replace' }, 400, 'mode: must be mirror or add'],
     [{ expected_head: 'abc' }, 400, 'expected_head: must be a full commit id'],
   ])('%j', async (body, status, message) => {
@@ -246,6 +245,23 @@ describe('what is refused', () => {
     expect(await ask(['browse_crawlers', 'edit_crawlers', 'edit_studio'])).toBe(403);
     expect(await ask(['manage_studio', 'manage_crawlers'])).toBe(403);
     expect(await ask(['browse_crawlers', 'manage_studio'])).toBe(202);
+  });
+
+  it('what waited until the rights of its requester had ended', async () => {
+    const tokens = '/api/v2/organizations/acme/tokens';
+    const token = await app.makeToken(['browse_crawlers', 'manage_studio']);
+    const path = `${crawlers}/${imports.crawler.id}/snapshots/${await imports.capture({ '/': 'home' })}/import`;
+    const queued = await app.ask('POST', path, { token, body: { branch: 'main', directory: 'late' } });
+    expect(queued.status).toBe(202);
+    const [newest] = (await app.ask('GET', tokens)).body;
+    expect((await app.ask('DELETE', `${tokens}/${newest.id}`)).status).toBe(200);
+    await imports.work(queued.body.id);
+    expect(await imports.read(queued.body.id)).toMatchObject({
+      state: 'failed',
+      error: 'Missing permission: manage_studio',
+      commit: null,
+    });
+    expect(await filesOf('late')).toEqual({});
   });
 
   it('a directory in which a foreign manifest lies, or that is a file', async () => {

@@ -45,6 +45,7 @@ describe('URLs and files', () => {
     ['/a:b*c.png', 'image/png', 'a%3Ab%2Ac.png'],
     ['/.git/config', 'text/plain', '%2E%67%69%74/config'],
     ['/.gitattributes', 'text/plain', '%2Egitattributes'],
+    ['/gitmod~1/a.txt', 'text/plain', '%67itmod~1/a.txt'],
     ['/con.txt', 'text/plain', '%63on.txt'],
     ['/a//b.txt', 'text/plain', 'a/%2F/b.txt'],
     ['/a./b.txt', 'text/plain', 'a%2E/b.txt'],

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { usedBytes } from '../../../../src/domain/crawlers/crawl/loop/crawl-loop.ts';
 import { tickImports } from '../../../../src/domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { removeExpiredSnapshots, retainCrawls } from '../../../../src/domain/crawlers/snapshots/retention.ts';
 import { createProject } from '../../../../src/domain/projects/projects.operations.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { crawl, endRun, makeCrawler, makeSnapshot } from '../../../support/crawlers/snapshots.ts';
 
 const day = 24 * 3600_000;
 const never = new AbortController().signal;
-let app: TestApp;
+const app = shared(startTestApp);
 let crawler: { id: number };
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app.stop());
 beforeEach(async () => {
   crawler = await makeCrawler(app);
 });

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { sealSnapshot } from '../../../../src/domain/crawlers/snapshots/seal-snapshot.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { holdStatistics, reading } from '../../../support/crawlers/reads.ts';
 import { crawl, type MadeRun, makeCrawler, makeSnapshot, type Page } from '../../../support/crawlers/snapshots.ts';
 
@@ -8,18 +8,16 @@ const count = 400;
 const pages = (from: number): Record<string, Page> =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [at === 0 ? '/' : `/${from + at}/`, 'text']));
 
-let app: TestApp;
+const app = shared(startTestApp);
 let crawler: { id: number };
 /** The statistics know of one small snapshot, as they do when the next is sealed before they are made anew. */
 beforeAll(async () => {
-  app = await startTestApp();
   const { analyse } = await holdStatistics(app);
   crawler = await makeCrawler(app);
   await makeSnapshot(app, crawler.id, { '/': 'home', '/about/': 'about' });
   await analyse();
   await makeSnapshot(app, crawler.id, pages(0));
 });
-afterAll(() => app.stop());
 
 /** Seals a run. @returns also how many rows that has read */
 async function sealed(made: Record<string, Page>, run: MadeRun = {}) {

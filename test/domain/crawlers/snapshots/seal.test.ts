@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { shared, startTestApp } from '../../../support/app.ts';
 import {
   crawl,
   endRun,
@@ -9,11 +9,7 @@ import {
   type Page,
 } from '../../../support/crawlers/snapshots.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app.stop());
+const app = shared(startTestApp);
 
 const em = () => app.services.orm.em.fork();
 

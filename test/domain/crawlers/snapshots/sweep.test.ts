@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { collectOutputs } from '../../../../src/domain/studio/deployments/collect-outputs.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { makeCrawler, makeSnapshot } from '../../../support/crawlers/snapshots.ts';
 
 const day = 24 * 3600_000;
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app.stop());
+const app = shared(startTestApp);
 
 it('a sweep keeps what entries of snapshots refer to, and takes the rest once it is a day old', async () => {
   const { services, clock } = app;

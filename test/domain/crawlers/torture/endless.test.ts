@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { SeparatePageReader } from '../../../../src/engines/crawler/page-reader.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { crawl, urlsOf } from '../../../support/crawlers/crawls.ts';
-import { links, page, type Site, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { links, page, type Site, serveSite } from '../../../support/sites/site-server.ts';
 
-let app: TestApp;
-let site: SiteServer;
+const site = shared(() => serveSite(() => page('Start')));
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host, PORTICO_LOG_LEVEL: 'info' }));
 
 beforeAll(async () => {
-  site = await serveSite(() => page('Start'));
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host, PORTICO_LOG_LEVEL: 'info' });
   // How long a page may be read is tested elsewhere: a busy machine takes longer than usual for thousands of links.
   app.services.pages = new SeparatePageReader({ limit: 60_000 });
-});
-afterAll(async () => {
-  await app.stop();
-  await site.close();
 });
 
 const range = (length: number) => Array.from({ length }, (_, index) => index);

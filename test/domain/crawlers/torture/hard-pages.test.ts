@@ -1,25 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readLog } from '../../../../src/domain/crawlers/runs/runs.operations.ts';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { crawl } from '../../../support/crawlers/crawls.ts';
 import { expectOutcome, type Tortured, torture } from '../../../support/crawlers/torture.ts';
-import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { links, page, serveSite } from '../../../support/sites/site-server.ts';
 import { bodyCases } from '../../../support/sites/torture/bodies.ts';
 import { charsetCases } from '../../../support/sites/torture/charsets.ts';
 import { redirectCases } from '../../../support/sites/torture/redirects.ts';
 import { patienceCases, statusCases } from '../../../support/sites/torture/statuses.ts';
 
-let app: TestApp;
-let site: SiteServer;
-
-beforeAll(async () => {
-  site = await serveSite(() => page('Start'));
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: 'localhost', PORTICO_LOG_LEVEL: 'info' });
-});
-afterAll(async () => {
-  await app.stop();
-  await site.close();
-});
+const site = shared(() => serveSite(() => page('Start')));
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: 'localhost', PORTICO_LOG_LEVEL: 'info' }));
 
 describe.each([
   ['redirects', redirectCases],

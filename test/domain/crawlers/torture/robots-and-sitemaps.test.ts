@@ -1,15 +1,10 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { shared, startTestApp } from '../../../support/app.ts';
 import { crawl, crawlersPath, urlsOf } from '../../../support/crawlers/crawls.ts';
 import { links, page, redirect, type Site, type SiteAnswer, serveSite } from '../../../support/sites/site-server.ts';
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: 'localhost', PORTICO_LOG_LEVEL: 'info' });
-});
-afterAll(() => app.stop());
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: 'localhost', PORTICO_LOG_LEVEL: 'info' }));
 
 /** Robots.txt is remembered per host, so each case is a host of its own. */
 async function hosted(site: Site) {

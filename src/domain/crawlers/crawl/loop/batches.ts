@@ -84,20 +84,14 @@ const span = 30_000;
 /** How many requests a second a run makes, over the last half minute. */
 class RequestRate {
   #samples: { at: number; count: number }[] = [];
-  readonly #began: number;
-  readonly #now: () => number;
-
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-    this.#began = now();
-  }
+  readonly #began = performance.now();
 
   count(requests: number): void {
-    if (requests > 0) this.#samples.push({ at: this.#now(), count: requests });
+    if (requests > 0) this.#samples.push({ at: performance.now(), count: requests });
   }
 
   perSecond(): number {
-    const now = this.#now();
+    const now = performance.now();
     const old = this.#samples.findIndex(({ at }) => at > now - span);
     this.#samples = old === -1 ? [] : this.#samples.slice(old);
     const all = this.#samples.reduce((sum, { count }) => sum + count, 0);

@@ -5,7 +5,7 @@ import type { Services } from '../../../../kernel/services.ts';
 import { timestamp } from '../../../../kernel/shapes.ts';
 import type { JobKind } from '../../../../ports/jobs.ts';
 import { authorOf } from '../../../studio/changes/write-rules.ts';
-import { checkPath } from '../../../studio/path-rules.ts';
+import { checkDirectory } from '../../../studio/path-rules.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../../config/find-crawler.ts';
@@ -149,7 +149,7 @@ export const importSnapshot = crawlerOperation({
       attempt: 0,
       request: {
         branch: await directBranch(context, input.branch),
-        directory: directory === '' ? '' : checkPath('directory', directory),
+        directory: directory === '' ? '' : checkDirectory('directory', directory),
         message: input.message ?? null,
         mode: input.mode,
         rewrite_links: input.rewrite_links,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isGitDisguise, nameProblem } from '../../../studio/path-rules.ts';
+import { gitSettings, isGitDisguise, nameProblem } from '../../../studio/path-rules.ts';
 import { rewritableKind } from '../rewrite/rewrite-content.ts';
 import type { SiteAddresses } from '../site-addresses.ts';
 
@@ -15,8 +15,6 @@ const encoded = (text: string) =>
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const unsafe = /[\u0000-\u001f\u007f-\u009f<>:"|?*\\/]/gu;
-/** Files that change how git treats the others. */
-const gitFile = /^\.(?:gitmodules|gitattributes|gitignore|lfsconfig)$/i;
 
 /** Decodes what is UTF-8; anything else stays as it was written. */
 function decoded(segment: string): string {
@@ -59,7 +57,11 @@ export function safeSegment(segment: string): string {
   if (plain === '') return '%2F';
   const name = plain.replace(unsafe, encoded);
   if (isGitDisguise(name)) return shortened(encoded(name));
-  const isSpecial = /^\.{1,2}$/.test(name) || gitFile.test(name) || (nameProblem(name)?.includes('device') ?? false);
+  const isSpecial =
+    /^\.{1,2}$/.test(name) ||
+    name.toLowerCase() === '.lfsconfig' ||
+    gitSettings(name) !== null ||
+    (nameProblem(name)?.includes('device') ?? false);
   const first = isSpecial ? encoded([...name][0] ?? '') + [...name].slice(1).join('') : name;
   return shortened(first.replace(/[. ]$/u, encoded));
 }

@@ -1,11 +1,16 @@
 import type { EntityData } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { type Actor, requirePermission } from '../../../../kernel/actor.ts';
 import { DomainError } from '../../../../kernel/errors.ts';
+import type { Extension } from '../../../../kernel/operation.ts';
 import { encodePath } from '../../../../lib/text.ts';
 import type { Committed } from '../../../../ports/git-writes.ts';
+import { authenticateHolder } from '../../../identity/authenticate.ts';
+import type { GrantCache } from '../../../identity/grant-cache.ts';
 import type { ProjectContext } from '../../../projects/operation.ts';
 import { messageOf } from '../../../studio/changes/write-rules.ts';
+import { inTurn } from '../../../studio/in-turn.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { mirror } from '../../../studio/upstream/mirror.ts';
 import type { CrawlerContext } from '../../crawlers.ts';
@@ -133,7 +138,25 @@ async function prepareImport(
   return { importing, tooLarge: made.tooLarge };
 }
 
-type CommitContext = Pick<ProjectContext, 'git' | 'project'>;
+/** Finds who has requested an import; null when their credential has ended. */
+interface Requesters {
+  requester(id: string): Promise<Actor | null>;
+}
+const requesters: Extension<'project', { grants: GrantCache }, Requesters> = {
+  provide: (services) => ({ requester: (id) => authenticateHolder(services, id) }),
+};
+
+type CommitContext = Pick<ProjectContext, 'git' | 'project'> & Requesters;
+
+/**
+ * Imports are written one at a time, and rights end while one waits for those before it. The rights of a workflow are its own, and last.
+ * @throws DomainError `forbidden`
+ */
+async function requireRights({ requester, project }: CommitContext, { actor }: SnapshotImport): Promise<void> {
+  if (actor.id.startsWith('workflow:')) return;
+  const grant = (await requester(actor.id))?.grantFor(project.organization_id) ?? null;
+  requirePermission(grant?.projects?.has(project.id) === false ? null : grant, 'manage_studio');
+}
 
 const mostTries = 3;
 
@@ -159,12 +182,13 @@ const isMoved = (error: unknown): boolean => error instanceof DomainError && err
  * @throws DomainError `branch_moved` when the head is not the expected one, or has moved three times; whatever the branch refuses
  */
 async function commit(
-  { git, project }: CommitContext,
+  context: CommitContext,
   row: SnapshotImport,
   host: string,
   importing: Importing,
   keep: (plan: ImportPlan) => Promise<void>,
 ): Promise<Committed<ImportPlan>> {
+  const { git, project } = context;
   const { branch, message, expected_head } = row.request;
   const subject = messageOf(message ?? undefined, `Import snapshot ${row.snapshot_id} of ${host}`);
   for (let attempt = 1; ; attempt += 1) {
@@ -173,6 +197,7 @@ async function commit(
         branch: await directBranch({ git, project }, branch),
         author: { name: row.actor.name, email: row.actor.email },
         async plan(head) {
+          await requireRights(context, row);
           if (expected_head !== null && expected_head !== head.commit)
             throw new DomainError('branch_moved', 'expected_head: the branch has moved since it was read');
           const plan = await planImport(head, importing);
@@ -212,7 +237,7 @@ async function commitImport(
   }
 }
 
-type Context = Pick<CrawlerContext, 'git' | 'services' | 'crawlers' | 'project' | 'em' | 'log' | 'signal'>;
+type Context = Pick<CrawlerContext, 'git' | 'services' | 'crawlers' | 'project' | 'em' | 'log' | 'signal'> & Requesters;
 
 /** Another process has the import now. */
 class TakenOver extends Error {}
@@ -233,7 +258,7 @@ async function work(context: Context, { row, wasBegun, write }: ImportClaim): Pr
   await write({ commit_sha, state: 'completed', completed_at: services.clock.now() });
 }
 
-export const writeImport = crawlerOperation.with(mirror)({
+export const writeImport = crawlerOperation.with(inTurn).with(mirror).with(requesters)({
   name: 'crawlers.writeImport',
   kind: 'command',
   effect: 'external',

@@ -1,29 +1,20 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { OutlinkStore } from '../../../../../src/domain/crawlers/crawl/fetch/outlinks.ts';
 import type { LeasedUrl } from '../../../../../src/domain/crawlers/frontier/lease.ts';
 import { type Outcome, outcomeOf } from '../../../../../src/domain/crawlers/frontier/outcome.ts';
 import { packKeys } from '../../../../../src/domain/crawlers/frontier/url-draft.ts';
 import type { EntryDraft } from '../../../../../src/domain/crawlers/snapshots/snapshot-entries.ts';
 import type { BlobStore } from '../../../../../src/ports/blobs.ts';
-import { startTestApp, type TestApp } from '../../../../support/app.ts';
+import { shared, startTestApp } from '../../../../support/app.ts';
 import { expectCountsOfRows, makeCrawler, queue, workThrough } from '../../../../support/crawlers/crawls.ts';
-import { type SiteServer, serveSite } from '../../../../support/sites/site-server.ts';
+import { serveSite } from '../../../../support/sites/site-server.ts';
 import { treeSite } from '../../../../support/sites/tree.ts';
 
-let app: TestApp;
-let site: SiteServer;
+const site = shared(() => serveSite(tree.site));
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host }));
 const tree = treeSite();
-
-beforeAll(async () => {
-  site = await serveSite(tree.site);
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
-});
-afterAll(async () => {
-  await app.stop();
-  await site.close();
-});
 
 const linking = (to = 'https://site.test/a'): Outcome =>
   outcomeOf({ url: 'https://site.test/' } as LeasedUrl, {

@@ -1,26 +1,19 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { workOnRun } from '../../../../../src/domain/crawlers/crawl/work-on-run.ts';
 import { lockCrawlerOf } from '../../../../../src/domain/crawlers/runs/end-run.ts';
-import { startTestApp, type TestApp } from '../../../../support/app.ts';
+import { shared, startTestApp } from '../../../../support/app.ts';
 import { makeCrawler, queue, quick, runOf } from '../../../../support/crawlers/crawls.ts';
-import { page, type SiteServer, serveSite } from '../../../../support/sites/site-server.ts';
+import { page, serveSite } from '../../../../support/sites/site-server.ts';
 
-let app: TestApp;
-let site: SiteServer;
-let beforeRobots = async () => {};
-
-beforeAll(async () => {
-  site = await serveSite(({ path }, response) => {
+const site = shared(() =>
+  serveSite(({ path }, response) => {
     if (path !== '/robots.txt') return page('Start', '');
     void beforeRobots().then(() => response.writeHead(404).end());
     return null;
-  });
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
-});
-afterAll(async () => {
-  await app?.stop();
-  await site?.close();
-});
+  }),
+);
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host }));
+let beforeRobots = async () => {};
 
 const waitingSql = `
   select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`;

@@ -192,7 +192,9 @@ describe('a collection', () => {
   test('keeps the titles in sight beside any number of columns', async () => {
     const page = await dashboard.open(posts, { email: 'cora@example.org' });
     await page.getByRole('button', { name: 'Columns' }).click();
-    for (const box of await page.getByRole('dialog').getByRole('checkbox').all()) await box.check();
+    const boxes = page.getByRole('dialog').getByRole('checkbox');
+    await boxes.first().waitFor();
+    for (const box of await boxes.all()) await box.check();
     await page.keyboard.press('Escape');
     const width = async () => (await page.getByRole('columnheader', { name: 'Title' }).boundingBox())?.width;
     await expect.poll(width).toBeGreaterThanOrEqual(140);
@@ -265,6 +267,7 @@ describe('10,000 entries', () => {
     const page = await dashboard.open('/p/acme/many/content/posts?sort=-@updated');
     await page.getByText('1–50 of 10,000').waitFor();
     await page.getByRole('button', { name: 'Title' }).click();
+    await page.locator('[aria-sort=ascending]').waitFor();
     await page.getByRole('button', { name: 'Title' }).click();
     await page.locator('[aria-sort=descending]').waitFor();
     await page.getByRole('button', { name: 'Next page' }).click();
@@ -301,7 +304,7 @@ describe('what is selected', () => {
     await page.keyboard.press('Space');
     await page.getByRole('button', { name: 'Set a field' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog').waitFor();
+    await page.getByRole('dialog').and(page.locator(':focus-within')).waitFor();
     await page.getByLabel('Field', { exact: true }).selectOption('tags');
     await page.getByLabel('Value', { exact: true }).focus();
     await page.keyboard.type('red, green');
@@ -461,7 +464,9 @@ describe('trouble', () => {
     await page.context().setOffline(true);
     await page.getByRole('link', { name: /^Authors/ }).click();
     await page.getByText('The server cannot be reached.').waitFor();
+    const failed = page.waitForEvent('requestfailed');
     await page.getByRole('button', { name: 'Try again' }).click();
+    await failed;
     await page.getByText('The server cannot be reached.').waitFor();
     await page.context().setOffline(false);
     // By itself: a browser says when it is online again.

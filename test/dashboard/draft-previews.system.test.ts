@@ -7,7 +7,7 @@ import { type Environment, workOff } from '../support/deployments.ts';
 const dashboard = withDashboard();
 const editor = { email: 'eve@example.org', role: 'editor' } as const;
 /** For what is read at the server after a click. */
-const patience = { timeout: 20_000, interval: 200 };
+const patience = { interval: 200 };
 
 let live: Environment;
 beforeAll(async () => {

@@ -197,6 +197,8 @@ test.each([
     const gitDir = app.directory(body.uuid);
     setRef(gitDir, 'refs/heads/main', commitFiles(gitDir, git(gitDir, ['rev-parse', 'main']), { 'only.cfg': null }));
   }
+  const stored = async () =>
+    (await app.ask('GET', `${acme}/projects/${machine_name}/studio/file?path=notes/first.cfg`)).body.content;
   const page = await dashboard.open(`/p/acme/${machine_name}/files`, owner);
   await page.getByText('Write a first file').waitFor();
   await page.getByRole('button', { name: 'New file' }).click();
@@ -207,11 +209,18 @@ test.each([
   await save(page).click();
   await page.getByText('Saved', { exact: true }).waitFor();
   await page.waitForURL(/files\/notes\?.*file=first\.cfg/);
-  await page.getByText('Nothing to save').waitFor();
+  // From there on it is the editor of this file, and no longer that of a new one.
+  await page.getByRole('region', { name: 'first.cfg' }).getByText('Nothing to save').waitFor();
   await code(page).click();
+  await page.keyboard.press('Control+End');
   await page.keyboard.type('second\n');
   await save(page).click();
-  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  await page.getByText('Nothing to save').waitFor();
+  expect(await stored()).toBe('first\nsecond\n');
+  // There is one of it, that of the second save.
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await code(page).getByText('second').waitFor({ state: 'detached' });
+  expect(await stored()).toBe('first\n');
   await page.getByRole('link', { name: 'All files' }).click();
   await page.getByRole('link', { name: 'notes' }).waitFor();
 });

@@ -5,6 +5,7 @@ import { acme, seed, studio } from '../support/app.ts';
 import { expectGoodPage, narrow } from '../support/dashboard.ts';
 import {
   editorReady,
+  entryShown,
   freshEntry,
   full,
   save,
@@ -116,6 +117,7 @@ test('on a Hugo site a new entry begins with the archetype, and after a rename i
   await saveButton(page).click();
   await page.waitForURL('**/content/posts/spring-work');
   await editorReady(page);
+  await entryShown(page, 'spring-work');
   const made = await fileAt('spring-work');
   for (const part of [
     'title: Spring work\n',
@@ -131,6 +133,7 @@ test('on a Hugo site a new entry begins with the archetype, and after a rename i
   await dialog.getByRole('button', { name: 'Rename' }).click();
   await dialog.getByRole('button', { name: 'Keep the old address' }).click();
   await page.waitForURL('**/content/posts/spring');
+  await entryShown(page, 'spring');
   await saveState(page, 'All changes saved in this browser');
   await saveButton(page).click();
   await saveState(page, 'Nothing to save');
@@ -164,8 +167,9 @@ test('a missing translation begins with a copy', async () => {
   await editorReady(page);
   await page.getByRole('navigation', { name: 'Languages' }).getByRole('link', { name: 'DE missing' }).click();
   await page.waitForURL(/\/new\/posts\?/);
+  const slug = page.getByRole('textbox', { name: 'Name in the address' });
+  await expect.poll(() => slug.inputValue()).toBe('de/translated');
   await editorReady(page);
-  expect(await page.getByRole('textbox', { name: 'Name in the address' }).inputValue()).toBe('de/translated');
   await titleField(page).fill('Übersetzt');
   await saveButton(page).click();
   await page.waitForURL('**/content/posts/de/translated');
@@ -183,6 +187,7 @@ test('an entry is renamed with what is typed and not saved', async () => {
   await dialog.getByRole('textbox', { name: 'Name in the address' }).fill('en/new-name');
   await dialog.getByRole('button', { name: 'Rename' }).click();
   await page.waitForURL('**/content/posts/en/new-name');
+  await entryShown(page, 'en/new-name');
   await editorReady(page);
   expect(await titleField(page).inputValue()).toBe('Typed before');
   expect(await stored(app, 'en/new-name')).toBe(full);

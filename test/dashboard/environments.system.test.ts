@@ -24,7 +24,7 @@ const work = () => workOff(dashboard.app);
 
 const environments = `${studio}/environments`;
 /** For what is read at the server after a click. */
-const patience = { timeout: 20_000, interval: 200 };
+const patience = { interval: 200 };
 const read = async (id: number): Promise<Environment> => (await dashboard.app.ask('GET', `${environments}/${id}`)).body;
 
 /** An environment that shows the files as they are, with a deployment of its own for each text. */

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createTrigger } from '../../src/domain/workflows/triggers/triggers.operations.ts';
 import { createWorkflow } from '../../src/domain/workflows/workflows.operations.ts';
 import { acme, seed, studio } from '../support/app.ts';
@@ -107,9 +107,7 @@ const injected = `[
 async function expectText(page: Page, text: string): Promise<void> {
   await page.locator('main h1, h1').first().waitFor();
   const isShown = `[document.title, document.body.innerText, ...[...document.querySelectorAll('input, textarea')].map((one) => one.value), ...[...document.querySelectorAll('[title], [aria-label], [alt]')].flatMap((one) => [one.title, one.ariaLabel, one.alt])].join('\\n').replace(/\\s+/g, ' ').includes(${JSON.stringify(text.replace(/\s+/g, ' '))})`;
-  await vi.waitFor(async () => expect(await page.evaluate(isShown), await page.innerText('body')).toBe(true), {
-    timeout: 15_000,
-  });
+  await expect.poll(() => page.evaluate(isShown)).toBe(true);
 }
 
 test.each(pages)('markup in names is text at %s', async (address, shows) => {

@@ -5,8 +5,10 @@ import { goodPassword } from '../support/browser.ts';
 import { makeBranch } from '../support/conflict-site.ts';
 import {
   editorReady,
+  expectKept,
   freshEntry,
   full,
+  localDrafts,
   save,
   saveButton,
   saveElsewhere,
@@ -26,6 +28,7 @@ async function type(page: Page, words: string): Promise<void> {
   await textBox(page).click();
   await page.keyboard.press('Control+End');
   await page.keyboard.type(`${words} in the text.`);
+  await expectKept(page, `${words} in the text.`);
   await saveState(page, 'All changes saved in this browser');
 }
 
@@ -74,15 +77,7 @@ describe('what was typed and not saved', () => {
       await page.keyboard.type(letter);
       await page.clock.runFor(100);
     }
-    const texts = () =>
-      page.evaluate(`new Promise((resolve, reject) => {
-        const opening = indexedDB.open('portico');
-        opening.onerror = () => reject(opening.error);
-        opening.onsuccess = () => {
-          const request = opening.result.transaction('drafts').objectStore('drafts').getAll();
-          request.onsuccess = () => { opening.result.close(); resolve(request.result.map(({ text }) => text).join()); };
-        };
-      })`);
+    const texts = async () => (await localDrafts(page)).map(({ text }) => text).join();
     // The first letter is a second old, and typing has not paused for longer than a tenth of one.
     await expect.poll(texts).toContain('a');
     await expect.poll(texts).toMatch(/abcde\w*\s*$/);
@@ -265,6 +260,8 @@ describe('while an entry is open', () => {
     await page.getByText(/This draft is gone: it was published or deleted. What you typed is kept/).waitFor();
     await page.getByRole('button', { name: 'Continue in the published version' }).click();
     await page.waitForURL((url) => !url.search.includes('draft'));
+    // Until the published version is there, nothing can be saved.
+    await page.getByText(/This draft is gone/).waitFor({ state: 'detached' });
     expect(await titleField(page).inputValue()).toBe('From the draft');
     await save(page);
     expect(await stored(app, 'en/branch')).toContain('From the draft in the text.');

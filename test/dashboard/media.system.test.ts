@@ -23,6 +23,12 @@ beforeAll(async () => {
   await commitTo(dashboard.app, 'main', { 'public/images/hero.png': png, 'content/posts/hero.md': markdown });
 });
 
+/** Opens the panel of a file, and waits until it has the focus: what is typed before can land elsewhere. */
+async function openFile(page: Page, name: RegExp): Promise<void> {
+  await page.getByRole('button', { name }).click();
+  await page.getByRole('dialog').and(page.locator(':focus-within')).waitFor();
+}
+
 test('several files are uploaded at once into the folder that is open, and shown with their sizes', async () => {
   const page = await dashboard.open(media);
   await page.getByRole('button', { name: /public\/images/ }).click();
@@ -64,7 +70,7 @@ test('a file says where it is used, and what stands for it there', async () => {
 
 test('a file gets another name, and the entries that use it follow', async () => {
   const page = await dashboard.open(`${media}?path=public%2Fimages`);
-  await page.getByRole('button', { name: /hero\.png/ }).click();
+  await openFile(page, /hero\.png/);
   await page.getByRole('textbox', { name: 'Name' }).fill('hill top.png');
   await page.getByRole('button', { name: 'Rename' }).click();
   await page.getByText('It is called hill-top.png now').waitFor();
@@ -77,7 +83,7 @@ test('a file gets another name, and the entries that use it follow', async () =>
 test('a file of 8 MiB gets another name', async () => {
   await commitTo(dashboard.app, 'main', { 'public/images/large.png': Buffer.concat([png, Buffer.alloc(2 ** 23)]) });
   const page = await dashboard.open(`${media}?path=public%2Fimages`);
-  await page.getByRole('button', { name: /large\.png/ }).click();
+  await openFile(page, /large\.png/);
   await page.getByRole('textbox', { name: 'Name' }).fill('big.png');
   await page.getByRole('button', { name: 'Rename' }).click();
   await page.getByText('It is called big.png now').waitFor();
@@ -174,7 +180,7 @@ describe('where the branch takes changes only from drafts', () => {
 
   test('a file gets another name in a draft, with the entries that use it', async () => {
     const page = await dashboard.open(`${media}?path=public%2Fimages`);
-    await page.getByRole('button', { name: /^kept\.png/ }).click();
+    await openFile(page, /^kept\.png/);
     await page.getByRole('textbox', { name: 'Name' }).fill('named.png');
     await page.getByRole('button', { name: 'Rename' }).click();
     const draft = await draftOf(page);

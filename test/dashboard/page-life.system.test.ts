@@ -30,11 +30,14 @@ test('changes that are discarded all at once leave each piece its own text', asy
   const frame = frameOf(page);
   const texts = () => frame.locator('html').evaluate(`document.querySelector('main').innerText`);
   const built = await texts();
-  for (const piece of ['The frost came', 'Last words']) {
+  for (const [piece, end] of [
+    ['The frost came', 'blossom.'],
+    ['Last words', 'of the post.'],
+  ] as const) {
     await edit(page, piece);
     await page.keyboard.press('Control+End');
     await page.keyboard.type(' Mine.');
-    await frame.getByText('Mine.').last().waitFor();
+    await frame.getByText(`${end} Mine.`).waitFor();
   }
   await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByRole('menuitem', { name: 'Discard changes' }).click();

@@ -188,7 +188,7 @@ class Visited {
   /** Waits until the frame shows the page of a deployment. */
   async shows(page: Page, deployment: number): Promise<void> {
     const host = () => frameOf(page).locator('html').evaluate('location.hostname');
-    await expect.poll(host, { timeout: 30_000 }).toMatch(new RegExp(`^d--${deployment}\\.`));
+    await expect.poll(host).toMatch(new RegExp(`^d--${deployment}\\.`));
     await pageReady(page);
   }
 }

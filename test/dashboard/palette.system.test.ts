@@ -20,16 +20,20 @@ async function openPalette(page: Page) {
   await page.getByRole('link', { name: 'Content' }).waitFor();
   await page.keyboard.press('Control+k');
   const field = page.getByRole('combobox', { name: 'A project, an entry, a page or an action' });
-  await field.waitFor();
+  // Keys that are typed before go elsewhere.
+  await field.and(page.locator(':focus')).waitFor();
   return field;
 }
 const option = (page: Page, name: string | RegExp) => page.getByRole('option', { name, exact: true });
+/** What Enter chooses. */
+const selected = (page: Page, name: string | RegExp) =>
+  option(page, name).and(page.locator('[aria-selected=true], [data-combobox-selected]'));
 
 test('leads to a page by keyboard alone', async () => {
   const page = await dashboard.open(content);
   await openPalette(page);
   await page.keyboard.type('med');
-  await option(page, 'Media').and(page.locator('[aria-selected=true], [data-combobox-selected]')).waitFor();
+  await selected(page, 'Media').waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL('**/p/acme/site/media');
 });
@@ -38,7 +42,7 @@ test('finds entries on the server as one types, and says how many', async () => 
   const page = await dashboard.open(`${content}?draft=main`);
   await openPalette(page);
   await page.keyboard.type('Gamma bo');
-  await option(page, /Gamma/).waitFor();
+  await selected(page, /Gamma/).waitFor();
   await page.getByRole('status').getByText('1 result').waitFor();
   await expectGoodPage(page);
   await page.keyboard.press('Enter');
@@ -52,7 +56,7 @@ test('begins a new entry, and leads to collections and projects', async () => {
   const page = await dashboard.open(content);
   await openPalette(page);
   await page.keyboard.type('new entry posts');
-  await option(page, 'New entry in Posts').waitFor();
+  await selected(page, 'New entry in Posts').waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL('**/p/acme/site/new/posts');
   await openPalette(page);

@@ -78,7 +78,7 @@ test('an entry whose save opened a draft is edited on after it was published', a
   await page.waitForURL((url) => !url.searchParams.has('draft'));
   await page.getByText('What you save opens a draft').waitFor();
   await expect.poll(() => title.inputValue()).toBe('Autumn');
-  await title.fill('Late autumn', { timeout: 10_000 });
+  await title.fill('Late autumn');
   expect(await page.getByText('This entry is open for editing in another tab').count()).toBe(0);
   await dashboard.app.ask('PATCH', `${studio}/repository`, { body: { require_pull: false, protected_branches: [] } });
 });

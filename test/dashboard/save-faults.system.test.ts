@@ -148,6 +148,8 @@ test('a file whose draft is deleted while it is edited is saved to the published
   await page.getByText(/This draft is gone/).waitFor();
   await page.getByRole('button', { name: 'Continue in the published version' }).click();
   await page.waitForURL((url) => !url.search.includes('draft'));
+  // Until the published version is there, nothing can be saved.
+  await page.getByText(/This draft is gone/).waitFor({ state: 'detached' });
   await page.getByRole('textbox', { name: 'Text' }).getByText('# typed').waitFor();
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved', { exact: true }).waitFor();

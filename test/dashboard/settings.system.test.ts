@@ -74,7 +74,7 @@ describe('import', () => {
     expect(await repository.getByRole('button', { name: 'Import' }).isVisible()).toBe(false);
     await workOnImports();
     await region(page, 'Collections').getByText('content/posts').first().waitFor();
-    expect(await repository.getByLabel('Repository to import').count()).toBe(0);
+    await repository.getByLabel('Repository to import').waitFor({ state: 'detached' });
   });
 });
 
@@ -238,10 +238,11 @@ describe('patterns of addresses', () => {
       await attempt.press('Enter');
       await expect.poll(() => matches.getByRole('listitem').count()).toBe(1);
       await matches.getByText('/journal/one/').waitFor();
+      await attempt.fill('/nowhere/');
+      await attempt.press('Enter');
+      await addresses.getByText('No entry has this address').waitFor();
+      await matches.waitFor({ state: 'detached' });
     }
-    await attempt.fill('/nowhere/');
-    await attempt.press('Enter');
-    await addresses.getByText('No entry has this address').waitFor();
     await expectGoodPage(page);
     await page.setViewportSize(narrow);
     await addresses.getByRole('button', { name: 'Edit patterns' }).click();
@@ -302,7 +303,9 @@ describe('mirror', () => {
     const page = await dashboard.open('/p/acme/mirrored/settings');
     const repository = region(page, 'Repository');
     await repository.getByText(host.url).waitFor();
+    const before = host.requests.length;
     await repository.getByRole('button', { name: 'Synchronise now' }).click();
+    await expect.poll(() => host.requests.length).toBeGreaterThan(before);
     await repository.getByText('In sync').waitFor();
     await expectGoodPage(page);
     await repository.getByRole('button', { name: 'Stop mirroring' }).click();

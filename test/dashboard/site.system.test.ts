@@ -105,8 +105,11 @@ test('a build that fails says why, keeps what is live, and is begun again', asyn
   expect(await failure.innerText()).toContain('A command ended with an error.');
   await page.getByRole('region', { name: 'Log of build' }).getByText('made to fail').first().waitFor();
   // The job that is shown is one of four, of which two fit.
-  const tab = await page.getByRole('tab', { selected: true }).boundingBox();
-  expect(tab && tab.x >= 0 && tab.x + tab.width <= narrow.width).toBe(true);
+  const isInSight = async () => {
+    const tab = await page.getByRole('tab', { selected: true }).boundingBox();
+    return tab && tab.x >= 0 && tab.x + tab.width <= narrow.width;
+  };
+  await expect.poll(isInSight).toBe(true);
   await expectGoodPage(page);
   const before = page.url();
   await page.getByRole('button', { name: 'Deploy again' }).click();
@@ -124,6 +127,7 @@ test('a version that is under way or live is deployed again only on demand', asy
   const before = await rows();
   await deployIn(page, 'Twice');
   const underWay = page.getByRole('dialog', { name: `Deployment ${first} of this version is under way` });
+  await underWay.waitFor();
   await expectGoodPage(page);
   await underWay.getByRole('button', { name: `Show deployment ${first}` }).click();
   await page.getByRole('heading', { name: `Deployment ${first}` }).waitFor();
@@ -138,6 +142,22 @@ test('a version that is under way or live is deployed again only on demand', asy
   await page.getByRole('heading', { name: `Deployment ${Number(first) + 1}` }).waitFor();
   expect(await rows()).toBe(String(Number(before) + 1));
   await work();
+});
+
+test('a build command that is typed before the files of the branch are known stays', async () => {
+  const page = await dashboard.open('/account');
+  const held = Promise.withResolvers<void>();
+  await page.route('**/graphql', async (route) => {
+    if (/mutation FindFramework\b/.test(route.request().postData() ?? '')) await held.promise;
+    await route.fallback();
+  });
+  await page.goto(`${dashboard.app.url}/p/acme/site/site?new=true`);
+  const dialog = page.getByRole('dialog', { name: 'New environment' });
+  await dialog.and(page.locator(':focus-within')).waitFor();
+  await dialog.getByLabel('Build command').fill('node build.mjs');
+  held.resolve();
+  await dialog.getByText('No static-site framework was found').waitFor();
+  expect(await dialog.getByLabel('Build command').inputValue()).toBe('node build.mjs');
 });
 
 test('the pages cost at most 12 statements', async () => {

@@ -27,7 +27,7 @@ test('a view is saved with its filters, order and columns, shown again, and dele
   await view.click();
   await page.waitForURL(/status=published/);
   await page.waitForURL(/sort=title/);
-  expect(await page.getByRole('combobox', { name: 'Status' }).inputValue()).toBe('published');
+  await expect.poll(() => page.getByRole('combobox', { name: 'Status' }).inputValue()).toBe('published');
   await page.getByRole('button', { name: 'Views' }).click();
   await page.getByRole('button', { name: 'Delete view Published by title' }).click();
   await page.getByText('No view is saved yet.').waitFor();

@@ -3,7 +3,7 @@ import { ensureSyntaxTree } from '@codemirror/language';
 import { EditorState, type StateCommand, StateEffect, type TransactionSpec } from '@codemirror/state';
 import type { WidgetType } from '@codemirror/view';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { bodyLanguage } from '../../src/dashboard/pages/entry/body-language.ts';
 import {
@@ -392,4 +392,18 @@ describe('whatever the text', () => {
       { numRuns: 300 },
     );
   });
+});
+
+it('what was shown of a text stays so while a machine is too busy to read a change of it at once', () => {
+  const text = `${'A paragraph.\n\n'.repeat(5)}| Tree | Loss |\n|---|---|\n| Plum | none |\n`;
+  const tables = (state: EditorState) => state.field(shown).hidden.filter(({ kind }) => kind === 'object').length;
+  let state = stateAt(text, 0);
+  expect(tables(state)).toBe(1);
+  let now = Date.now();
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => (now += 25));
+  onTestFinished(() => clock.mockRestore());
+  for (const letter of 'typed') {
+    state = state.update({ changes: { from: 0, insert: letter } }).state;
+    expect(tables(state)).toBe(1);
+  }
 });

@@ -15,6 +15,7 @@ import { useCan } from '../../lib/viewer.tsx';
 import { Waiting } from '../../shell/states.tsx';
 import { Banners } from './banners.tsx';
 import { Body } from './body.tsx';
+import type { Editor } from './editor.ts';
 import classes from './entry.module.css';
 import { EntryForm } from './form.tsx';
 import { EntryHeader } from './header.tsx';
@@ -52,9 +53,20 @@ interface WorkbenchProps {
   refresh: () => void;
 }
 
+/**
+ * The branch that is edited. What can be done in a draft that has just begun comes with the page's next answer: until then the server says what cannot,
+ * and a second save begins no second draft.
+ */
+function editedBranch({ movedFrom, key }: Editor, { branch, published }: Pick<WorkbenchProps, 'branch' | 'published'>) {
+  if (movedFrom === null || branch?.name === key.branch) return branch;
+  if (published?.name === key.branch) return published;
+  return branch && { ...branch, name: key.branch, can_commit: { ...branch.can_commit, allowed: true, reason: null } };
+}
+
 export function Workbench(props: WorkbenchProps) {
-  const { opened, place, collection, slug, branch, schema, stored, refresh } = props;
+  const { opened, place, collection, slug, schema, stored, refresh } = props;
   const { editor } = opened;
+  const branch = editedBranch(editor, props);
   const { t } = useTranslation(['entry', 'common']);
   const navigate = useNavigate();
   const can = useCan(place.organization, place.project);

@@ -6,13 +6,22 @@ import { send } from '../../lib/command.ts';
 import { i18n } from '../../lib/i18n.ts';
 import type { Place } from '../../lib/place.ts';
 
-/** A message of what was done to a file, with what takes its commit back by one more. @param onUndone shows the file as it is then */
+/** The message that is shown of each file. */
+const shown = new Map<string, string>();
+
+/**
+ * A message of what was done to a file, with what takes its commit back by one more. It takes the place of the one before about the same file: two
+ * alike do not say which change each takes back. @param onUndone shows the file as it is then
+ */
 export function showUndo(
   { organization, project, draft }: Place,
   { path, commit }: { path: string; commit: string },
   text: string,
   onUndone: () => void,
 ): void {
+  const file = [organization, project, draft, path].join('\n');
+  const before = shown.get(file);
+  if (before !== undefined) notifications.hide(before);
   const undo = async () => {
     notifications.hide(id);
     const input = { path, commit, branch: draft ?? null };
@@ -28,5 +37,6 @@ export function showUndo(
       </Button>
     </Group>
   );
-  const id = notifications.show({ autoClose: 10_000, message });
+  const id = notifications.show({ autoClose: 10_000, message, onClose: () => shown.delete(file) });
+  shown.set(file, id);
 }

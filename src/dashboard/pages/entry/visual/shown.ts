@@ -2,8 +2,8 @@
  * How Visual shows Markdown: marks are hidden, pictures, rules and boxes stand for their source, and lines that a renderer joins are joined. The text
  * stays what it is, so nothing can change but what is edited.
  */
-import { syntaxTree } from '@codemirror/language';
-import { type EditorState, type Range, RangeSet, StateEffect, StateField } from '@codemirror/state';
+import { ensureSyntaxTree, syntaxTree, syntaxTreeAvailable } from '@codemirror/language';
+import { type EditorState, type Range, RangeSet, StateEffect, StateField, type Transaction } from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView, type WidgetType } from '@codemirror/view';
 
 export type Tree = ReturnType<typeof syntaxTree>;
@@ -410,24 +410,36 @@ export const revealed = StateField.define<Span | null>({
 
 export const reveal = (span: Span | null) => setRevealed.of(span);
 
-function show(state: EditorState, widgets: Widgets, cache: WeakMap<Tree, Pieces>): Shown {
+/** Milliseconds for reading a change of a text that was read to its end. */
+const patience = 500;
+
+/**
+ * A change is read within a few milliseconds, and where a busy machine takes longer, only in part. Were the rest shown as source until it is read, too,
+ * a table would go, and with it the focus of a cell that is edited.
+ */
+function treeAfter({ startState, state }: Transaction): Tree {
+  const wasRead = syntaxTreeAvailable(startState, startState.doc.length);
+  return (wasRead && ensureSyntaxTree(state, state.doc.length, patience)) || syntaxTree(state);
+}
+
+function show(state: EditorState, tree: Tree, widgets: Widgets, cache: WeakMap<Tree, Pieces>): Shown {
   const open = state.field(revealed, false) ?? null;
   const hidden: Hidden[] = [];
   const decorations: Range<Decoration>[] = [];
   const atomic: Range<Decoration>[] = [];
-  const doc = syntaxTree(state).topNode;
+  const doc = tree.topNode;
   for (let block = doc.firstChild; block; block = block.nextSibling) {
-    const { from, to, tree } = block;
+    const { from, to, tree: own } = block;
     if (open && from < open.to && open.from < to) {
       const first = state.doc.lineAt(from).number;
       for (let line = first; line <= state.doc.lineAt(to).number; line += 1)
         decorations.push(Decoration.line({ class: 'cm-sourceLine cm-revealed' }).range(state.doc.line(line).from));
       continue;
     }
-    let pieces = tree && cache.get(tree);
+    let pieces = own && cache.get(own);
     if (!pieces) {
       pieces = new BlockReader(state, widgets, block).read();
-      if (tree) cache.set(tree, pieces);
+      if (own) cache.set(own, pieces);
     }
     for (const { owner, ...one } of pieces.hidden)
       hidden.push({
@@ -446,14 +458,14 @@ function show(state: EditorState, widgets: Widgets, cache: WeakMap<Tree, Pieces>
 export function shownBy(widgets: Widgets) {
   const cache = new WeakMap<Tree, Pieces>();
   return StateField.define<Shown>({
-    create: (state) => show(state, widgets, cache),
+    create: (state) => show(state, syntaxTree(state), widgets, cache),
     update(known, transaction) {
       const { startState, state } = transaction;
       const isSame =
         !transaction.docChanged &&
         syntaxTree(startState) === syntaxTree(state) &&
         startState.field(revealed, false) === state.field(revealed, false);
-      return isSame ? known : show(state, widgets, cache);
+      return isSame ? known : show(state, treeAfter(transaction), widgets, cache);
     },
     provide: (field) => [
       EditorView.decorations.from(field, ({ decorations }) => decorations),

@@ -27,8 +27,11 @@ export function NewEnvironment({ at, published, onClose, onDone }: NewEnvironmen
   const [name, setName] = useState('');
   const [branch, setBranch] = useState(published);
   const [found, setFound] = useState<Found>(null);
-  const [command, setCommand] = useState('');
-  const [output, setOutput] = useState('');
+  /** Null: as was found. */
+  const [typed, setTyped] = useState<{ command: string | null; output: string | null }>({
+    command: null,
+    output: null,
+  });
   const [isDeployed, setDeployed] = useState(true);
   const [isAutomatic, setAutomatic] = useState(true);
   const [isExternal, setExternal] = useState(false);
@@ -41,8 +44,6 @@ export function NewEnvironment({ at, published, onClose, onDone }: NewEnvironmen
       const detected = answer.data?.detectRoutePatterns;
       if (!isCurrent || !detected) return;
       setFound(detected);
-      setCommand(detected.environment_defaults.build_command ?? '');
-      setOutput(detected.environment_defaults.output_directory);
     };
     void look();
     return () => {
@@ -50,6 +51,8 @@ export function NewEnvironment({ at, published, onClose, onDone }: NewEnvironmen
     };
   }, [organization, project, branch]);
   const { fault } = create;
+  const command = typed.command ?? found?.environment_defaults.build_command ?? '';
+  const output = typed.output ?? found?.environment_defaults.output_directory ?? '';
   const submit = async () => {
     const build = { output_directory: output, ...(command.trim() !== '' && { build_command: command }) };
     const elsewhere = { provider: 'webhook' as const, ...externals, url: externals.url || null };
@@ -111,7 +114,7 @@ export function NewEnvironment({ at, published, onClose, onDone }: NewEnvironmen
               label={t('build_command')}
               description={t('build_command_new_hint')}
               value={command}
-              onChange={(event) => setCommand(event.currentTarget.value)}
+              onChange={(event) => setTyped({ ...typed, command: event.currentTarget.value })}
               error={fault?.fields.get('/build_command')}
               spellCheck={false}
             />
@@ -119,7 +122,7 @@ export function NewEnvironment({ at, published, onClose, onDone }: NewEnvironmen
               label={t('output_directory')}
               description={t('output_directory_hint')}
               value={output}
-              onChange={(event) => setOutput(event.currentTarget.value)}
+              onChange={(event) => setTyped({ ...typed, output: event.currentTarget.value })}
               error={fault?.fields.get('/output_directory')}
               spellCheck={false}
             />

@@ -8,11 +8,13 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { installPackages } from './packages.ts';
 import { dashboardSources, programSources, sourcesKey } from './sources-key.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
+const dist = path.join(root, 'dist');
 
 /** Runs what writes to `output`; ends this process with a sentence when that is not allowed. */
 function writing(output: string, act: () => void): void {
@@ -28,7 +30,24 @@ function writing(output: string, act: () => void): void {
 }
 
 /**
- * Runs the steps by which `output` is made, unless it was made from the same sources.
+ * Waits until no other process compiles, and lets none begin until this one ends or closes what is returned. Node has no flock(2); SQLite
+ * locks its files.
+ * @returns null where the file system has no locks
+ */
+function compilerLock(): DatabaseSync | null {
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+  try {
+    const lock = new DatabaseSync(path.join(dist, '.lock'), { timeout: 600_000 });
+    lock.exec('begin exclusive');
+    return lock;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Runs the steps by which `output` is made, unless it was made from the same sources. Of several processes
+ * that are started at the same time, such as servers of one checkout, one does.
  * @param output directory
  * @param key identifies the sources; taken before: what is saved while the steps run is compiled again next time
  * @param steps programs of node with their arguments
@@ -36,15 +55,21 @@ function writing(output: string, act: () => void): void {
 function make(output: string, key: string, steps: readonly (readonly string[])[]): void {
   /** Holds the key of the sources that `output` was made from. */
   const stamp = path.join(output, '.sources-key');
-  try {
-    if (readFileSync(stamp, 'utf8') === key) return;
-  } catch {
-    // Not made yet.
-  }
+  const isMade = () => {
+    try {
+      return readFileSync(stamp, 'utf8') === key;
+    } catch {
+      // Not made yet.
+      return false;
+    }
+  };
+  if (isMade()) return;
   writing(output, () => {
     mkdirSync(output, { recursive: true });
     accessSync(output, constants.W_OK | constants.X_OK);
   });
+  using _lock = compilerLock();
+  if (isMade()) return;
   // Not on standard output, which is the program's own.
   process.stderr.write(`Compiling ${path.relative(root, output)}, because the sources have changed …\n`);
   for (const step of steps) {
@@ -56,7 +81,6 @@ function make(output: string, key: string, steps: readonly (readonly string[])[]
 
 const [program = ''] = process.argv.slice(2);
 const [folder = ''] = program.split('/');
-const dist = path.join(root, 'dist');
 const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
 const script = (name: string) => path.join(root, 'scripts', name);
 make(path.join(dist, 'src'), sourcesKey(root, programSources), [

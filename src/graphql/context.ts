@@ -67,6 +67,7 @@ interface Caller {
   address: string | null;
   browser?: BrowserRequest;
   deadline: Deadline;
+  room?: NonNullable<Call['room']>;
   /** Of a subscription: the stream its events go to. */
   stream?: StreamState;
 }

@@ -12,6 +12,7 @@ import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLFormattedE
 import { authenticateRequest, browserOf, isEndedSession, sessionCookie } from '../domain/identity/authenticate.ts';
 import type { AllServices } from '../domain/services.ts';
 import type { Actor } from '../kernel/actor.ts';
+import { answerMemory, ownerOf } from '../kernel/answer-memory.ts';
 import { DomainError, type ErrorCode } from '../kernel/errors.ts';
 import { readJsonBody, smallSize } from '../kernel/json-input.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
@@ -176,6 +177,9 @@ function createApollo({ log }: AllServices, introspection: boolean): ApolloServe
   });
 }
 
+/** Bytes of the files in one answer: each alias of a short document can be another one. */
+const mostText = 32 * 1024 * 1024;
+
 /** Answers what is refused before GraphQL is reached, in the shape REST has; a document that is too large as GraphQL does. */
 function refuse({ log, settings }: AllServices, error: unknown, request: Request, response: Response): void {
   if (error instanceof LimitError) {
@@ -216,7 +220,14 @@ export function createGraphql({
     const request_id = requestIdOf(response);
     const browser = browserOf(services.settings, request.headers);
     const address = request.ip ?? null;
-    const caller = { services, actor, request_id, address, browser, deadline: deadlineOf(response, times) };
+    let left = mostText;
+    const room = (bytes: number): Promise<void> => {
+      left -= bytes;
+      if (left < 0)
+        throw new DomainError('too_large', `One answer holds at most ${mostText} bytes of files; select fewer of them`);
+      return answerMemory.take(ownerOf(actor, request), bytes, response);
+    };
+    const caller = { services, actor, request_id, address, browser, deadline: deadlineOf(response, times), room };
     const context = new GraphqlContext(caller);
     const audience = { request_id, anonymous: actor === null, log: services.log };
     const { headers, status, body } = await current.run({ ...audience, context, sent: sentBy(request) }, () =>
@@ -224,6 +235,7 @@ export function createGraphql({
     );
     // Sent outside of `run`: what a connection keeps until its next request would keep the context, with all that was read.
     if (body.kind !== 'complete') throw new Error('GraphQL answered in parts');
+    answerMemory.add(ownerOf(actor, request), body.string.length, response);
     response.setHeaders(headers);
     const { session } = context.answer;
     if (session !== undefined) response.append('Set-Cookie', sessionCookie(services.settings, session));

@@ -40,6 +40,15 @@ const moves = [
   `update notification set ${moved('next_attempt_at')} where status = 'pending' and next_attempt_at > $2`,
   `update notification set ${moved('leased_until')} where status = 'pending' and leased_until > $2`,
   `update assistant_conversation set ${moved('lease_until')} where state = 'running' and lease_until > $2`,
+  // In the order in which crawls take these rows.
+  `update crawler_run set ${moved('heartbeat_at')} where status in ('provisioning', 'running') and heartbeat_at > $2`,
+  `update crawl_host set ${moved('next_at')} where next_at > $2`,
+  `update crawl_host set ${moved('paused_until')} where paused_until > $2`,
+  `update crawl_url set ${moved('not_before')} where not_before > $2
+     and run_id in (select id from crawler_run where status in ('provisioning', 'running'))`,
+  `update deployment set ${moved('heartbeat_at')} where status <> 'completed' and heartbeat_at > $2`,
+  `update upstream set ${moved('lease_until')} where lease_until > $2`,
+  `update sign_in_throttle set ${moved('blocked_until')} where blocked_until > $2`,
 ];
 
 /** Claims of commands and of merges, which hold for some time from when they were made: these are made now. `$1` is the time now. */

@@ -40,21 +40,25 @@ function encode(name: string): string {
     .join('');
 }
 
-/** Keeps the first names in order out of any number, so that half a million cost no sorting. */
-class FirstNames implements IgnoredFields {
-  readonly fields: IgnoredFields['fields'] = [];
-  count = 0;
+/** Keeps the first names in order out of any number, so that half a million cost no sorting and twenty are encoded. */
+class FirstNames {
+  readonly #first: { text: string; path: readonly PropertyKey[] }[] = [];
+  #count = 0;
 
   add(parent: readonly PropertyKey[], key: string): void {
-    this.count += 1;
+    this.#count += 1;
     // A longer name fits nowhere whole: its beginning identifies it.
     const path = [...parent, key.slice(0, maxBytes)];
-    const name = encode(path.map(String).join('.'));
-    const last = this.fields.at(-1);
-    if (this.fields.length === maxNames && last && name >= last.name) return;
-    const at = this.fields.findIndex((field) => name < field.name);
-    this.fields.splice(at === -1 ? this.fields.length : at, 0, { name, path });
-    if (this.fields.length > maxNames) this.fields.pop();
+    const text = path.map(String).join('.');
+    const last = this.#first.at(-1);
+    if (this.#first.length === maxNames && last && text >= last.text) return;
+    const at = this.#first.findIndex((field) => text < field.text);
+    this.#first.splice(at === -1 ? this.#first.length : at, 0, { text, path });
+    if (this.#first.length > maxNames) this.#first.pop();
+  }
+
+  shown(): IgnoredFields {
+    return { fields: this.#first.map(({ text, path }) => ({ name: encode(text), path })), count: this.#count };
   }
 }
 
@@ -98,7 +102,7 @@ export function ignoredFields(
       else if (path.length > 0 || !inPath.includes(name)) found.add(path, name);
     }
   }
-  return found;
+  return found.shown();
 }
 
 /** The input without undeclared top-level names: no later code checks them again. `inPath` as of `ignoredFields`. */

@@ -9,6 +9,7 @@ import express, {
 } from 'express';
 import { authenticateRequest, browserOf, isEndedSession, sessionCookie } from '../domain/identity/authenticate.ts';
 import type { AllServices } from '../domain/services.ts';
+import { answerMemory, ownerOf } from '../kernel/answer-memory.ts';
 import { DomainError, type FieldError } from '../kernel/errors.ts';
 import { type Call, NotModified } from '../kernel/operation.ts';
 import { maxPerPage, type Page } from '../kernel/paging.ts';
@@ -96,6 +97,7 @@ function handlerFor(row: Row, services: AllServices): RequestHandler {
       request_id: requestIdOf(response),
       address: request.ip ?? null,
       browser: browserOf(services.settings, request.headers),
+      room: (bytes) => answerMemory.take(ownerOf(actor, request), bytes, response),
       facts: {},
     };
     const { organization } = request.params;
@@ -218,6 +220,8 @@ function send(row: Row, request: Request, response: Response, call: Call, json: 
       return void response.status(304).end();
     }
   }
+  // What a command did is answered in any case.
+  if (row.method === 'get') answerMemory.add(ownerOf(call.actor, request), json.length, response);
   response.send(json);
 }
 

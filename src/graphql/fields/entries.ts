@@ -118,7 +118,13 @@ export const entries: readonly Row[] = [
   }),
   field(all, 'collection', getCollection, { description: 'The collection it is in' }),
   field(all, 'schema', getSchema, { description: 'The schema of its collection' }),
-  batch(all, 'references', listReferences, { slugs: slugOf }, { description: 'Entries it names in its relations' }),
+  batch(
+    all,
+    'references',
+    listReferences,
+    { slugs: slugOf },
+    { description: 'Entries it names in its relations, the first 500' },
+  ),
   batch(all, 'translations', listTranslations, { slugs: slugOf }, { description: 'The same entry in other languages' }),
   batch(all, 'media', listEntryMedia, { slugs: slugOf }, { description: 'Files it shows or links to' }),
   // These need a read per entry, and so exist only on an entry that is read alone.

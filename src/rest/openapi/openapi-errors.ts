@@ -31,6 +31,7 @@ const refusals = {
   413: ['PayloadTooLarge', 'The body, or what it would create, is over the limit'],
   414: ['UriTooLong', 'The URL is longer than 16 KiB'],
   415: ['UnsupportedMediaType', 'The body has a media type or an encoding that is not accepted'],
+  417: ['ExpectationFailed', '`Expect` asks for something other than `100-continue`'],
   422: ['UnprocessableContent', 'Well-formed, but not valid as content'],
   428: ['PreconditionRequired', 'The project requires `If-Match` or `sha` on this request'],
   429: ['TooManyRequests', 'Over the rate limit; `Retry-After` says when to try again'],
@@ -43,7 +44,10 @@ const refusals = {
 } as const;
 
 /** Answered below HTTP semantics, where no operation is known yet, with a general code. */
-const codesBelow: Record<string, readonly string[]> = { 431: ['invalid_request'] };
+const codesBelow: Record<string, readonly string[]> = {
+  417: ['invalid_request'],
+  431: ['invalid_request'],
+};
 
 type Refusal = keyof typeof refusals;
 
@@ -95,6 +99,7 @@ export function refusalsOf(row: Row): Record<string, { $ref: string }> {
     413: hasBody || operation.mayBeTooLarge === true,
     414: true,
     415: hasBody,
+    417: true,
     422: isCommand || operation.scope === 'project',
     428: operation.mayRequireTag === true,
     429: true,

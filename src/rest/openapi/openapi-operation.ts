@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { isForSteps } from '../../domain/workflows/step-operations.ts';
 import type { Permission, Requirement } from '../../kernel/actor.ts';
-import type { JsonSchema } from '../../kernel/json-schema.ts';
-import { jsonValue, machineName } from '../../kernel/shapes.ts';
+import { type JsonSchema, jsonValue, machineName } from '../../kernel/shapes.ts';
 import { withIgnored } from '../ignored-fields.ts';
 import { unwrap } from '../input.ts';
 import { pathParameters, type Row } from '../table.ts';

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../kernel/json-schema.ts';
+import type { JsonSchema } from '../../kernel/shapes.ts';
 import type { Document, OperationObject, Parameter, Reference, ResponseObject } from './openapi-types.ts';
 
 // The addresses that are served beside the table: the webhook of workflows, git's smart HTTP, GraphQL, health and metrics. Some answer refusals in
@@ -82,6 +82,7 @@ const webhookStatuses = {
   408: 'WebhookTimeout',
   413: 'WebhookTooLarge',
   415: 'WebhookUnsupportedEncoding',
+  417: 'ExpectationFailed',
   429: 'WebhookTooMany',
   431: 'HeaderFieldsTooLarge',
   503: 'WebhookUnavailable',
@@ -153,6 +154,7 @@ const gitStatuses = {
   403: 'GitForbidden',
   404: 'GitNotFound',
   414: 'GitUriTooLong',
+  417: 'ExpectationFailed',
   429: 'GitTooMany',
   431: 'HeaderFieldsTooLarge',
   500: 'GitInternalError',
@@ -240,7 +242,12 @@ function lfsRequest(): OperationObject {
       403: refusal('The token lacks the permission'),
       404: refusal('There is no such organisation or project'),
       501: refusal('Git LFS is not stored here; `message` says what to do instead'),
-      ...referencesTo({ 414: 'GitUriTooLong', 429: 'GitTooMany', 431: 'HeaderFieldsTooLarge' }),
+      ...referencesTo({
+        414: 'GitUriTooLong',
+        417: 'ExpectationFailed',
+        429: 'GitTooMany',
+        431: 'HeaderFieldsTooLarge',
+      }),
       500: refusal('A fault of the service'),
       503: refusal('The database is not available', ['Retry-After']),
     },
@@ -282,6 +289,7 @@ function graphqlRequest(): OperationObject {
         413: 'PayloadTooLarge',
         414: 'UriTooLong',
         415: 'UnsupportedMediaType',
+        417: 'ExpectationFailed',
         429: 'TooManyRequests',
         431: 'HeaderFieldsTooLarge',
         500: 'InternalError',

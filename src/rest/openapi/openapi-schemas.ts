@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonSchema, jsonSchemaOf } from '../../kernel/json-schema.ts';
+import { type JsonSchema, jsonSchemaOf } from '../../kernel/shapes.ts';
 
 const component = (name: string) => `#/components/schemas/${name}`;
 

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../kernel/json-schema.ts';
+import type { JsonSchema } from '../../kernel/shapes.ts';
 import type { Row } from '../table.ts';
 
 /** The parts of the interface in the words of its readers; a part not named here is called by its own name. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { permissions } from '../../kernel/actor.ts';
-import type { JsonSchema } from '../../kernel/json-schema.ts';
+import type { JsonSchema } from '../../kernel/shapes.ts';
 import type { Row } from '../table.ts';
 import { errorResponses, errorShape } from './openapi-errors.ts';
 import { emptyResponses, operationObject } from './openapi-operation.ts';

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { requestEnd } from '../src/domain/crawlers/runs/change-runs.operations.ts';
-import { startTestApp, type TestApp } from './support/app.ts';
+import { shared, startTestApp } from './support/app.ts';
 import {
   crawl,
   expectCountsOfRows,
@@ -13,35 +13,30 @@ import {
   urlsOf,
   workThrough,
 } from './support/crawlers/crawls.ts';
-import { links, page, type Site, type SiteServer, serveSite } from './support/sites/site-server.ts';
+import { links, page, type Site, serveSite } from './support/sites/site-server.ts';
 
-let app: TestApp;
-let site: SiteServer;
-let other: SiteServer;
+const site = shared(() => serveSite(() => undefined));
+const other = shared(() => serveSite(() => undefined));
+const app = shared(() =>
+  startTestApp({
+    PORTICO_TRUSTED_DOMAINS: `${site.host},${other.host}`,
+    PORTICO_CRAWL_MAX_PAGE_TIMEOUT: '8',
+    // Chromium refuses to run as root with its sandbox.
+    ...(process.getuid?.() === 0 && { PORTICO_CHROMIUM_NO_SANDBOX: '1' }),
+  }),
+);
 let inner: Server;
 let innerPort: number;
 let connections = 0;
 
 beforeAll(async () => {
-  site = await serveSite(() => undefined);
-  other = await serveSite(() => undefined);
   inner = createServer((_request, response) => response.end('inner')).on('connection', () => {
     connections += 1;
   });
   await new Promise<void>((resolve) => inner.listen(0, '127.0.0.1', resolve));
   innerPort = (inner.address() as AddressInfo).port;
-  app = await startTestApp({
-    PORTICO_TRUSTED_DOMAINS: `${site.host},${other.host}`,
-    PORTICO_CRAWL_MAX_PAGE_TIMEOUT: '8',
-    // Chromium refuses to run as root with its sandbox.
-    ...(process.getuid?.() === 0 && { PORTICO_CHROMIUM_NO_SANDBOX: '1' }),
-  });
 });
-afterAll(async () => {
-  await app.stop();
-  inner.close();
-  await Promise.all([site.close(), other.close()]);
-});
+afterAll(() => void inner.close());
 afterEach(() => app.services.orm.em.fork().execute('delete from crawl_host'));
 
 const script = (body: string) => ({ headers: { 'Content-Type': 'text/javascript' }, body });

@@ -111,8 +111,9 @@ asRoot(
     for (const name of ['entry', 'upload', 'branch']) expect([...(seen[name] ?? [])]).toEqual(['503 storage_full']);
     expect([...(seen.graphql ?? [])]).toEqual(['200 storage_full']);
     expect([...(seen['large webhook'] ?? [])]).toEqual(['503']);
-    await vi.waitFor(async () =>
-      expect(await readiness()).toMatchObject({ status: 503, checks: { storage: 'failed' } }),
+    await vi.waitFor(
+      async () => expect(await readiness()).toMatchObject({ status: 503, checks: { storage: 'failed' } }),
+      { timeout: 60_000, interval: 100 },
     );
     // Who only reads notices nothing.
     expect((await rest.get(`${demoStudio}/collections`)).status).toBe(200);

@@ -7,9 +7,9 @@ import { getEnvironmentPreview } from '../src/domain/studio/previews/preview-lin
 import { systemActor } from '../src/kernel/actor.ts';
 import { run } from '../src/kernel/run.ts';
 import { systemCall } from '../src/server/first-run.ts';
-import { startTestApp, type TestApp } from './support/app.ts';
+import { shared, startTestApp } from './support/app.ts';
 import { launchChromium } from './support/chromium.ts';
-import { makeEnvironment, publish, startPreview, type TestPreview } from './support/preview.ts';
+import { makeEnvironment, publish, startPreview } from './support/preview.ts';
 
 /** What the dashboard gives a preview's frame. */
 const sandbox = 'allow-scripts allow-same-origin allow-forms allow-popups';
@@ -22,21 +22,17 @@ const site = {
   '404.html': '<!doctype html><title>Lost</title><h1>Lost</h1>',
 };
 
-let app: TestApp;
-let preview: TestPreview;
+const app = shared(startTestApp);
+const preview = shared(() => startPreview(app));
 let browser: Browser;
 let context: BrowserContext;
 /** A page of another origin that frames what its query names: the dashboard, when the public URL is its own. */
 let framing: Server;
 let framingUrl: string;
-let members: { id: number; label: string };
-let open: { id: number; label: string };
+const members = shared(() => makeEnvironment(app, { slug: 'members', visibility: 'members' }));
+const open = shared(() => makeEnvironment(app, { slug: 'open' }));
 
 beforeAll(async () => {
-  app = await startTestApp();
-  preview = await startPreview(app);
-  members = await makeEnvironment(app, { slug: 'members', visibility: 'members' });
-  open = await makeEnvironment(app, { slug: 'open' });
   for (const environment of [members, open]) await publish(app, environment, site);
   framing = createServer((request, response) => {
     const of = new URL(request.url ?? '/', 'http://localhost').searchParams.get('of') ?? 'about:blank';
@@ -52,8 +48,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await new Promise((resolve) => framing?.close(resolve));
-  await preview?.stop();
-  await app?.stop();
 });
 beforeEach(async () => {
   context = await browser.newContext();
@@ -106,6 +100,8 @@ test('a members’ site opens by its link and stays open, in this browser alone'
 });
 
 test('a link opens once: another browser, and this one after a while, are sent back to Portico', async () => {
+  const now = Date.now();
+  app.clock.now = new Date(now);
   const link = await linkTo(members);
   const page = await context.newPage();
   expect((await page.goto(link))?.status()).toBe(200);
@@ -116,7 +112,7 @@ test('a link opens once: another browser, and this one after a while, are sent b
   expect((await stranger.goto(link))?.status()).toBe(410);
   expect(await stranger.locator('h1').textContent()).toBe('Open it again from Portico');
   await elsewhere.close();
-  app.clock.now = new Date(Date.now() + 11_000);
+  app.clock.now = new Date(now + 11_000);
   expect((await page.goto(link))?.status()).toBe(410);
   expect((await page.goto(urlOf(members)))?.status()).toBe(200);
   app.clock.now = null;

@@ -1,18 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { TestApp } from './support/app.ts';
-import { newWebhook, startWebhookApp, type Webhook } from './support/webhook.ts';
+import { expect, it } from 'vitest';
+import { shared } from './support/app.ts';
+import { newWebhook, startWebhookApp } from './support/webhook.ts';
 
 const execute = promisify(execFile);
 
-let app: TestApp;
-let hook: Webhook;
-beforeAll(async () => {
-  app = await startWebhookApp();
-  hook = await newWebhook(app, { auth_mode: 'hmac' });
-});
-afterAll(() => app?.stop());
+const app = shared(startWebhookApp);
+const hook = shared(() => newWebhook(app, { auth_mode: 'hmac' }));
 
 const shell = `
   signature=$(printf '%s' "$BODY" | openssl dgst -sha256 -hmac "$SECRET" | sed 's/^.* //')

@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/git-store.ts';
 
@@ -50,6 +51,14 @@ it('the script that runs a program says that it compiles, only when it does, and
   expect(run()).toMatchObject({ status: 0, stdout: 'hello you\n', stderr: '' });
   writeFileSync(path.join(place, 'src/hello.ts'), "console.log('again');\n");
   expect(run()).toMatchObject({ status: 0, stdout: 'again\n', stderr: compiling });
+});
+
+it('programs started at the same time are compiled once, and all of them run', async () => {
+  const { place } = smallPackage();
+  const start = () => promisify(execFile)(process.execPath, ['scripts/run.ts', 'src/hello', 'you'], { cwd: place });
+  const ended = await Promise.all([start(), start(), start()]);
+  expect(ended.map(({ stdout }) => stdout)).toEqual(Array(3).fill('hello you\n'));
+  expect(ended.map(({ stderr }) => stderr).sort()).toEqual(['', '', compiling]);
 });
 
 it('the script says in one sentence that it cannot write what it compiles, and what to do', () => {

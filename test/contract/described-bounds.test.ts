@@ -1,7 +1,7 @@
 import { Validator } from '@cfworker/json-schema';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import type { JsonSchema } from '../../src/kernel/json-schema.ts';
+import type { JsonSchema } from '../../src/kernel/shapes.ts';
 import { withCleared } from '../../src/kernel/shapes.ts';
 import { openapiDocument } from '../../src/rest/openapi/openapi.ts';
 import { routes } from '../../src/rest/routes.ts';

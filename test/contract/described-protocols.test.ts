@@ -3,22 +3,18 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import express from 'express';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebhookEndpoint } from '../../src/domain/workflows/webhook/webhook.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
 import { DomainError, type ErrorCode } from '../../src/kernel/errors.ts';
 import { createWebhook } from '../../src/rest/webhook.ts';
-import { type Answer, metricsToken, seed, studio, type TestApp } from '../support/app.ts';
+import { type Answer, metricsToken, seed, shared, studio } from '../support/app.ts';
 import { undescribedAt } from '../support/described.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { newWebhook, sign, startWebhookApp, type Webhook } from '../support/webhook.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startWebhookApp({ PORTICO_WEBHOOK_BODY_LIMIT: '1KiB', PORTICO_AUTH_FAILURE_LIMIT: '100000' });
-  await seed(app, { 'a.md': '---\ntitle: A\n---\n' });
-});
-afterAll(() => app?.stop());
+const app = shared(() => startWebhookApp({ PORTICO_WEBHOOK_BODY_LIMIT: '1KiB', PORTICO_AUTH_FAILURE_LIMIT: '100000' }));
+beforeAll(() => seed(app, { 'a.md': '---\ntitle: A\n---\n' }));
 
 interface Sent {
   token?: string | null;
@@ -133,6 +129,10 @@ describe('every answer of the webhook of workflows is one that openapi.json desc
     expect(headers.get('x-request-id')).toBe(body.request_id);
   });
 
+  it('417 for an expectation that is not known', async () => {
+    await call(417, 'POST', open.endpoint, { headers: { Expect: 'x' } });
+  });
+
   it('503 while the secret cannot be read', async () => {
     const other = await newWebhook(app);
     const decrypt = vi.spyOn(app.services.secrets, 'decrypt').mockRejectedValue(new DomainError('unavailable', 'Away'));
@@ -195,6 +195,10 @@ describe('every answer of git over HTTP is one that openapi.json describes', () 
       await ask(404, 'POST', service, { ...flush, place: 'acme/none' });
     });
 
+    it('417 for an expectation that is not known', async () => {
+      await ask(417, 'GET', refs, { headers: { Expect: 'x' } });
+    });
+
     it('414 for a URL and 431 for headers over the limit', async () => {
       await ask(414, 'GET', `${refs}&x=${'x'.repeat(17_000)}`);
       await ask(431, 'GET', refs, { headers: { 'X-Long': 'x'.repeat(40_000) } });
@@ -237,6 +241,7 @@ describe('every answer of GraphQL, Git LFS and of the process itself is one that
     [400, { body: '{"query":' }],
     [401, { body: query('{ __typename }'), token: 'wrong' }],
     [413, { body: query('x'.repeat(10 * 1024 * 1024)) }],
+    [417, { body: query('{ __typename }'), headers: { Expect: 'x' } }],
     [431, { body: query('{ __typename }'), headers: { 'X-Large': 'x'.repeat(33 * 1024) } }],
   ])('%s of GraphQL', async (status, sent) => {
     await ask(status, 'POST', '/graphql', sent);
@@ -246,6 +251,7 @@ describe('every answer of GraphQL, Git LFS and of the process itself is one that
     [501, 'acme/site', {}],
     [401, 'acme/site', { token: null }],
     [404, 'acme/none', {}],
+    [417, 'acme/site', { headers: { Expect: 'x' } }],
   ])('%s of Git LFS', async (status, place, sent) => {
     const template = '/git/{organization}/{project}.git/info/lfs/objects/batch';
     await ask(status, 'POST', `/git/${place}.git/info/lfs/objects/batch`, { body: '{}', ...sent }, template);

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
 import { routes } from '../../src/rest/routes.ts';
 import { pathParameters, type Row } from '../../src/rest/table.ts';
-import { type Answer, acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { type Answer, acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { commitTo } from '../support/conflict-site.ts';
 import { rowAt, undescribed } from '../support/described.ts';
 import { askRaw } from '../support/raw-http.ts';
@@ -17,7 +17,9 @@ const definition = JSON.stringify({
   steps: [{ id: 'note', type: 'transform', expression: '1' }],
 });
 
-let app: TestApp;
+const app = shared(() =>
+  startTestApp({ PORTICO_TRUSTED_DOMAINS: '*.docs.test', PORTICO_AUTH_FAILURE_LIMIT: '100000' }),
+);
 let strange: string;
 /** What path parameters stand for; a part of the path in front of the name where it has two meanings. */
 let places: Record<string, string>;
@@ -29,7 +31,6 @@ const made = async (path: string, body: object) => {
 };
 
 beforeAll(async () => {
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: '*.docs.test', PORTICO_AUTH_FAILURE_LIMIT: '100000' });
   // Jobs are taken, and none is done.
   app.services.jobs = { send: async () => {}, sendMany: async () => {} };
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
@@ -88,7 +89,6 @@ beforeAll(async () => {
   const gone = await app.ask('DELETE', `${acme}/projects/gone`);
   expect(gone.status).toBe(204);
 });
-afterAll(() => app?.stop());
 
 /** The path of a row with the names of things that exist, or of things that do not. */
 function pathOf({ path }: Row, unknown = false): string {
@@ -211,6 +211,8 @@ describe('every answer is one that openapi.json describes', () => {
     await seen(row, askRaw(app, method, pathOf(row), { token: strange }));
     await seen(row, askRaw(app, method, `${pathOf(row)}?a=${'x'.repeat(17_000)}`));
     await seen(row, askRaw(app, method, `${pathOf(row)}?%ff=1`));
+    const expecting = await seen(row, askRaw(app, method, pathOf(row), { headers: { Expect: 'x' } }));
+    expect(expecting.status).toBe(417);
     const strictly = await seen(row, askRaw(app, method, `${pathOf(row)}?zz=1`, { headers: strict }));
     expect([strictly.status, strictly.headers.get('preference-applied')]).toEqual([400, strict.Prefer]);
     expect(strictly.headers.get('x-ignored-fields')).toBe('zz');

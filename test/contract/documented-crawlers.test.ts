@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Validator } from '@cfworker/json-schema';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, acme, startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, acme, shared, startTestApp } from '../support/app.ts';
 
 /** The request fields of the interface's document, each with a value of its own. */
 const fields = {
@@ -42,18 +42,16 @@ const responseTypes = {
   deleted_at: null,
 };
 
-let app: TestApp;
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: '*.docs.test' }));
 let at: string;
 let publishedSchemas: Record<string, object>;
 
 beforeAll(async () => {
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: '*.docs.test' });
   const { components } = JSON.parse(await readFile(new URL('../../openapi.json', import.meta.url), 'utf8'));
   publishedSchemas = components.schemas;
   const { body } = await app.ask('POST', `${acme}/projects/site/crawlers`, { body: { domain: 'www.docs.test' } });
   at = `${acme}/projects/site/crawlers/${body.uuid}`;
 });
-afterAll(() => app?.stop());
 
 /** What an answer has that the published schema of its kind does not allow. */
 function faultsOf(kind: string, { body }: Answer): unknown[] {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { type Permission, permissionNames } from '../../src/kernel/actor.ts';
-import { type Answer, studio as acmeStudio, seed, startTestApp, type TestApp } from '../support/app.ts';
+import { type Answer, studio as acmeStudio, seed, shared, startTestApp } from '../support/app.ts';
 import { commitTo } from '../support/conflict-site.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { siteFiles } from '../support/site-files.ts';
@@ -101,7 +101,7 @@ const documented: Documented[] = [
 ];
 
 const base = '/api/v2/organizations';
-let app: TestApp;
+const app = shared(startTestApp);
 /** What path parameters of rows stand for. */
 let places: Record<string, string> = {};
 let strange: string;
@@ -109,7 +109,6 @@ let elsewhere: string;
 const single = new Map<Permission, string>();
 
 beforeAll(async () => {
-  app = await startTestApp();
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
   await app.run(createProject, { organization: 'acme', name: 'Second', machine_name: 'second' });
   await seed(app, { ...siteFiles, 'src/content/posts/en/doomed.md': '---\ntitle: Doomed\nauthor: ada\n---\n' });
@@ -129,7 +128,6 @@ beforeAll(async () => {
   elsewhere = await app.makeToken(permissionNames, { projects: ['second'] });
   for (const name of permissionNames) single.set(name, await app.makeToken([name]));
 });
-afterAll(() => app?.stop());
 
 interface Variation {
   token: string | null;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../src/domain/catalogue.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
@@ -9,7 +9,7 @@ import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { statusOf } from '../../src/rest/errors.ts';
 import { routes } from '../../src/rest/routes.ts';
 import { pathParameters, type Row } from '../../src/rest/table.ts';
-import { type Answer, startTestApp, type TestApp } from '../support/app.ts';
+import { type Answer, shared, startTestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { exportedOperations } from '../support/rights.ts';
 
@@ -112,7 +112,8 @@ const withoutRoute: Record<string, string> = {
   'studio.pushRepository': 'git only: the right behind git push',
 };
 
-let app: TestApp;
+// Every row is requested with a wrong credential.
+const app = shared(() => startTestApp({ PORTICO_AUTH_FAILURE_LIMIT: '100000' }));
 let strange: string;
 let elsewhere: string;
 /** With every permission, confined to the projects of all rows. */
@@ -120,8 +121,6 @@ let confined: string;
 const single = new Map<Permission, string>();
 
 beforeAll(async () => {
-  // Every row is requested with a wrong credential.
-  app = await startTestApp({ PORTICO_AUTH_FAILURE_LIMIT: '100000' });
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
   strange = await app.makeToken(permissionNames, { organization: 'other' });
   elsewhere = await app.makeToken(permissionNames, { projects: ['site'] });
@@ -131,7 +130,6 @@ beforeAll(async () => {
     await app.run(createProject, { organization: 'acme', name: `P ${at}`, machine_name: `p${at}` });
   confined = await app.makeToken(permissionNames, { projects: [...routes.keys()].map((at) => `p${at}`) });
 });
-afterAll(() => app?.stop());
 
 const named = routes.map((row, at) => ({ at, row, title: `${row.method.toUpperCase()} ${row.path}` }));
 

@@ -10,14 +10,15 @@ import {
   getNamedType,
   isLeafType,
 } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { buildGraphqlSchema } from '../../src/graphql/schema.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
+import { shared } from '../support/app.ts';
 import { makeCrawler, makeSnapshot } from '../support/crawlers/snapshots.ts';
 import { save } from '../support/git-store.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 import { type Caller, callers, exportedOperations, furtherRefusals, refusalOf } from '../support/rights.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -129,16 +130,13 @@ const unreachedCommands = [
   'workflows.disableWorkflow',
 ];
 
-let app: GraphqlApp;
-let full: string;
+const app = shared(graphqlApp);
 const tokens = new Map<Caller, string>();
 
 beforeAll(async () => {
-  app = await graphqlApp();
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
   await app.run(createProject, { organization: 'acme', name: 'Away' });
   await save(await app.repository(), siteFiles);
-  full = await app.token('acme');
   const at = 'organization: "acme", project: "site"';
   for (const command of [
     `createBranch(${at}, input: { name: "feature" }) { name }`,
@@ -147,7 +145,7 @@ beforeAll(async () => {
     `createEnvironment(${at}, input: { name: "Site", branch: "main", provider: static, auto_deploy: false }) { id }`,
     `createWorkflow(${at}, input: { name: "Nightly", definition: "portico: workflow/1\\nsteps:\\n  - {id: a, type: fail}\\n" }) { id }`,
   ]) {
-    const { body } = await app.query(`mutation { ${command} }`, { token: full });
+    const { body } = await app.query(`mutation { ${command} }`);
     expect(body.errors, command).toBeUndefined();
     if (body.data.createWorkflow) known['Project.workflow.id'] = `"${body.data.createWorkflow.id}"`;
   }
@@ -161,12 +159,11 @@ beforeAll(async () => {
     tokens.set(by, await app.token(organization, by.permissions, by.organization === 'here' ? projects : undefined));
   }
 });
-afterAll(() => app?.close());
 
-const tokenOf = (by: Caller | null) => (by === null ? undefined : tokens.get(by));
+const tokenOf = (by: Caller | null) => (by && tokens.get(by)) ?? null;
 
 /** Asks and notes which operations ran. */
-async function observe(document: string, token: string | undefined) {
+async function observe(document: string, token?: string | null) {
   app.reset();
   const { body } = await app.query(document, { token });
   const ran = [...new Set(app.operations)].map((name) => byName.get(name)).filter((found) => found !== undefined);
@@ -201,15 +198,15 @@ async function findProbes(): Promise<Probe[]> {
       (field) => isLeafType(getNamedType(field.type)) && field.args.length === 0 && field.name !== 'node_id',
     );
     const [first] = plain;
-    const together = await observe(documentOf(steps, `{ ${plain.map(({ name }) => name).join(' ')} }`), full);
-    const alone = first && (await observe(documentOf([...steps, stepOf(type.name, first)], ''), full));
+    const together = await observe(documentOf(steps, `{ ${plain.map(({ name }) => name).join(' ')} }`));
+    const alone = first && (await observe(documentOf([...steps, stepOf(type.name, first)], '')));
     // The plain fields of a record come with it: where they do, the first stands for all.
     const areOne = first !== undefined && steps.length > 0 && together.ran.length === alone?.ran.length;
     for (const field of fields.filter((each) => !areOne || each === first || !plain.includes(each))) {
       const step = stepOf(type.name, field);
       const path = [...steps, step];
       const document = documentOf(path, step.type ? '{ __typename }' : '');
-      const { data, ran } = await observe(document, full);
+      const { data, ran } = await observe(document);
       // One stands for all fields that the same operations answer.
       const key = ran
         .map(({ name }) => name)

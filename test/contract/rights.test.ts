@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { run } from '../../src/kernel/run.ts';
 import { systemCall } from '../../src/server/first-run.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { shared, startTestApp } from '../support/app.ts';
 import { actorOf, callers, exportedOperations, furtherRefusals, refusalOf } from '../support/rights.ts';
 
 const operations = await exportedOperations();
@@ -32,13 +32,12 @@ const confined: Record<string, 'refused' | 'own_projects'> = {
   'projects.restoreProject': 'own_projects',
 };
 
-let app: TestApp;
+const app = shared(startTestApp);
 /** Each operation has a project of its own: some delete what they are given. */
 const projects = new Map<AnyOperation, { name: string; id: number }>();
 let organization: number;
 
 beforeAll(async () => {
-  app = await startTestApp();
   for (const [at, operation] of operations.entries()) {
     const input = { organization: 'acme', name: `P ${at}`, machine_name: `p${at}` };
     const { id } = (await app.run(createProject, input)) as { id: number };
@@ -47,7 +46,6 @@ beforeAll(async () => {
   const [row] = await app.services.orm.em.fork().execute(`select id from organization where machine_name = 'acme'`);
   organization = (row as { id: number }).id;
 });
-afterAll(() => app?.stop());
 
 /** Runs an operation with nothing but its place as input. @returns the refusal, if it was one */
 async function attempt(operation: AnyOperation, by: (typeof callers)[number]): Promise<DomainError | null> {

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { expect, it } from 'vitest';
+import { shared, startTestApp } from '../support/app.ts';
 import { crawlers, crawlersApi } from '../support/crawlers/crawlers-api.ts';
 import { makeSnapshot } from '../support/crawlers/snapshots.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp({ PORTICO_DATABASE_POOL: '2' });
-});
-afterAll(() => app?.stop());
+const app = shared(() => startTestApp({ PORTICO_DATABASE_POOL: '2' }));
 const { change, made, read } = crawlersApi(() => app);
 
 const each = <T>(make: (at: number) => Promise<T>) => Promise.all(Array.from({ length: 6 }, (_, at) => make(at)));

@@ -207,7 +207,7 @@ test('the printed link makes the first account: a later start makes a new one, a
     { organization: 'demo', owner: true },
     { organization: 'engines', owner: true },
   ]);
-  await vi.waitFor(async () => expect((await readFirstRun(dataDir)).setup_url).toBeUndefined(), 5_000);
+  await vi.waitFor(async () => expect((await readFirstRun(dataDir)).setup_url).toBeUndefined(), 60_000);
   expect((await stat(path.join(dataDir, 'first-run.json'))).mode & 0o777).toBe(0o600);
   await second.stop();
   const third = await start();

@@ -105,7 +105,7 @@ test('a process of both roles does both, beside a worker that comes and goes', a
     return until(
       () => ask(at, 'GET', `/${id}/executions/${execution_id}`),
       ({ status }) => status === 'completed',
-      30,
+      60,
     );
   };
   await run(both);

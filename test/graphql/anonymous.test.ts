@@ -11,18 +11,12 @@ import {
   isRequiredArgument,
   isRequiredInputField,
 } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { buildGraphqlSchema } from '../../src/graphql/schema.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
-
-beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
-});
-afterAll(() => app.close());
+const app = shared(graphqlApp);
 
 /** Some value of an input type, as written in a document. */
 function example(type: GraphQLInputType): string {
@@ -52,7 +46,7 @@ describe('without a credential', () => {
   const open = ['instance', 'me', 'setup', 'signIn', 'acceptInvitation', 'resetPassword'];
 
   it.each(fields.filter(([, name]) => !open.includes(name)))('%s.%s is refused', async (kind, name, text) => {
-    const { status, body } = await app.query(`${kind.toLowerCase()} { ${text} }`);
+    const { status, body } = await app.query(`${kind.toLowerCase()} { ${text} }`, { token: null });
     expect(status).toBe(200);
     expect(body.data).toEqual({ [name]: null });
     expect(body.errors).toMatchObject([
@@ -63,7 +57,7 @@ describe('without a credential', () => {
 
 describe('introspection', () => {
   it('is for authenticated callers', async () => {
-    expect((await app.query(getIntrospectionQuery(), { token })).body.data.__schema.queryType).toEqual({
+    expect((await app.query(getIntrospectionQuery())).body.data.__schema.queryType).toEqual({
       name: 'Query',
       kind: 'OBJECT',
     });
@@ -71,7 +65,7 @@ describe('introspection', () => {
       getIntrospectionQuery(),
       '{ me { id } ...F } fragment F on Query { t: __type(name: "Query") { name } }',
     ]) {
-      const { status, body } = await app.query(document);
+      const { status, body } = await app.query(document, { token: null });
       expect(status).toBe(200);
       expect(body.data).toBeNull();
       expect(body.errors[0].extensions).toEqual({
@@ -80,16 +74,20 @@ describe('introspection', () => {
         request_id: 'test-request',
       });
     }
-    expect((await app.query('{ __type(name: "Query") { name } t: __type(name: "Me") { name } }')).body).toEqual({
+    expect(
+      (await app.query('{ __type(name: "Query") { name } t: __type(name: "Me") { name } }', { token: null })).body,
+    ).toEqual({
       data: { __type: null, t: null },
     });
-    expect((await app.query('{ __typename }')).body).toEqual({ data: { __typename: 'Query' } });
+    expect((await app.query('{ __typename }', { token: null })).body).toEqual({ data: { __typename: 'Query' } });
   });
 
   it('is for all when the setting says so', async () => {
     const shown = await graphqlApp({ introspection: true });
     try {
-      expect((await shown.query('{ __type(name: "Query") { name } }')).body.data.__type.name).toBe('Query');
+      expect((await shown.query('{ __type(name: "Query") { name } }', { token: null })).body.data.__type.name).toBe(
+        'Query',
+      );
     } finally {
       await shown.close();
     }
@@ -104,8 +102,8 @@ describe('suggestions of names', () => {
   ] as const;
 
   it.each(misspelt)('are kept from callers we do not know: %s', async (_kind, document) => {
-    const known = await app.query(document, { token });
-    const unknown = await app.query(document);
+    const known = await app.query(document);
+    const unknown = await app.query(document, { token: null });
     expect(JSON.stringify(known.body)).toContain('Did you mean');
     expect(JSON.stringify(unknown.body)).not.toContain('Did you mean');
     expect(unknown.body.errors.map((error: { message: string }) => error.message).every(Boolean)).toBe(true);
@@ -124,8 +122,8 @@ describe('suggestions of names', () => {
       { i: { nme: 'x' } },
     ],
   ] as const)('are made for no caller: %s', async (_kind, document, variables) => {
-    for (const options of [{ token }, {}]) {
-      const { body } = await app.query(document, { ...options, variables });
+    for (const token of [app.full, null]) {
+      const { body } = await app.query(document, { token, variables });
       expect(JSON.stringify(body)).not.toContain('Did you mean');
       expect(body.errors[0].message).toContain('Variable "$i" got an invalid value');
     }

@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
 import { save } from '../support/git-store.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 
 beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
   await save(await app.repository(), siteFiles);
 });
-afterAll(() => app.close());
 
-const commit = async (input: object, credential = token) => {
+const commit = async (input: object, credential = app.full) => {
   const document = `mutation ($input: CommitChangesInput!) {
     commitChanges(organization: "acme", project: "site", input: $input) {
       commit { sha message } unchanged results { op collection slug path sha unchanged renamed_from warnings { code } }

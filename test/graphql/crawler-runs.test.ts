@@ -1,12 +1,19 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { workOnRun } from '../../src/domain/crawlers/crawl/work-on-run.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { shared, startTestApp } from '../support/app.ts';
 import { makeCrawler, quick, workThrough } from '../support/crawlers/crawls.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
-import { links, page, type SiteServer, serveSite } from '../support/sites/site-server.ts';
+import { links, page, serveSite } from '../support/sites/site-server.ts';
 
-let app: TestApp;
-let site: SiteServer;
+const site = shared(() =>
+  serveSite(({ path }, response) => {
+    if (path === '/') return page('Start', links(['/a', '/gone']));
+    if (path !== '/a') return undefined;
+    void held.then(() => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>a</p>'));
+    return null;
+  }),
+);
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host }));
 let crawler: number;
 let release = () => {};
 const held = new Promise<void>((resolve) => {
@@ -14,19 +21,10 @@ const held = new Promise<void>((resolve) => {
 });
 
 beforeAll(async () => {
-  site = await serveSite(({ path }, response) => {
-    if (path === '/') return page('Start', links(['/a', '/gone']));
-    if (path !== '/a') return undefined;
-    void held.then(() => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>a</p>'));
-    return null;
-  });
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
   crawler = await makeCrawler(app, site.host);
 });
 afterAll(async () => {
   release();
-  await app.stop();
-  await site.close();
 });
 
 const place = 'organization: "acme", project: "site"';

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { describe, expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
-
-beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
-});
-afterAll(() => app.close());
+const app = shared(graphqlApp);
 
 const at = 'organization: "acme", project: "site"';
-const ask = (document: string) => app.query(document, { token });
+const ask = (document: string) => app.query(document);
 const create = async (input: string) => {
   const { body } = await ask(`mutation { createCrawler(${at}, input: { ${input} }) { id uuid } }`);
   expect(body.errors).toBeUndefined();

@@ -1,18 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { JobLog } from '../../src/domain/studio/deployments/job-log.ts';
 import { createEnvironment } from '../../src/domain/studio/environments/environments.operations.ts';
+import { shared } from '../support/app.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(() => graphqlApp({ streams: { heartbeat: 60_000, patience: 1_000, poll: 600_000 } }));
 let environment: number;
 const open: EventStream[] = [];
 
 /** Streams look for themselves only after ten minutes here: what arrives has been announced. */
 beforeAll(async () => {
-  app = await graphqlApp({ streams: { heartbeat: 60_000, patience: 1_000, poll: 600_000 } });
-  token = await app.token('acme');
   const git = await app.repository();
   const changes = [{ path: 'index.html', content: Buffer.from('<p>Hi</p>') }];
   const author = { name: 'Seed', email: 'seed@portico.test' };
@@ -23,7 +21,6 @@ beforeAll(async () => {
 afterEach(() => {
   for (const stream of open.splice(0)) stream.close();
 });
-afterAll(() => app?.close());
 
 const execute = <T>(sql: string, values: unknown[] = []): Promise<T> =>
   app.services.orm.em.fork().execute(sql, values) as Promise<T>;
@@ -59,7 +56,7 @@ async function end({ deployment, job }: { deployment: number; job: number }): Pr
 
 const place = 'organization: "acme", project: "site"';
 const subscribe = async (query: string, headers: Record<string, string> = {}) => {
-  const stream = await openStream(app.url, token, `subscription { ${query} }`, { headers });
+  const stream = await openStream(app.url, app.full, `subscription { ${query} }`, { headers });
   open.push(stream);
   return stream;
 };

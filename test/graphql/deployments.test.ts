@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { workOnDeployments } from '../../src/domain/studio/deployments/run/work.ts';
+import { shared } from '../support/app.ts';
 import { save } from '../support/git-store.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 const at = 'organization: "acme", project: "site"';
 
 beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
   await save(await app.repository(), { 'index.html': '<h1>Hello</h1>' });
 });
-afterAll(() => app.close());
 
-async function ask(document: string) {
-  const { body } = await app.query(document, { token });
-  expect(body.errors).toBeUndefined();
-  return body.data;
-}
+const ask = (document: string) => app.data(document);
 const command = (field: string) => ask(`mutation { ${field} }`);
 const studio = async (selection: string) =>
   (await ask(`{ project(${at}) { studio { ${selection} } } }`)).project.studio;

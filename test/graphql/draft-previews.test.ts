@@ -1,28 +1,21 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
 import { workOff } from '../support/deployments.ts';
 import { save } from '../support/git-store.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let manager: string;
+const app = shared(graphqlApp);
 let editor: string;
 const at = 'organization: "acme", project: "site"';
 
 beforeAll(async () => {
-  app = await graphqlApp();
-  manager = await app.token('acme');
   editor = await app.token('acme', ['browse_studio', 'edit_studio']);
   const git = await app.repository();
   await save(git, { 'index.html': '<h1>Hello</h1>' });
   await git.createBranch('spring', (await git.head('main')) ?? '');
 });
-afterAll(() => app.close());
 
-async function ask(document: string, token = editor) {
-  const { body } = await app.query(document, { token });
-  expect(body.errors).toBeUndefined();
-  return body.data;
-}
+const ask = (document: string, token = editor) => app.data(document, { token });
 const named = async () =>
   (
     await ask(
@@ -38,10 +31,10 @@ it('names the environment that drafts are copies of, and previews a draft by one
   const variables = '[{ name: "A", value: "secret" }, { name: "B", value: "shared", available_in_drafts: true }]';
   const { createEnvironment } = await ask(
     `mutation { createEnvironment(${at}, input: { name: "Live", branch: "main", provider: static, variables: ${variables} }) { id } }`,
-    manager,
+    app.full,
   );
   const change = `mutation { updateRepository(${at}, input: { draft_preview: ${createEnvironment.id} }) { mode } }`;
-  await ask(change, manager);
+  await ask(change, app.full);
   const { id: live } = createEnvironment;
   expect(await named()).toEqual({ settings: { draft_preview: live }, draft_preview_environment: { name: 'Live' } });
 
@@ -69,7 +62,7 @@ it('refuses a caller who may not edit, and one while no environment is named', a
   const reader = await app.token('acme', ['browse_studio']);
   const refused = await app.query(request, { token: reader });
   expect(refused.body.errors[0].extensions.code).toBe('FORBIDDEN');
-  await ask(`mutation { updateRepository(${at}, input: { draft_preview: null }) { mode } }`, manager);
+  await ask(`mutation { updateRepository(${at}, input: { draft_preview: null }) { mode } }`, app.full);
   const { body } = await app.query(request, { token: editor });
   expect(body.errors[0]).toMatchObject({ path: ['previewBranch'], message: expect.stringContaining('draft_preview') });
 });

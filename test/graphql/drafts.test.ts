@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { seed, startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { seed, shared, startTestApp } from '../support/app.ts';
 import { type Browser, makePerson, signedIn } from '../support/browser.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let id: number;
 let editor: Browser;
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, siteFiles);
   id = await makePerson(app, { email: 'ada@example.org', role: 'editor' });
   editor = await signedIn(app, id);
 });
-afterAll(() => app?.stop());
 
 const at = 'organization: "acme", project: "site"';
 

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
 import { save } from '../support/git-store.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 
 const at = 'organization: "acme", project: "site"';
 const gamma = siteFiles['src/content/posts/en/deep/gamma.md'] ?? '';
 
 beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
   const shows =
     '---\ntitle: Shows\nauthor: bob\n---\n\n![](/logo.svg) and ![](./near%20by.png) and ![](https://x.test/far.png)\n';
   await save(await app.repository(), {
@@ -24,21 +22,13 @@ beforeAll(async () => {
   await command(`updateEntry(${at}, input: { ${edit} }) { slug }`);
   await command(`createPull(${at}, input: { title: "First", head: "feature" }) { number }`);
 });
-afterAll(() => app.close());
 beforeEach(() => app.reset());
 
-async function command(field: string) {
-  const { body } = await app.query(`mutation { ${field} }`, { token });
-  expect(body.errors).toBeUndefined();
-  return body.data;
-}
+const command = (field: string) => app.data(`mutation { ${field} }`);
 
 /** What lies below `studio`, of a document that must succeed. */
-async function studio(selection: string) {
-  const { body } = await app.query(`{ project(${at}) { studio { ${selection} } } }`, { token });
-  expect(body.errors).toBeUndefined();
-  return body.data.project.studio;
-}
+const studio = async (selection: string) =>
+  (await app.data(`{ project(${at}) { studio { ${selection} } } }`)).project.studio;
 
 const ran = (name: string) => app.operations.filter((operation) => operation === `studio.${name}`).length;
 
@@ -169,12 +159,10 @@ describe('a search', () => {
   });
 
   it('needs a word', async () => {
-    const { body } = await app.query(`{ project(${at}) { studio { search(q: " ") { total_count } } } }`, { token });
+    const { body } = await app.query(`{ project(${at}) { studio { search(q: " ") { total_count } } } }`);
     const message = 'q: must not be empty, unless `collection` is given';
     expect(body.errors[0]).toMatchObject({ message, extensions: { code: 'BAD_USER_INPUT' } });
-    const all = await app.query(`{ project(${at}) { studio { search(collection: "authors") { total_count } } } }`, {
-      token,
-    });
+    const all = await app.query(`{ project(${at}) { studio { search(collection: "authors") { total_count } } } }`);
     expect(all.body.data.project.studio.search.total_count).toBeGreaterThan(0);
   });
 });
@@ -239,7 +227,7 @@ describe('pull requests', () => {
 describe('the limits', () => {
   it('count what is dear as such', async () => {
     const page = (fields: string) =>
-      app.query(`{ project(${at}) { studio { branches(first: 100) { nodes { ${fields} } } } } }`, { token });
+      app.query(`{ project(${at}) { studio { branches(first: 100) { nodes { ${fields} } } } } }`);
     expect((await page('name compare_to_default { status }')).status).toBe(200);
     const { body } = await page(
       'name a: compare_to_default { status } b: compare_to_default { status } c: compare_to_default { status }',

@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { codeOf } from '../../src/graphql/errors.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
 import { errorCodes } from '../../src/kernel/errors.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 
 beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
 });
-afterAll(() => app.close());
 beforeEach(() => app.reset());
 
 describe('errors', () => {
@@ -26,7 +23,7 @@ describe('errors', () => {
     ['GRAPHQL_VALIDATION_FAILED', '{ nothing }'],
     ['GRAPHQL_VALIDATION_FAILED', 'query A { me { id } } query B { me { id } }'],
   ])('of the document: %s', async (code, document) => {
-    const { status, body } = await app.query(document, { token });
+    const { status, body } = await app.query(document);
     expect(status).toBe(400);
     expect(body.data).toBeUndefined();
     expect(body.errors[0].extensions).toEqual({ code, reason: 'invalid_request', request_id: 'test-request' });
@@ -34,7 +31,6 @@ describe('errors', () => {
 
   it('of a variable name it', async () => {
     const { status, body } = await app.query('query ($first: Int) { organizations(first: $first) { total_count } }', {
-      token,
       variables: { first: 'many' },
     });
     expect(status).toBe(400);
@@ -50,7 +46,7 @@ describe('errors', () => {
     em.fork = () => {
       throw new Error('relation "secret_table" does not exist at /srv/app.ts');
     };
-    const { status, body } = await app.query('{ me { id } }');
+    const { status, body } = await app.query('{ me { id } }', { token: null });
     em.fork = fork;
     expect(status).toBe(200);
     expect(body.data).toEqual({ me: null });
@@ -69,7 +65,7 @@ describe('errors', () => {
   });
 
   it('carry the id the request was given', async () => {
-    const { body } = await app.query('{ nothing }', { token, headers: { 'X-Request-Id': 'abc-1' } });
+    const { body } = await app.query('{ nothing }', { headers: { 'X-Request-Id': 'abc-1' } });
     expect(body.errors[0].extensions.request_id).toBe('abc-1');
   });
 });
@@ -126,7 +122,7 @@ describe('refusals', () => {
 
   it.each(cases)('say what REST says: %s', async (_name, kind, field, method, path) => {
     const weak = await app.token('acme', ['browse_crawlers']);
-    for (const credential of [weak, undefined]) {
+    for (const credential of [weak, null]) {
       const { body } = await app.query(`${kind} { ${field} }`, { token: credential });
       const rest = await app.send(path, {
         method,
@@ -157,19 +153,19 @@ describe('free values', () => {
 
   it('are refused with a body that is nested more than 100 levels deep', async () => {
     // The request and its variables are two levels themselves.
-    const { body } = await app.query(document, { token, variables: { value: nested(99) } });
+    const { body } = await app.query(document, { variables: { value: nested(99) } });
     expect(body).toMatchObject({
       code: 'invalid_request',
       message: expect.stringContaining('nested more than 100 levels deep'),
     });
-    const { body: accepted } = await app.query(document, { token, variables: { value: nested(98) } });
+    const { body: accepted } = await app.query(document, { variables: { value: nested(98) } });
     expect(accepted.errors?.[0].message ?? '').not.toContain('nested more than 100');
   });
 
   it('are refused as literals that are nested more than 100 levels deep', async () => {
     const literal = (depth: number) => `${'{a:'.repeat(depth)}1${'}'.repeat(depth)}`;
     const written = (depth: number) => document.replace('($value: JSON)', '').replace('$value', literal(depth));
-    const { body } = await app.query(written(101), { token });
+    const { body } = await app.query(written(101));
     expect(body.errors[0].message).toMatch(/nested (at most|more than) 100 levels/);
   });
 });

@@ -1,16 +1,13 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
-import { type ExecutingApp, startExecutingApp } from '../support/workflows/executing.ts';
+import { startExecutingApp } from '../support/workflows/executing.ts';
 
-let app: ExecutingApp;
+const app = shared(startExecutingApp);
 const open: EventStream[] = [];
-beforeAll(async () => {
-  app = await startExecutingApp();
-});
 afterEach(() => {
   for (const stream of open.splice(0)) stream.close();
 });
-afterAll(() => app?.stop());
 
 const at = 'organization: "acme", project: "site"';
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape

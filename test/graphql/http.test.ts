@@ -1,16 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { serverAudits } from 'graphql-http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { describe, expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
-
-beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
-});
-afterAll(() => app.close());
+const app = shared(graphqlApp);
 
 const json = { 'Content-Type': 'application/json' };
 const post = (body: string | Buffer, headers: Record<string, string> = json, path = '/graphql') =>
@@ -38,7 +32,7 @@ describe('a credential that is not valid', () => {
 
 describe('the body', () => {
   it.each([
-    ['10 MiB', 10 * 1024 * 1024, () => ({ ...json, Authorization: `Bearer ${token}` })],
+    ['10 MiB', 10 * 1024 * 1024, () => ({ ...json, Authorization: `Bearer ${app.full}` })],
     ['64 KiB without a credential', 64 * 1024, () => json],
   ])('may have %s, and not more', async (_what, limit, headers) => {
     const padded = (size: number) => {
@@ -85,7 +79,7 @@ describe('the body', () => {
 
 describe('GET', () => {
   const query = (text: string, headers: Record<string, string> = { 'Apollo-Require-Preflight': 'true' }) =>
-    app.send(`/graphql?query=${encodeURIComponent(text)}`, { headers, token });
+    app.send(`/graphql?query=${encodeURIComponent(text)}`, { headers, token: app.full });
 
   it('answers queries, when a browser could not have sent it by itself', async () => {
     expect((await query('{ me { name } }')).body.data.me).toEqual({ name: 'Test' });
@@ -116,7 +110,7 @@ describe('GET', () => {
 });
 
 it('responses are never cached', async () => {
-  const { headers } = await app.query('{ me { id } }', { token });
+  const { headers } = await app.query('{ me { id } }');
   expect(headers.get('Cache-Control')).toBe('private, no-store');
   expect(headers.get('Vary')).toContain('Authorization');
 });
@@ -127,7 +121,7 @@ it('nothing lies below the path', async () => {
 
 describe('GraphQL over HTTP', () => {
   it.each([true, false])('fails no MUST of the audit (with a credential: %s)', async (known) => {
-    const headers = known ? { Authorization: `Bearer ${token}` } : {};
+    const headers = known ? { Authorization: `Bearer ${app.full}` } : {};
     const audits = serverAudits({
       url: `${app.url}/graphql`,
       fetchFn: (url: string, init?: RequestInit) => fetch(url, { ...init, headers: { ...init?.headers, ...headers } }),

@@ -1,28 +1,22 @@
 import { getIntrospectionQuery, parse } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { checkDocument } from '../../src/graphql/limits/document.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
-
-beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
-});
-afterAll(() => app.close());
+const app = shared(graphqlApp);
 
 const times = (count: number, text: (index: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join(' ');
 
 async function passes(document: string) {
-  const { status, body } = await app.query(document, { token });
+  const { status, body } = await app.query(document);
   expect(body.errors ?? []).toEqual([]);
   expect(status).toBe(200);
 }
 
 async function isRefused(document: string, limit: string, maximum: number, actual?: number) {
-  const { status, body } = await app.query(document, { token });
+  const { status, body } = await app.query(document);
   expect(status).toBe(400);
   expect(body.data).toBeUndefined();
   expect(body.errors[0].extensions).toMatchObject({
@@ -86,7 +80,7 @@ describe('limits of a document', () => {
 
   it.each(['[', '{a:', '[{a:', '(', '{'])('120 levels of brackets: %s many times', async (open) => {
     for (const times of [1_250, 200_000]) {
-      const { status, body } = await app.query(`{ me(x: ${open.repeat(times)}`, { token });
+      const { status, body } = await app.query(`{ me(x: ${open.repeat(times)}`);
       expect(status).toBe(400);
       expect(body.errors).toMatchObject([
         {
@@ -99,13 +93,13 @@ describe('limits of a document', () => {
 
   it('120 levels of brackets where they count: not in texts and comments', async () => {
     const lists = (levels: number) => `{ me(x: ${'['.repeat(levels)}${']'.repeat(levels)}) { id } }`;
-    expect((await app.query(lists(118), { token })).body.errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect((await app.query(lists(118))).body.errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
     app.reset();
     await isRefused(lists(119), 'nesting', 120, 121);
     await passes(`{ me { id } } # ${'['.repeat(500)}`);
     const many = '['.repeat(500);
     for (const text of [`"${many}\\"${many}"`, `"""${many}\\"""${many}"""`]) {
-      const { body } = await app.query(`{ me(x: ${text}) { id } }`, { token });
+      const { body } = await app.query(`{ me(x: ${text}) { id } }`);
       expect(body.errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
     }
   });
@@ -114,12 +108,14 @@ describe('limits of a document', () => {
     const query = `{ me(x: ${'['.repeat(2_500)}`;
     const refused = { status: 400, body: { errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] } };
     const headers = { 'Apollo-Require-Preflight': 'true' };
-    expect(await app.send(`/graphql?query=${encodeURIComponent(query)}`, { token, headers })).toMatchObject(refused);
-    expect(await app.query(query, { token, headers: { Accept: 'text/event-stream' } })).toMatchObject(refused);
+    expect(await app.send(`/graphql?query=${encodeURIComponent(query)}`, { token: app.full, headers })).toMatchObject(
+      refused,
+    );
+    expect(await app.query(query, { headers: { Accept: 'text/event-stream' } })).toMatchObject(refused);
   });
 
   it('names the bound on fields of the same name, and what to do', async () => {
-    const { status, body } = await app.query(`{ me { ${'id '.repeat(1_900)} } }`, { token });
+    const { status, body } = await app.query(`{ me { ${'id '.repeat(1_900)} } }`);
     expect(status).toBe(400);
     expect(body.errors).toMatchObject([
       {
@@ -131,7 +127,7 @@ describe('limits of a document', () => {
   });
 
   it('names at most 25 faults', async () => {
-    const { body } = await app.query(`{ ${times(19, (i) => `me { a${i} b${i} c${i} }`)} }`, { token });
+    const { body } = await app.query(`{ ${times(19, (i) => `me { a${i} b${i} c${i} }`)} }`);
     expect(body.errors).toHaveLength(26);
     expect(body.errors[25].message).toContain('Too many validation errors');
   });
@@ -162,11 +158,10 @@ describe('limits of a document', () => {
   it('10 commands, run in order', async () => {
     const commands = (count: number) =>
       `mutation { ${times(count, (i) => `m${i}: updateProject(organization: "acme", project: "site", input: { name: "N${i}" }) { name }`)} }`;
-    const { body } = await app.query(commands(10), { token });
+    const { body } = await app.query(commands(10));
     expect(body.errors).toBeUndefined();
     const { body: audit } = await app.query(
       '{ organization(organization: "acme") { audit(action: "projects.updateProject", first: 10) { nodes { changes } } } }',
-      { token },
     );
     const names = audit.data.organization.audit.nodes.map(({ changes }: { changes: { name: string } }) => changes.name);
     expect(names).toEqual(Array.from({ length: 10 }, (_, i) => `N${9 - i}`));
@@ -213,7 +208,7 @@ describe('cost', () => {
     const sized = (variables: object, otherwise = '') =>
       app.query(
         `query ($first: Int${otherwise}) { organization(organization: "acme") { ${times(9, (i) => `p${i}: projects(first: $first) { edges { node { ${eight} } } }`)} } }`,
-        { token, variables },
+        { variables },
       );
     expect((await sized({ first: 100 })).body.errors[0].extensions).toMatchObject({
       code: 'LIMIT_EXCEEDED',
@@ -230,7 +225,6 @@ describe('cost', () => {
     const { body } = await app.query(
       `{ organization(organization: "acme") { ${times(7, (i) => `p${i}: projects(first: 100) { ...C }`)} } }
        fragment C on ProjectConnection { nodes { ...P } } fragment P on Project { ${eight} }`,
-      { token },
     );
     expect(body.errors[0].extensions.details.actual).toBe(1 + 7 * (2 + 800));
   });
@@ -251,7 +245,6 @@ describe('cost of a document that multiplies', () => {
     const bomb = times(150, (i) => `fragment F${i} on Project { ...F${i + 1} ...F${i + 1} }`);
     const { body } = await app.query(
       `{ project(organization: "acme", project: "site") { ...F0 } } ${bomb} fragment F150 on Project { name }`,
-      { token },
     );
     expect(body.errors[0].message).toBe('The document has more than 5000 points of cost');
   });
@@ -266,7 +259,7 @@ describe('variables', () => {
     ['many unknown names', { name: 'a', ...many }, '; Field "k0" is not defined by type "CreateBranchInput".'],
     ['a value of another type', { name: 5 }, ' at "input.name"; String cannot represent a non string value: 5'],
   ])('are refused by their first fault alone: %s', async (_what, input, fault) => {
-    const { status, body } = await app.query(mutation, { token, variables: { input } });
+    const { status, body } = await app.query(mutation, { variables: { input } });
     expect(status).toBe(400);
     expect(body.errors).toMatchObject([
       { message: `Variable "$input" got an invalid value${fault}`, extensions: { code: 'BAD_USER_INPUT' } },
@@ -278,7 +271,7 @@ describe('variables', () => {
       'subscription ($branch: String) { branchMoved(organization: "acme", project: "site", branch: $branch) { __typename } }';
     const response = await fetch(`${app.url}/graphql`, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', Accept: 'text/event-stream', Authorization: `Bearer ${token}` },
+      headers: { 'Content-Type': 'application/json', Accept: 'text/event-stream', Authorization: `Bearer ${app.full}` },
       body: JSON.stringify({ query, variables: { branch: many } }),
     });
     const text = await response.text();
@@ -293,7 +286,7 @@ describe('free values in an address', () => {
       'query ($v: JSON!) { project(organization: "acme", project: "site") { validate_workflow(definition: $v) { __typename } } }';
     const variables = encodeURIComponent(`{"v":${'['.repeat(2_000)}${']'.repeat(2_000)}}`);
     const { status, body } = await app.send(`/graphql?query=${encodeURIComponent(query)}&variables=${variables}`, {
-      token,
+      token: app.full,
       headers: { 'Apollo-Require-Preflight': 'true' },
     });
     expect(status).toBe(400);
@@ -315,7 +308,6 @@ describe('introspection', () => {
   it('cannot go round in circles', async () => {
     const { status, body } = await app.query(
       '{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }',
-      { token },
     );
     expect(status).toBe(400);
     expect(body.errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');

@@ -1,37 +1,30 @@
 import { GraphQLObjectType, isNonNullType } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { buildGraphqlSchema } from '../../src/graphql/schema.ts';
+import { shared } from '../support/app.ts';
 import { makeCrawler, makeSnapshot } from '../support/crawlers/snapshots.ts';
 import { save } from '../support/git-store.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 import { exportedOperations } from '../support/rights.ts';
 import { siteFiles } from '../support/site-files.ts';
 
 const at = 'organization: "acme", project: "site"';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 
 beforeAll(async () => {
-  app = await graphqlApp();
   await save(await app.repository(), siteFiles);
-  token = await app.token('acme');
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
   await app.run(createProject, { organization: 'acme', name: 'Away' });
   const crawler = await makeCrawler(app);
   await makeSnapshot(app, crawler.id, { '/': 'home' });
 });
-afterAll(() => app.close());
 
-async function read(selection: string) {
-  const { body } = await app.query(`{ project(${at}) { ${selection} } }`, { token });
-  expect(body.errors).toBeUndefined();
-  return body.data.project;
-}
+const read = async (selection: string) => (await app.data(`{ project(${at}) { ${selection} } }`)).project;
 
-const nodeOf = (id: string, by = token, fields = '') =>
+const nodeOf = (id: string, by = app.full, fields = '') =>
   app.query(`query($id: ID!) { node(id: $id) { __typename node_id ${fields} } }`, {
     token: by,
     variables: { id },
@@ -152,9 +145,9 @@ describe('node', () => {
   });
 
   it('reads an organisation', async () => {
-    const { body } = await app.query('{ organization(organization: "acme") { node_id } }', { token });
+    const { body } = await app.query('{ organization(organization: "acme") { node_id } }');
     const id = body.data.organization.node_id;
-    const answer = await nodeOf(id, token, '... on Organization { machine_name projects { nodes { name } } }');
+    const answer = await nodeOf(id, app.full, '... on Organization { machine_name projects { nodes { name } } }');
     expect(answer.body.data.node).toMatchObject({ machine_name: 'acme', projects: { nodes: expect.any(Array) } });
   });
 
@@ -169,7 +162,7 @@ describe('node', () => {
       'en/alpha',
       { branch: 'main' },
     ]);
-    const answer = await nodeOf(studio.entry.node_id, token, '... on Entry { title media { path } }');
+    const answer = await nodeOf(studio.entry.node_id, app.full, '... on Entry { title media { path } }');
     expect(answer.body.data.node).toMatchObject({ title: studio.entry.title, media: expect.any(Array) });
   });
 
@@ -180,17 +173,17 @@ describe('node', () => {
     const confined = await app.token('acme', undefined, ['away']);
     const refused: [id: string, by: string][] = [
       ...['', 'none', '{}', encoded(null), encoded({}), encoded(['Nothing', uuid]), encoded(['Project', 1])].map(
-        (id): [string, string] => [id, token],
+        (id): [string, string] => [id, app.full],
       ),
-      [encoded(['Project', 'nothing']), token],
-      [encoded(['Project', '00000000-0000-4000-8000-000000000000']), token],
-      [encoded(['Deployment', uuid]), token],
-      [encoded(['Deployment', uuid, 999]), token],
-      [encoded(['Deployment', uuid, 'x']), token],
-      [encoded(['Deployment', uuid, 1, {}, 1]), token],
-      [encoded(['Entry', uuid, 'posts', 'none', { branch: 'main' }]), token],
-      [encoded(['Entry', uuid, 'posts', 'en/alpha', { branch: 'none' }]), token],
-      [encoded(['Organization', null, 'none']), token],
+      [encoded(['Project', 'nothing']), app.full],
+      [encoded(['Project', '00000000-0000-4000-8000-000000000000']), app.full],
+      [encoded(['Deployment', uuid]), app.full],
+      [encoded(['Deployment', uuid, 999]), app.full],
+      [encoded(['Deployment', uuid, 'x']), app.full],
+      [encoded(['Deployment', uuid, 1, {}, 1]), app.full],
+      [encoded(['Entry', uuid, 'posts', 'none', { branch: 'main' }]), app.full],
+      [encoded(['Entry', uuid, 'posts', 'en/alpha', { branch: 'none' }]), app.full],
+      [encoded(['Organization', null, 'none']), app.full],
       [encoded(['Organization', null, 'acme']), foreign],
       [node_id, foreign],
       [node_id, confined],
@@ -216,7 +209,7 @@ describe('node', () => {
 });
 
 describe('an organisation or project', () => {
-  const ask = (document: string, by = token) => app.query(document, { token: by });
+  const ask = (document: string, by = app.full) => app.query(document, { token: by });
 
   it('that is unknown is null, with one NOT_FOUND at its own path', async () => {
     const organization = await ask('{ organization(organization: "none") { name audit { total_count } } }');

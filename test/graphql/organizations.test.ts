@@ -1,25 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 
 beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
 });
-afterAll(() => app.close());
 
-/** The data of a document that must succeed. */
-async function data(document: string, variables?: object) {
-  const { status, body } = await app.query(document, { token, ...(variables && { variables }) });
-  expect(body.errors).toBeUndefined();
-  expect(status).toBe(200);
-  return body.data;
-}
+const data = (document: string, variables = {}) => app.data(document, { variables });
 
 describe('organizations', () => {
   it('lists those the caller may read, as a connection', async () => {
@@ -86,7 +77,7 @@ describe('organization', () => {
   });
 
   it('is made by administrators of the instance only', async () => {
-    const { body } = await app.query('mutation { createOrganization(input: { name: "New" }) { name } }', { token });
+    const { body } = await app.query('mutation { createOrganization(input: { name: "New" }) { name } }');
     expect(body.data).toEqual({ createOrganization: null });
     expect(body.errors[0].extensions).toMatchObject({ code: 'FORBIDDEN', reason: 'forbidden' });
   });
@@ -118,7 +109,7 @@ describe('connections', () => {
   });
 
   it.each([0, 101, -1])('refuse first: %i', async (first) => {
-    const { body } = await app.query(`{ organizations(first: ${first}) { total_count } }`, { token });
+    const { body } = await app.query(`{ organizations(first: ${first}) { total_count } }`);
     expect(body.errors[0]).toMatchObject({
       message: 'first: must be from 1 to 100',
       extensions: { code: 'BAD_USER_INPUT', reason: 'invalid_request' },
@@ -132,7 +123,7 @@ describe('connections', () => {
   });
 
   it('refuse a cursor they did not give out', async () => {
-    const { body } = await app.query('{ organizations(after: "nonsense") { total_count } }', { token });
+    const { body } = await app.query('{ organizations(after: "nonsense") { total_count } }');
     expect(body.errors[0].message).toBe('after: is not a cursor this list gave out');
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createToken } from '../../src/domain/identity/tokens.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { createEnvironment } from '../../src/domain/studio/environments/environments.operations.ts';
@@ -6,7 +6,7 @@ import { createPull } from '../../src/domain/studio/pulls/write-pull.operations.
 import { createTrigger } from '../../src/domain/workflows/triggers/triggers.operations.ts';
 import { createWorkflow } from '../../src/domain/workflows/workflows.operations.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { shared, startTestApp } from '../support/app.ts';
 import { makePerson } from '../support/browser.ts';
 import { save } from '../support/git-store.ts';
 import { siteFiles } from '../support/site-files.ts';
@@ -15,14 +15,13 @@ import { statementsOf } from '../support/statements.ts';
 /** Of every page of the dashboard, authentication aside. */
 const mostStatements = 12;
 
-let app: TestApp;
+const app = shared(startTestApp);
 let workflow: string;
 let webhook: string;
 let latest: number;
 const at = { organization: 'acme', project: 'site' };
 
 beforeAll(async () => {
-  app = await startTestApp();
   const posts = Array.from({ length: 40 }, (_, number) => [
     `src/content/posts/en/more-${number}.md`,
     `---\ntitle: More ${number}\nauthor: ada\n---\n\nText ${number}\n`,
@@ -35,7 +34,6 @@ beforeAll(async () => {
   await app.services.studio.moves.settled();
   await app.services.studio.content.settled();
 });
-afterAll(() => app?.stop());
 
 async function makeOrganization(): Promise<void> {
   for (const name of ['one', 'two', 'three']) {

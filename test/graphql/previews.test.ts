@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
 import { save } from '../support/git-store.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
-import { makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
+import { makeEnvironment, publish, startPreview } from '../support/preview.ts';
 
-let app: GraphqlApp;
-let preview: TestPreview;
-let token: string;
+const app = shared(graphqlApp);
+const preview = shared(() => startPreview(app));
 
-beforeAll(async () => {
-  app = await graphqlApp();
-  preview = await startPreview(app);
-  token = await app.token('acme');
-});
-afterAll(async () => {
-  await preview.stop();
-  await app.close();
-});
-
-const ask = (selection: string, as = token) =>
+const ask = (selection: string, as = app.full) =>
   app.query(`{ project(organization: "acme", project: "site") { studio { ${selection} } } }`, { token: as });
 const link = 'url expires_at embeddable';
 
@@ -51,9 +41,7 @@ describe('a preview', () => {
       'content/posts/one.md': page,
     });
     const at = 'organization: "acme", project: "site"';
-    const saved = await app.query(`mutation { detectRoutePatterns(${at}, input: { save: true }) { saved } }`, {
-      token,
-    });
+    const saved = await app.query(`mutation { detectRoutePatterns(${at}, input: { save: true }) { saved } }`);
     expect(saved.body).toEqual({ data: { detectRoutePatterns: { saved: true } } });
     const environment = await makeEnvironment(app, { slug: 'entries', visibility: 'members' });
     const bare = await makeEnvironment(app, { slug: 'bare' });

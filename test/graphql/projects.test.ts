@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { describe, expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
-
-beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
-});
-afterAll(() => app.close());
+const app = shared(graphqlApp);
 
 const at = 'organization: "acme"';
 
@@ -16,42 +10,38 @@ describe('projects', () => {
   it('are made, changed, deleted and brought back', async () => {
     const made = await app.query(
       `mutation { createProject(${at}, input: { name: "Blog" }) { machine_name name deleted_at } }`,
-      { token },
     );
     expect(made.body).toEqual({ data: { createProject: { machine_name: 'blog', name: 'Blog', deleted_at: null } } });
 
     const changed = await app.query(
       `mutation { updateProject(${at}, project: "blog", input: { name: "Journal", region: null }) { machine_name name region } }`,
-      { token },
     );
     expect(changed.body.data.updateProject).toEqual({ machine_name: 'blog', name: 'Journal', region: null });
 
     const deleted = await app.query(
       `mutation { deleteProject(${at}, project: "blog") { project { machine_name deleted_at node_id } } }`,
-      { token },
     );
     expect(deleted.body.data.deleteProject.project).toEqual({
       machine_name: 'blog',
       deleted_at: expect.any(String),
       node_id: expect.any(String),
     });
-    const gone = await app.query(`{ project(${at}, project: "blog") { name } }`, { token });
+    const gone = await app.query(`{ project(${at}, project: "blog") { name } }`);
     expect(gone.body.errors[0]).toMatchObject({ message: 'Project not found', extensions: { code: 'NOT_FOUND' } });
 
     const back = await app.query(
       `mutation { restoreProject(${at}, input: { deleted_project: "blog" }) { name deleted_at } }`,
-      { token },
     );
     expect(back.body.data.restoreProject).toEqual({ name: 'Journal', deleted_at: null });
   });
 
   it('answer a repeat under the same key with the first answer', async () => {
     const document = `mutation { createProject(${at}, input: { name: "Once", idempotency_key: "k1" }) { uuid } }`;
-    const first = await app.query(document, { token });
-    const second = await app.query(document, { token });
+    const first = await app.query(document);
+    const second = await app.query(document);
     expect(first.body.errors).toBeUndefined();
     expect(second.body).toEqual(first.body);
-    const other = await app.query(document.replace('Once', 'Twice'), { token });
+    const other = await app.query(document.replace('Once', 'Twice'));
     expect(other.body.errors[0].extensions).toMatchObject({ code: 'UNPROCESSABLE', reason: 'idempotency_mismatch' });
   });
 
@@ -61,10 +51,9 @@ describe('projects', () => {
         first: updateProject(${at}, project: "site", input: { name: "One" }) { name }
         second: updateProject(${at}, project: "site", input: { name: "Two" }) { name }
       }`,
-      { token },
     );
     expect(body.data).toEqual({ first: { name: 'One' }, second: { name: 'Two' } });
-    const { body: after } = await app.query(`{ project(${at}, project: "site") { name } }`, { token });
+    const { body: after } = await app.query(`{ project(${at}, project: "site") { name } }`);
     expect(after.data.project.name).toBe('Two');
   });
 
@@ -85,7 +74,6 @@ describe('tokens', () => {
   it('are made with their text shown once, and revoked at once', async () => {
     const made = await app.query(
       `mutation { createToken(${at}, input: { name: "CI", preset: readonly, expires_in: "30d" }) { id token permissions preset expires_at } }`,
-      { token },
     );
     const { createToken } = made.body.data;
     expect(createToken).toMatchObject({ preset: 'readonly', token: expect.stringMatching(/^ptc_/) });
@@ -94,7 +82,6 @@ describe('tokens', () => {
 
     const revoked = await app.query(
       `mutation { revokeToken(${at}, input: { token_id: "${createToken.id}" }) { message } }`,
-      { token },
     );
     expect(revoked.body.data.revokeToken).toEqual({ message: 'Token revoked' });
     expect((await use()).status).toBe(401);
@@ -103,7 +90,6 @@ describe('tokens', () => {
   it('name the field at fault, as REST does', async () => {
     const { body } = await app.query(
       `mutation { createToken(${at}, input: { name: "", permissions: [browse_studio] }) { id } }`,
-      { token },
     );
     expect(body.errors[0]).toMatchObject({
       message: 'name: must not be empty',
@@ -138,6 +124,6 @@ describe('me', () => {
   });
 
   it('is null without a credential', async () => {
-    expect((await app.query('{ me { id } }')).body).toEqual({ data: { me: null } });
+    expect((await app.query('{ me { id } }', { token: null })).body).toEqual({ data: { me: null } });
   });
 });

@@ -1,17 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { GraphqlContext } from '../../src/graphql/context.ts';
 import { recordUnread } from '../../src/graphql/refused-commands.ts';
 import { buildGraphqlSchema } from '../../src/graphql/schema.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
-beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
-});
-afterAll(() => app.close());
+const app = shared(graphqlApp);
 
 const json = { 'Content-Type': 'application/json' };
 
@@ -26,7 +21,11 @@ const rowsOf = (request_id: string) =>
 /** Sends a body and finds the rows it left. */
 async function send(body: unknown, { headers = {}, path = '/graphql', method = 'POST', anonymous = false } = {}) {
   const id = randomUUID();
-  const init = { method, token: anonymous ? undefined : token, headers: { ...json, 'X-Request-Id': id, ...headers } };
+  const init = {
+    method,
+    token: anonymous ? undefined : app.full,
+    headers: { ...json, 'X-Request-Id': id, ...headers },
+  };
   const answer = await app.send(path, { ...init, ...(method === 'POST' && { body: JSON.stringify(body) }) });
   return { status: answer.status, body: answer.body, rows: await rowsOf(id) };
 }
@@ -111,7 +110,7 @@ describe('a command that is refused before it runs leaves a row', () => {
 
   it('when it is sent as if it were a subscription', async () => {
     const body = JSON.stringify({ query: `mutation { ${branch('a')} { name } }` });
-    const headers = { ...json, Authorization: `Bearer ${token}`, 'X-Request-Id': randomUUID() };
+    const headers = { ...json, Authorization: `Bearer ${app.full}`, 'X-Request-Id': randomUUID() };
     const init = { method: 'POST', headers: { ...headers, Accept: 'text/event-stream' }, body };
     expect(await (await fetch(`${app.url}/graphql`, init)).text()).toContain('Only subscriptions are streamed');
     expect(await rowsOf(headers['X-Request-Id'])).toMatchObject([createBranch]);

@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 
-beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
-});
-afterAll(() => app.close());
 beforeEach(() => app.reset());
 
 const aliases = (count: number, field: string) => Array.from({ length: count }, (_, i) => `a${i}: ${field}`).join(' ');
@@ -18,9 +13,6 @@ describe('the same read many times', () => {
   it('runs once under any number of aliases', async () => {
     const { body } = await app.query(
       `{ ${aliases(20, 'project(organization: "acme", project: "site") { name uuid }')} }`,
-      {
-        token,
-      },
     );
     expect(Object.keys(body.data)).toHaveLength(20);
     expect(app.operations).toEqual(['projects.getProject']);
@@ -33,7 +25,6 @@ describe('the same read many times', () => {
            b: audit(action: "y", actor: "x", first: 30) { total_count }
            c: audit(action: "y", actor: "x", after: null) { total_count }
          } }`,
-      { token },
     );
     expect(app.operations).toEqual(['organizations.locateOrganization', 'audit.listAudit']);
   });
@@ -41,7 +32,6 @@ describe('the same read many times', () => {
   it('runs again for other arguments', async () => {
     await app.query(
       '{ organization(organization: "acme") { a: projects(first: 1) { total_count } b: projects(first: 2) { total_count } } }',
-      { token },
     );
     expect(app.operations).toEqual([
       'organizations.locateOrganization',
@@ -51,14 +41,12 @@ describe('the same read many times', () => {
   });
 
   it('runs again for another request', async () => {
-    for (let i = 0; i < 2; i++) await app.query('{ organizations { total_count } }', { token });
+    for (let i = 0; i < 2; i++) await app.query('{ organizations { total_count } }');
     expect(app.operations).toHaveLength(2);
   });
 
   it('is refused once for all', async () => {
-    const { body } = await app.query(`{ ${aliases(5, 'project(organization: "acme", project: "none") { name }')} }`, {
-      token,
-    });
+    const { body } = await app.query(`{ ${aliases(5, 'project(organization: "acme", project: "none") { name }')} }`);
     expect(body.errors).toHaveLength(5);
     expect(app.operations).toEqual(['projects.getProject']);
   });
@@ -69,7 +57,6 @@ describe('the same read many times', () => {
         a: updateOrganization(organization: "acme", input: { region: "one" }) { audit(action: "organizations.updateOrganization") { total_count } }
         b: updateOrganization(organization: "acme", input: { region: "two" }) { audit(action: "organizations.updateOrganization") { total_count } }
       }`,
-      { token },
     );
     const { a, b } = body.data;
     expect(b.audit.total_count).toBe(a.audit.total_count + 1);
@@ -84,7 +71,6 @@ describe('database statements', () => {
            tokens(first: ${first}) { nodes { name projects } }
            audit(first: ${first}) { nodes { project actor } }
          } }`,
-      { token },
     );
     expect(body.errors).toBeUndefined();
   };

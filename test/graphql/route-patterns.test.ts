@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
 import { save } from '../support/git-store.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 
 beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
   await save(await app.repository(), {
     '_config.yml': 'baseurl: /base\npermalink: pretty\n',
     '_posts/2024-01-02-first.md': '---\ntitle: First\ncategories: [news]\n---\nText\n',
@@ -15,7 +13,6 @@ beforeAll(async () => {
     'about.md': '---\ntitle: About\n---\nText\n',
   });
 });
-afterAll(() => app.close());
 
 const detect = `mutation ($input: DetectRoutePatternsInput) {
   detectRoutePatterns(organization: "acme", project: "site", input: $input) {
@@ -24,19 +21,15 @@ const detect = `mutation ($input: DetectRoutePatternsInput) {
     samples { path url } environment_defaults { build_command output_directory }
   }
 }`;
-const studio = async (fields: string) => {
-  const document = `{ project(organization: "acme", project: "site") { studio { ${fields} } } }`;
-  const { body } = await app.query(document, { token });
-  expect(body.errors).toBeUndefined();
-  return body.data.project.studio;
-};
+const studio = async (fields: string) =>
+  (await app.data(`{ project(organization: "acme", project: "site") { studio { ${fields} } } }`)).project.studio;
 
 it('detects patterns, keeps them, and finds the entry an address shows', async () => {
   expect(await studio('route_patterns { collection } entry_at(url: "/about/") { slug }')).toEqual({
     route_patterns: [],
     entry_at: null,
   });
-  const { body } = await app.query(detect, { token, variables: { input: { save: true } } });
+  const { body } = await app.query(detect, { variables: { input: { save: true } } });
   expect(body.data.detectRoutePatterns).toMatchObject({
     framework: { id: 'jekyll' },
     base: '/base',

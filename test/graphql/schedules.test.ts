@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { createCrawler } from '../../src/domain/crawlers/config/crawlers.operations.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 const ids: string[] = [];
 const place = 'organization: "acme", project: "site"';
 
 beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
   app.services.jobs.send = async () => {};
   app.services.jobs.sendMany = async () => {};
   for (const name of ['a', 'b', 'c']) {
@@ -22,13 +20,8 @@ beforeAll(async () => {
     ids.push(made.uuid);
   }
 });
-afterAll(() => app?.close());
 
-const data = async (document: string) => {
-  const { body } = await app.query(document, { token });
-  expect(body.errors).toBeUndefined();
-  return body.data;
-};
+const data = (document: string) => app.data(document);
 const crawler = (fields: string, at = 0) => `{ project(${place}) { crawler(crawler: "${ids[at]}") { ${fields} } } }`;
 
 it('gives crawlers schedules, and loads those of all in one batch', async () => {
@@ -147,6 +140,6 @@ it('sends tests, lists deliveries, and shows and replaces the secret', async () 
 
 it('refuses in the words of REST', async () => {
   const input = `{crawler: "${ids[0]}", schedule_cron_string: "* * * * 5L"}`;
-  const { body } = await app.query(`mutation { createSchedule(${place}, input: ${input}) { id } }`, { token });
+  const { body } = await app.query(`mutation { createSchedule(${place}, input: ${input}) { id } }`);
   expect(body.errors[0].message).toBe('schedule_cron_string: field day-of-week: unexpected "5L"');
 });

@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { snapshotImportJobFor } from '../../src/jobs/job-handlers.ts';
+import { shared } from '../support/app.ts';
 import { crawl, endRun, makeCrawler, makeSnapshot, origin } from '../support/crawlers/snapshots.ts';
 import { save } from '../support/git-store.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 const at = 'organization: "acme", project: "site"';
 
 beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
   await save(await app.repository(), { 'README.md': 'ours' });
 });
-afterAll(() => app.close());
 
-async function ask(document: string) {
-  const { body } = await app.query(document, { token });
-  expect(body.errors).toBeUndefined();
-  return body.data;
-}
+const ask = (document: string) => app.data(document);
 const crawlerField = async (uuid: string, selection: string) =>
   (await ask(`{ project(${at}) { crawler(crawler: "${uuid}") { ${selection} } } }`)).project.crawler;
 
@@ -100,9 +93,7 @@ it('publishes, pins, imports and deletes snapshots, and shows broken links', asy
   );
   expect(shown.import).toMatchObject({ state: 'completed', added: 1, skipped: [] });
   expect(shown.run.broken_links.nodes).toEqual([{ url: `${origin}/gone`, http_status: 404, linked_from: [] }]);
-  const { body } = await app.query(`mutation { deleteSnapshot(${at}, input: { ${input} }) { snapshot { id } } }`, {
-    token,
-  });
+  const { body } = await app.query(`mutation { deleteSnapshot(${at}, input: { ${input} }) { snapshot { id } } }`);
   expect(body.errors[0].extensions.reason).toBe('in_use');
 });
 

@@ -1,11 +1,11 @@
 import { type ClientRequest, request } from 'node:http';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { branchSubject } from '../../src/domain/studio/repository/branch-moves.operations.ts';
+import { shared } from '../support/app.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(() => graphqlApp({ streams: { heartbeat: 50, patience: 1_500, poll: 50 } }));
 const open: (EventStream | ClientRequest)[] = [];
 
 const query = (after: number) =>
@@ -14,8 +14,6 @@ const paths = Array.from({ length: 1000 }, (_, at) => `${'directory/'.repeat(20)
 const events = 100;
 
 beforeAll(async () => {
-  app = await graphqlApp({ streams: { heartbeat: 50, patience: 1_500, poll: 50 } });
-  token = await app.token('acme');
   const em = app.services.orm.em.fork();
   const [project] = await em.execute<{ id: number }[]>("select id from project where machine_name = 'site'");
   for (let count = 1; count <= events; count++)
@@ -24,7 +22,6 @@ beforeAll(async () => {
 afterEach(() => {
   for (const each of open.splice(0)) 'destroy' in each ? each.destroy() : each.close();
 });
-afterAll(() => app?.close());
 
 /** Subscribes and takes nothing of the answer. */
 function ignore(): Promise<void> {
@@ -32,7 +29,7 @@ function ignore(): Promise<void> {
     const headers = {
       Accept: 'text/event-stream',
       'Content-Type': 'application/json',
-      Authorization: `Bearer ${token}`,
+      Authorization: `Bearer ${app.full}`,
     };
     const outgoing = request(`${app.url}/graphql`, { method: 'POST', headers }, () => resolve());
     open.push(outgoing);
@@ -42,7 +39,7 @@ function ignore(): Promise<void> {
 }
 
 const subscribe = async (after: number) => {
-  const stream = await openStream(app.url, token, query(after));
+  const stream = await openStream(app.url, app.full, query(after));
   open.push(stream);
   return stream;
 };

@@ -1,23 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hashToken } from '../../src/domain/identity/token-text.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { branchSubject } from '../../src/domain/studio/repository/branch-moves.operations.ts';
+import { shared } from '../support/app.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(() => graphqlApp({ streams: { heartbeat: 50, patience: 300, poll: 25 } }));
 const open: EventStream[] = [];
 
 beforeAll(async () => {
-  app = await graphqlApp({ streams: { heartbeat: 50, patience: 300, poll: 25 } });
-  token = await app.token('acme');
   await commit({ 'README.md': 'first\n' });
 });
 afterEach(() => {
   for (const stream of open.splice(0)) stream.close();
 });
-afterAll(() => app?.close());
 
 const place = 'organization: "acme", project: "site"';
 const moves = (more = '') => `subscription { branchMoved(${place}${more}) { branch sha paths } }`;
@@ -37,7 +34,7 @@ async function commit(files: Record<string, string>, branch = 'main'): Promise<s
   return made?.sha ?? '';
 }
 
-async function subscribe(query: string, options: Parameters<typeof openStream>[3] = {}, as: string | null = token) {
+async function subscribe(query: string, options: Parameters<typeof openStream>[3] = {}, as: string | null = app.full) {
   const stream = await openStream(app.url, as, query, options);
   open.push(stream);
   return stream;
@@ -151,7 +148,7 @@ describe('rights', () => {
       ]);
       expect((await stream.next())?.event).toBe('complete');
     }
-    for (const as of [null, `${token.slice(0, -1)}_`]) {
+    for (const as of [null, `${app.full.slice(0, -1)}_`]) {
       const refused = await subscribe(moves(), {}, as);
       expect(refused.status).toBe(401);
       expect(JSON.parse(await refused.text())).toMatchObject({ code: 'unauthenticated' });
@@ -237,7 +234,7 @@ describe('a request for a stream', () => {
   });
 
   it('needs to request one', async () => {
-    const { status, body } = await app.query(moves(), { token });
+    const { status, body } = await app.query(moves());
     expect({ status, body }).toMatchObject({
       status: 400,
       body: { errors: [{ message: expect.stringContaining('Accept: text/event-stream') }] },

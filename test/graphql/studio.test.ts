@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { getRepository } from '../../src/domain/studio/repository/repository.operations.ts';
+import { shared } from '../support/app.ts';
 import { save } from '../support/git-store.ts';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 
 const page = (title: string, body = 'Text\n') => `---\ntitle: ${title}\ndraft: false\n---\n\n${body}`;
 
 beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
   const files = Object.fromEntries(
     Array.from({ length: 100 }, (_, i) => [`content/posts/post-${String(i).padStart(3, '0')}.md`, page(`Post ${i}`)]),
   );
@@ -20,19 +18,13 @@ beforeAll(async () => {
     { message: 'First' },
   );
 });
-afterAll(() => app.close());
 beforeEach(() => app.reset());
 
 /** What lies below `studio`, of a document that must succeed. */
-async function studio(selection: string) {
-  const { body } = await app.query(`{ project(organization: "acme", project: "site") { studio { ${selection} } } }`, {
-    token,
-  });
-  expect(body.errors).toBeUndefined();
-  return body.data.project.studio;
-}
+const studio = async (selection: string) =>
+  (await app.data(`{ project(organization: "acme", project: "site") { studio { ${selection} } } }`)).project.studio;
 
-async function command(field: string, credential = token) {
+async function command(field: string, credential = app.full) {
   const { body } = await app.query(`mutation { ${field} }`, { token: credential });
   return body;
 }
@@ -100,7 +92,6 @@ describe('studio', () => {
     expect(without.collection.entries.nodes).toEqual([{ slug: 'post-000' }]);
     const { body } = await app.query(
       `{ project(${at}) { studio { collection(name: "posts") { entries(first: 2) { edges { node { ...E } } } } } } } fragment E on EntrySummary { body updated_at updated_by }`,
-      { token },
     );
     const [{ node }] = body.data.project.studio.collection.entries.edges;
     expect(node).toEqual({ body: 'Text\n', updated_at: expect.stringMatching(/^\d{4}-/), updated_by: 'Ada' });
@@ -138,7 +129,6 @@ describe('studio', () => {
   it('says what is missing', async () => {
     const { body } = await app.query(
       `{ project(${at}) { studio { entry(collection: "pages", slug: "none") { slug } branch(name: "none") { name } collection(name: "none") { label } } } }`,
-      { token },
     );
     expect(body.data.project.studio).toEqual({ entry: null, branch: null, collection: null });
     expect(body.errors.map(({ extensions }: { extensions: object }) => extensions)).toMatchObject(
@@ -312,7 +302,6 @@ describe('a document that reads a branch in many places', () => {
     const { body } = await app.query(
       `{ project(${at}) { studio { collection(name: "posts") { ...F } } } }
        fragment F on Collection { ... { ...G } } fragment G on Collection { label }`,
-      { token },
     );
     expect(body.data.project.studio.collection).toEqual({ label: 'Posts' });
     expect(app.operations).toEqual(['projects.locateProject', 'studio.getCollection']);
@@ -320,9 +309,7 @@ describe('a document that reads a branch in many places', () => {
 
   it('is null with NOT_FOUND for a collection that is unknown, whatever is selected of it', async () => {
     for (const selection of ['name', 'entries { total_count }']) {
-      const { body } = await app.query(`{ project(${at}) { studio { collection(name: "none") { ${selection} } } } }`, {
-        token,
-      });
+      const { body } = await app.query(`{ project(${at}) { studio { collection(name: "none") { ${selection} } } } }`);
       expect(body.data.project.studio).toEqual({ collection: null });
       expect(body.errors).toMatchObject([
         { path: ['project', 'studio', 'collection'], extensions: { code: 'NOT_FOUND' } },
@@ -379,8 +366,8 @@ describe('12 levels', () => {
     );
 
   it('pass, and 13 do not', async () => {
-    expect((await app.query(document(12), { token })).body.errors).toBeUndefined();
-    const { body } = await app.query(document(13), { token });
+    expect((await app.query(document(12))).body.errors).toBeUndefined();
+    const { body } = await app.query(document(13));
     expect(body.errors[0].extensions).toMatchObject({
       code: 'LIMIT_EXCEEDED',
       details: { limit: 'depth', maximum: 12, actual: 13 },

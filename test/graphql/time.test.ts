@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { beforeEach, expect, it, vi } from 'vitest';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(() => graphqlApp({ timeLimits: { query: 0.3, mutation: 6 } }));
 
-beforeAll(async () => {
-  app = await graphqlApp({ timeLimits: { query: 0.3, mutation: 6 } });
-  token = await app.token('acme');
-});
-afterAll(() => app.close());
 beforeEach(() => {
   app.delay = 0;
   app.reset();
@@ -30,7 +25,7 @@ async function onlyOneRan(): Promise<void> {
 
 it('a query ends with its time', async () => {
   app.delay = 400;
-  const { body } = await app.query('{ organizations { total_count } }', { token });
+  const { body } = await app.query('{ organizations { total_count } }');
   expect(body.errors[0]).toMatchObject({
     message: 'The request took longer than 0.3 s and was given up',
     extensions: { code: 'LIMIT_EXCEEDED', reason: 'request_timeout' },
@@ -40,7 +35,7 @@ it('a query ends with its time', async () => {
 it('commands have more time; those that follow its end are not begun', async () => {
   // The first begins well within its time, on a busy machine too, and cannot end in it.
   app.delay = 1_500;
-  const { body } = await app.query(twoCommands, { token });
+  const { body } = await app.query(twoCommands);
   expect(body.data).toEqual({ a: null, b: null });
   expect(body.errors).toMatchObject(
     Array(2).fill({
@@ -60,7 +55,7 @@ it('no time is spent on a client that went away', async () => {
   const controller = new AbortController();
   const requested = app.send('/graphql', {
     method: 'POST',
-    token,
+    token: app.full,
     signal: controller.signal,
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ query: twoCommands }),

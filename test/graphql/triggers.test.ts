@@ -1,28 +1,21 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 import { call, newWebhook, startWebhookApp } from '../support/webhook.ts';
 
-let app: GraphqlApp;
-let token: string;
+const app = shared(graphqlApp);
 let workflow: string;
 
 beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
   const definition = 'portico: workflow/1\\nsteps:\\n  - {id: a, type: fail}\\n';
   const made = await ask(
     `mutation { createWorkflow(${at}, input: { name: "Hooked", definition: "${definition}" }) { id } }`,
   );
   workflow = made.createWorkflow.id;
 });
-afterAll(() => app.close());
 
 const at = 'organization: "acme", project: "site"';
-async function ask(document: string) {
-  const { body } = await app.query(document, { token });
-  expect(body.errors).toBeUndefined();
-  return body.data;
-}
+const ask = (document: string) => app.data(document);
 
 it('triggers are made, read, changed and deleted; their secrets shown, rotated and revoked', async () => {
   const made = await ask(

@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { expect, it } from 'vitest';
+import { shared, startTestApp } from '../support/app.ts';
 import { type Browser, makePerson, signedIn } from '../support/browser.ts';
 
-let app: TestApp;
-let ada: Browser;
-let eddie: Browser;
-beforeAll(async () => {
-  app = await startTestApp();
-  ada = await signedIn(app, await makePerson(app, { email: 'ada@example.org', role: 'owner' }));
-  eddie = await signedIn(app, await makePerson(app, { email: 'eddie@example.org', role: 'editor' }));
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+const ada = shared(async () => signedIn(app, await makePerson(app, { email: 'ada@example.org', role: 'owner' })));
+const eddie = shared(async () => signedIn(app, await makePerson(app, { email: 'eddie@example.org', role: 'editor' })));
 
 const at = 'organization: "acme", project: "site"';
 const record = 'id name collection query shared owner_name own';

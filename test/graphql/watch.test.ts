@@ -7,21 +7,19 @@ import { createEnvironment, updateEnvironment } from '../../src/domain/studio/en
 import { createPull, updatePull } from '../../src/domain/studio/pulls/write-pull.operations.ts';
 import { changeChannel } from '../../src/domain/studio/watch/change-log.ts';
 import { UserSession } from '../../src/domain/users/sessions.ts';
+import { shared } from '../support/app.ts';
 import { makePerson, signedIn } from '../support/browser.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
+// What arrives has been announced: nothing is looked for, but that rights are still there, every 750 ms.
+const app = shared(() => graphqlApp({ streams: { heartbeat: 50, patience: 300, poll: 25 } }));
 let listener: Listener;
 const open: EventStream[] = [];
 
 beforeAll(async () => {
-  // What arrives has been announced: nothing is looked for, but that rights are still there, every 750 ms.
-  app = await graphqlApp({ streams: { heartbeat: 50, patience: 300, poll: 25 } });
   listener = listenTo(app);
   await listener.ready;
-  token = await app.token('acme');
   await commit({
     'content/posts/2026/first.md': '---\ntitle: First\n---\n',
     'content/posts/second.md': '---\ntitle: B\n---\n',
@@ -30,10 +28,7 @@ beforeAll(async () => {
 afterEach(() => {
   for (const stream of open.splice(0)) stream.close();
 });
-afterAll(async () => {
-  await listener?.close();
-  await app?.close();
-});
+afterAll(() => listener?.close());
 
 /** Subscribes to notifications of the database, as a server does. */
 function listenTo({ services }: GraphqlApp): Listener {
@@ -83,7 +78,7 @@ const document = (topics: readonly string[], { project = 'site', after = '' } = 
     after && `, after: "${after}"`
   }) ${fields} }`;
 
-async function subscribe(topics: readonly string[], at = {}, as: string | null = token) {
+async function subscribe(topics: readonly string[], at = {}, as: string | null = app.full) {
   const stream = await openStream(app.url, as, document(topics, at));
   open.push(stream);
   return stream;
@@ -91,7 +86,7 @@ async function subscribe(topics: readonly string[], at = {}, as: string | null =
 const nextOf = async (stream: EventStream) => (await stream.next())?.data;
 const eventOf = async (stream: EventStream) => (await nextOf(stream)).data.watch;
 /** A stream whose first events have been read. */
-async function watching(topics: readonly string[], at = {}, as = token) {
+async function watching(topics: readonly string[], at = {}, as = app.full) {
   const stream = await subscribe(topics, at, as);
   for (const _ of topics) await stream.next();
   return stream;
@@ -105,7 +100,7 @@ const errorsOf = async (stream: EventStream) =>
 const entry = (name: string, of = 'main') => `entry:${[of, 'posts', name].map(encodeURIComponent).join('/')}`;
 const versionOfEntry = async (slug: string, of = 'main') => {
   const query = `{ project(organization: "acme", project: "site") { studio { entry(collection: "posts", slug: "${slug}", branch: "${of}") { sha } } } }`;
-  return (await app.query(query, { token })).body.data.project.studio.entry.sha;
+  return (await app.query(query)).body.data.project.studio.entry.sha;
 };
 
 let environment: number | undefined;
@@ -280,7 +275,7 @@ describe('watch', () => {
     const missed = await commit({ 'r.txt': '2' }, 'r');
     const headers = { 'Last-Event-ID': first?.id ?? '' };
     // The header is the newer one: a client that reconnects sends the same document again.
-    const byHeader = await openStream(app.url, token, document(['branch:r'], { after: 'x.1' }), { headers });
+    const byHeader = await openStream(app.url, app.full, document(['branch:r'], { after: 'x.1' }), { headers });
     open.push(byHeader);
     const both = [byHeader, await subscribe(['branch:r'], { after: first?.id })];
     for (const again of both) expect((await eventOf(again)).version).toBe(missed);

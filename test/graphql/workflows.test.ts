@@ -1,21 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
+import { graphqlApp } from '../support/graphql-app.ts';
 
-let app: GraphqlApp;
-let token: string;
-
-beforeAll(async () => {
-  app = await graphqlApp();
-  token = await app.token('acme');
-});
-afterAll(() => app.close());
+const app = shared(graphqlApp);
 
 const at = 'organization: "acme", project: "site"';
-async function ask(document: string) {
-  const { body } = await app.query(document, { token });
-  expect(body.errors).toBeUndefined();
-  return body.data;
-}
+const ask = (document: string) => app.data(document);
 
 it('workflows are made, disabled, enabled and deleted', async () => {
   const definition = 'portico: workflow/1\\nsteps:\\n  - {id: a, type: fail}\\n';

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { everyMinute, isNightDue } from '../../src/jobs/clock.ts';
 import { onceOfAll } from '../../src/jobs/upkeep.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { shared, startTestApp } from '../support/app.ts';
 
 const minute = 60_000;
 
@@ -58,11 +58,7 @@ it.each([
 });
 
 describe('onceOfAll', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startTestApp();
-  });
-  afterAll(() => app?.stop());
+  const app = shared(startTestApp);
 
   it('is done once a night by all processes together, also when the clock is set back and forward by an hour', async () => {
     let done = 0;

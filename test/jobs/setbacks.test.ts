@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { sweep } from '../../src/domain/workflows/engine/sweeper.ts';
 import { outliveSetbacks } from '../../src/jobs/upkeep.ts';
-import { type ExecutingApp, startExecutingApp, workflows } from '../support/workflows/executing.ts';
+import { seed, shared, studio } from '../support/app.ts';
+import { startExecutingApp, workflows } from '../support/workflows/executing.ts';
 
 const hour = 3_600_000;
 
-let app: ExecutingApp;
-beforeAll(async () => {
-  app = await startExecutingApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startExecutingApp);
 beforeEach(async () => {
   app.clock.now = new Date('2026-03-01T08:00:00Z');
   await app.services.orm.em.fork().execute(`delete from setting where name = 'upkeep clock'`);
@@ -76,24 +73,27 @@ describe('after the clock was set back by an hour', () => {
     expect((await app.look(workflow, id)).status).toBe('completed');
   });
 
-  it('an idempotency key of a process that died is free when its lease is over, and one still held is completed', async () => {
-    const claim = (key: string) =>
-      app.services.idempotency.claim({
-        actor: 'system:test',
-        operation: 'test.operation',
-        place: '',
-        key,
-        input: { a: 1 },
-      });
-    await claim('lost');
-    const held = await claim('held');
+  it('a mirror, a deployment and an address block are held no longer than they would have been', async () => {
+    await seed(app, { 'public/index.html': 'Site' });
+    const environment = { name: 'Site', branch: 'main', provider: 'static', output_directory: 'public' };
+    expect((await app.ask('POST', `${studio}/environments`, { body: environment })).status).toBe(201);
+    const em = app.services.orm.em.fork();
+    const execute = (sql: string) => em.execute(sql, [new Date((app.clock.now?.getTime() ?? 0) + 30_000)]);
+    await execute(
+      `insert into upstream (project_id, version, lease_until, created_at, updated_at, url, auth_kind, hook_secret, push)
+         select id, 1, ?, now(), now(), 'https://git.test/site.git', 'none', '', 'manual' from project where machine_name = 'site'`,
+    );
+    await execute(`update deployment set status = 'in_progress', heartbeat_at = ?`);
+    await execute(
+      `insert into sign_in_throttle (key, failures, since, blocked_until, block_seconds) values ('a', 50, now(), ?, 60)`,
+    );
     set(-hour);
     await outliveSetbacks(app.services);
-    await expect(claim('lost')).rejects.toMatchObject({ code: 'busy' });
-    await held?.complete({ output: 'done', etag: undefined });
-    set(151_000);
-    expect((await claim('lost'))?.replay).toBeNull();
-    expect((await claim('held'))?.replay).toEqual({ output: 'done', etag: null });
+    const [held] = await em.execute(
+      'select lease_until, heartbeat_at, blocked_until from upstream, deployment, sign_in_throttle',
+    );
+    const until = '2026-03-01 07:00:30+00';
+    expect(held).toEqual({ lease_until: until, heartbeat_at: until, blocked_until: until });
   });
 });
 

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createUpkeep } from '../../src/jobs/upkeep.ts';
-import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, shared, startTestApp } from '../support/app.ts';
 import { noteHeldConnections } from '../support/held-connections.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp({ PORTICO_DATABASE_POOL: '2' });
-});
-afterAll(() => app?.stop());
+const app = shared(() => startTestApp({ PORTICO_DATABASE_POOL: '2' }));
 
 it('answers requests while all upkeep begins at once, with the fewest connections there can be', async () => {
   const held = await noteHeldConnections(app.services.orm);

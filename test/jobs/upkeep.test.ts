@@ -1,17 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { maintainRepositories, runRetention } from '../../src/jobs/upkeep.ts';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 const day = 24 * 3600_000;
 const sql = (text: string) => app.services.orm.em.fork().execute(text);
 
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, { 'content/posts/a.md': '---\ntitle: A\n---\n\nText\n' });
-});
-afterAll(() => app?.stop());
+beforeAll(() => seed(app, { 'content/posts/a.md': '---\ntitle: A\n---\n\nText\n' }));
 
 it('maintains the repositories that are due, and readers see the same', async () => {
   const { gitDir } = (await app.repository()) as unknown as { gitDir: string };

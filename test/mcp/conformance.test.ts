@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, type TestApp } from '../support/app.ts';
+import { seed, shared, startTestApp, type TestApp } from '../support/app.ts';
 import { siteFiles } from '../support/site-files.ts';
 
 const run = promisify(execFile);
@@ -28,11 +28,10 @@ function withToken(app: TestApp): Promise<Server> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }
 
-let app: TestApp;
+const app = shared(startTestApp);
 let proxy: Server;
 let directory: string;
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, siteFiles);
   proxy = await withToken(app);
   directory = await mkdtemp(path.join(tmpdir(), 'portico-conformance-'));
@@ -40,7 +39,6 @@ beforeAll(async () => {
 afterAll(async () => {
   proxy?.closeAllConnections();
   proxy?.close();
-  await app?.stop();
   if (directory) await rm(directory, { recursive: true, force: true });
 });
 

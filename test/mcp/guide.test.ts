@@ -1,19 +1,15 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { permissionNames } from '../../src/kernel/actor.ts';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { commandsOf } from '../support/guides.ts';
 import { siteFiles } from '../support/site-files.ts';
 
 const run = promisify(execFile);
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, siteFiles);
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, siteFiles));
 
 it('the commands of the guide change a title on a branch, and propose it', async () => {
   const environment = { MCP: `${app.url}/mcp`, TOKEN: await app.makeToken(permissionNames), ENTRY: 'en/alpha' };

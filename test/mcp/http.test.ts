@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { presets } from '../../src/kernel/actor.ts';
-import { seed, startTestApp, type TestApp } from '../support/app.ts';
+import { seed, shared, startTestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp({ PORTICO_CORS_ORIGINS: 'https://client.example' });
-  await seed(app, siteFiles);
-});
-afterAll(() => app?.stop());
+const app = shared(() => startTestApp({ PORTICO_CORS_ORIGINS: 'https://client.example' }));
+beforeAll(() => seed(app, siteFiles));
 
 const accept = 'application/json, text/event-stream';
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };

@@ -1,20 +1,18 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { permissionNames } from '../../src/kernel/actor.ts';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { connectClient } from '../support/mcp-client.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let client: Client;
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, siteFiles);
   client = await connectClient(app, app.token);
 });
 afterAll(async () => {
   await client?.close();
-  await app?.stop();
 });
 
 const template = 'portico://{organization}/{project}/{collection}/{+slug}';

@@ -1,16 +1,15 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { permissionNames } from '../../src/kernel/actor.ts';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { assistantTasks, expectDone, extraFiles, type Json, takesBranch } from '../support/assistant-tasks.ts';
 import { callTool, connectClient } from '../support/mcp-client.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let client: Client;
 const requested: string[] = [];
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, { ...siteFiles, ...extraFiles });
   // It may not publish, and its person agrees to everything.
   const token = await app.makeToken(permissionNames.filter((name) => !name.startsWith('manage_')));
@@ -21,7 +20,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client?.close();
-  await app?.stop();
 });
 
 it.each(assistantTasks.map((task, at) => ({ ...task, branch: `task-${at + 1}` })))(

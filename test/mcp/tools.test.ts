@@ -5,23 +5,21 @@ import { tools } from '../../src/domain/assistant/tools.ts';
 import { getBranch } from '../../src/domain/studio/repository/branches.operations.ts';
 import { permissionNames, presets } from '../../src/kernel/actor.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { callTool, connectClient, connectFormerClient } from '../support/mcp-client.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let client: Client;
 let readOnly: string;
 
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, siteFiles);
   client = await connectClient(app, app.token);
   readOnly = await app.makeToken(presets.readonly);
 });
 afterAll(async () => {
   await client?.close();
-  await app?.stop();
 });
 
 const rawOf = async (entry: string, branch = 'main') =>
@@ -229,6 +227,10 @@ describe('writing tools', () => {
     );
     expect((await callTool(client, 'create_entry', draft)).content.message).toBe('branch: is required');
     expect([await headOf('main'), await headOf('release/1')]).toEqual(before);
+    for (const action of ['studio.createEntry', 'studio.mergeBranches']) {
+      const { body: rows } = await app.ask('GET', `${acme}/audit?action=${action}`);
+      expect(rows.filter(({ outcome }: { outcome: string }) => outcome === 'denied').length, action).toBeGreaterThan(1);
+    }
     const publisher = await connectClient(app, await app.makeToken(permissionNames, { mcp: { publish: true } }));
     expect((await callTool(publisher, 'create_entry', { ...draft, branch: 'main' })).content).toMatchObject({
       slug: 'en/new',

@@ -1,20 +1,12 @@
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { shared, startTestApp } from '../support/app.ts';
 import { makeCrawler, makeSnapshot, origin, type Page } from '../support/crawlers/snapshots.ts';
-import { startPreview, type TestPreview } from '../support/preview.ts';
+import { startPreview } from '../support/preview.ts';
 
 const crawlers = '/api/v2/organizations/acme/projects/site/crawlers';
-let app: TestApp;
-let preview: TestPreview;
-beforeAll(async () => {
-  app = await startTestApp();
-  preview = await startPreview(app);
-});
-afterAll(async () => {
-  await preview.stop();
-  await app.stop();
-});
+const app = shared(startTestApp);
+const preview = shared(() => startPreview(app));
 
 const publish = { auto: true, max_lost_percent: 100, max_error_percent: 100 };
 

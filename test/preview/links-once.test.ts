@@ -1,27 +1,18 @@
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { revokeToken } from '../../src/domain/identity/tokens.operations.ts';
 import { runRetention } from '../../src/jobs/upkeep.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { openCore } from '../../src/server/core.ts';
 import { createLog } from '../../src/server/log.ts';
-import { acme, startTestApp, studio, type TestApp } from '../support/app.ts';
-import { askHost, makeEnvironment, publish, type Served, startPreview, type TestPreview } from '../support/preview.ts';
+import { acme, shared, startTestApp, studio } from '../support/app.ts';
+import { askHost, makeEnvironment, publish, type Served, startPreview } from '../support/preview.ts';
 
-let app: TestApp;
-let preview: TestPreview;
-let environment: { id: number; label: string };
+const app = shared(startTestApp);
+const preview = shared(() => startPreview(app));
+const environment = shared(() => makeEnvironment(app, { slug: 'once', visibility: 'members' }));
 
-beforeAll(async () => {
-  app = await startTestApp();
-  preview = await startPreview(app);
-  environment = await makeEnvironment(app, { slug: 'once', visibility: 'members' });
-  await publish(app, environment, { 'index.html': 'for members', 'a/index.html': 'a' });
-});
-afterAll(async () => {
-  await preview.stop();
-  await app.stop();
-});
+beforeAll(() => publish(app, environment, { 'index.html': 'for members', 'a/index.html': 'a' }));
 afterEach(() => {
   app.clock.now = null;
 });

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { authenticateToken } from '../../src/domain/identity/authenticate.ts';
 import { revokeToken } from '../../src/domain/identity/tokens.operations.ts';
 import {
@@ -9,24 +9,15 @@ import { systemActor } from '../../src/kernel/actor.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { run } from '../../src/kernel/run.ts';
 import { systemCall } from '../../src/server/first-run.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
-import { makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';
+import { shared, startTestApp } from '../support/app.ts';
+import { type Browser, makePerson, signedIn } from '../support/browser.ts';
+import { makeEnvironment, publish, startPreview } from '../support/preview.ts';
 
-let app: TestApp;
-let preview: TestPreview;
-let environment: { id: number; label: string };
-let deployment: { id: number; label: string };
+const app = shared(startTestApp);
+const preview = shared(() => startPreview(app));
+const environment = shared(() => makeEnvironment(app, { slug: 'secret', visibility: 'members' }));
+const deployment = shared(() => publish(app, environment, { 'index.html': 'for members', 'a/index.html': 'a' }));
 
-beforeAll(async () => {
-  app = await startTestApp();
-  preview = await startPreview(app);
-  environment = await makeEnvironment(app, { slug: 'secret', visibility: 'members' });
-  deployment = await publish(app, environment, { 'index.html': 'for members', 'a/index.html': 'a' });
-});
-afterAll(async () => {
-  await preview.stop();
-  await app.stop();
-});
 afterEach(() => {
   app.clock.now = null;
 });
@@ -271,5 +262,32 @@ describe('on plain http outside localhost', () => {
       await plain.stop();
       app.services.settings.preview_url = form;
     }
+  });
+});
+
+describe('a preview that a person has opened from a session', () => {
+  async function opened(browser: Browser): Promise<{ cookie: string; unused: string }> {
+    const urls: string[] = [];
+    for (let count = 0; count < 2; count += 1) {
+      const at = `/api/v2/organizations/acme/projects/site/studio/environments/${environment.id}/preview`;
+      urls.push((await browser.ask('GET', at)).body.url);
+    }
+    const [first = '', second = ''] = urls;
+    return { ...(await open({ url: first, expires_at: null, embeddable: true })), unused: second };
+  }
+
+  it('ends with that session, however it ends, and not with another', async () => {
+    const person = await makePerson(app, { email: 'viewer@portico.test', role: 'editor' });
+    const [browser, other] = [await signedIn(app, person), await signedIn(app, person)];
+    const [ofBrowser, ofOther] = [await opened(browser), await opened(other)];
+    expect([await statusWith(ofBrowser), await statusWith(ofOther)]).toEqual([200, 200]);
+    await browser.graphql('mutation { signOut { message } }');
+    await expect.poll(() => statusWith(ofBrowser)).not.toBe(200);
+    expect(await statusWith(ofOther)).toBe(200);
+    const late = await preview.ask(
+      environment.label,
+      targetOf({ url: ofBrowser.unused, expires_at: null, embeddable: true }),
+    );
+    expect(late.headers['set-cookie']).toBeUndefined();
   });
 });

@@ -1,22 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { listen } from '../../src/db/listener.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
 import { updateEnvironment } from '../../src/domain/studio/environments/environments.operations.ts';
 import { previewChannel } from '../../src/domain/studio/previews/previews.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
-import { askHost, makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';
+import { shared, startTestApp } from '../support/app.ts';
+import { askHost, makeEnvironment, publish, startPreview } from '../support/preview.ts';
 
-let app: TestApp;
-let preview: TestPreview;
+const app = shared(startTestApp);
+const preview = shared(() => startPreview(app));
 
-beforeAll(async () => {
-  app = await startTestApp();
-  preview = await startPreview(app);
-});
-afterAll(async () => {
-  await preview.stop();
-  await app.stop();
-});
 afterEach(() => {
   app.clock.now = null;
 });

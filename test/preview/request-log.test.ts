@@ -4,16 +4,15 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createMetrics } from '../../src/engines/metrics/prometheus.ts';
 import { createPreview } from '../../src/preview/preview.ts';
 import { previewLog } from '../../src/server/http/request-log.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { shared, startTestApp } from '../support/app.ts';
 import { askHost, makeEnvironment, publish } from '../support/preview.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let host: string;
 const metrics = createMetrics();
 const server = createServer();
 
 beforeAll(async () => {
-  app = await startTestApp();
   server.on('request', previewLog(app.services.log, metrics.http, createPreview(app.services)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -26,7 +25,6 @@ afterAll(async () => {
   metrics.stop();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  await app?.stop();
 });
 
 const ask = (target: string, headers: Record<string, string> = {}) =>

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
-import { makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { shared, startTestApp } from '../support/app.ts';
+import { makeEnvironment, publish, startPreview } from '../support/preview.ts';
 
 const page = `<!doctype html><title>Home</title>${'<p>Welcome to the site.</p>\n'.repeat(400)}`;
 const large = randomBytes(700_000);
@@ -19,20 +19,14 @@ const files = {
   empty: '',
 };
 
-let app: TestApp;
-let preview: TestPreview;
+const app = shared(startTestApp);
+const preview = shared(() => startPreview(app));
 let label: string;
 
 beforeAll(async () => {
-  app = await startTestApp();
-  preview = await startPreview(app);
   const environment = await makeEnvironment(app, { slug: 'main' });
   await publish(app, environment, files);
   ({ label } = environment);
-});
-afterAll(async () => {
-  await preview.stop();
-  await app.stop();
 });
 
 const get = (target: string, headers: Record<string, string> = {}) => preview.ask(label, target, { headers });

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, studio } from '../support/app.ts';
-import { type DeployingApp, startDeployingApp } from '../support/deployments.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { seed, shared, studio } from '../support/app.ts';
+import { startDeployingApp } from '../support/deployments.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
 const post = `---
@@ -40,10 +40,9 @@ const files: Record<string, string> = {
   'public/style.css': 'a{}',
 };
 
-let running: DeployingApp;
+const running = shared(startDeployingApp);
 let environment: number;
 beforeAll(async () => {
-  running = await startDeployingApp();
   await seed(running.app, files);
   const draft = { name: 'Live', branch: 'main', provider: 'static', output_directory: 'public', auto_deploy: false };
   ({ id: environment } = await running.environment(draft));
@@ -52,7 +51,6 @@ beforeAll(async () => {
     await running.work();
   }
 });
-afterAll(() => running?.stop());
 
 const annotations = (url: string, of = `environments/${environment}`) =>
   running.app.ask('GET', `${studio}/${of}/annotations?url=${encodeURIComponent(url)}`);

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Member } from '../../src/domain/organizations/member.entity.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { goodPassword, makePerson, openBrowser } from '../support/browser.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, siteFiles);
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, siteFiles));
 
 const audit = `${acme}/audit`;
 const list = async (query: string) => (await app.ask('GET', `${audit}?per_page=100&${query}`)).body;

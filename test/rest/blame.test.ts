@@ -1,22 +1,20 @@
 /** Which commit each line of a file is from. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { commitTo } from '../support/conflict-site.ts';
 import { commitChain, commitFiles, lines, setRef } from '../support/git-history.ts';
 import { git } from '../support/git-store.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let gitDir: string;
 let root: string;
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, { ...siteFiles, 'lib/a.ts': lines(10), 'lib/empty.ts': '', 'lib/bin': Buffer.from([0, 10, 0]) });
   gitDir = ((await app.repository()) as unknown as { gitDir: string }).gitDir;
   root = git(gitDir, ['rev-parse', 'main']);
 });
-afterAll(() => app?.stop());
 
 interface Range {
   first: number;

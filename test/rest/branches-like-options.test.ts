@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { TestApp } from '../support/app.ts';
+import { expect, it } from 'vitest';
+import { shared } from '../support/app.ts';
 import { client } from '../support/git-client.ts';
 import { save } from '../support/git-store.ts';
 import { mirrorOf, startMirrorApp } from '../support/mirror.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startMirrorApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startMirrorApp);
 
 const names = ['-x', '--upload-pack=x', 'HEAD'];
 

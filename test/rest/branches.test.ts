@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let first: string;
 let tip: string;
 beforeAll(async () => {
-  app = await startTestApp();
   first = await seed(app, siteFiles);
   tip = await seed(app, { 'second.md': '2\n' });
 });
-afterAll(() => app?.stop());
 
 const branches = `${studio}/branches`;
 const make = (body: object) => app.ask('POST', branches, { body });

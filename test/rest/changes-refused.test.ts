@@ -1,16 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { countCommits, entryOn, of, ownBranch, post } from '../support/change-actions.ts';
 import { commitTo } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, siteFiles);
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, siteFiles));
 
 const branch = () => ownBranch(app);
 const commits = (name: string) => countCommits(app, name);

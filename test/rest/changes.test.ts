@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { countCommits, entryOn, of, ownBranch, pixel, post } from '../support/change-actions.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, siteFiles);
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, siteFiles));
 
 const other = Buffer.concat([pixel, Buffer.from('more')]);
 const image = pixel.toString('base64');

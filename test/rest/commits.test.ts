@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 const made: string[] = [];
 beforeAll(async () => {
-  app = await startTestApp();
   app.clock.now = new Date('2026-01-01T00:00:00Z');
   made.push(await seed(app, siteFiles));
   for (const day of [2, 3, 4]) {
@@ -16,7 +15,6 @@ beforeAll(async () => {
   }
   app.clock.now = null;
 });
-afterAll(() => app?.stop());
 
 const ask = (query = '') => app.ask('GET', `${studio}/commits?${query}`);
 const shas = async (query = '') => (await ask(query)).body.map(({ sha }: { sha: string }) => sha);

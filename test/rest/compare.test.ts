@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { shared, startTestApp, studio } from '../support/app.ts';
 import { commitTo, makeBranch, post, postPath, seedPosts } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let root: string;
 let head: string;
 
 beforeAll(async () => {
-  app = await startTestApp();
   root = await seedPosts(app);
   await makeBranch(app, 'topic');
   await makeBranch(app, 'release/1.0');
@@ -24,7 +23,6 @@ beforeAll(async () => {
     [postPath('renamed')]: post({ title: 'C', description: 'Text', draft: false, tags: ['two'] }),
   });
 });
-afterAll(() => app?.stop());
 
 const compare = (query: string, headers?: Record<string, string>) =>
   app.ask('GET', `${studio}/compare?${query}`, headers ? { headers } : {});
@@ -104,6 +102,16 @@ describe('200', () => {
     expect(files[1]).toMatchObject({ status: 'removed', entry: { title: 'D', body_changed: true } });
     expect(files[1].entry.fields).toContainEqual({ field: '/title', label: 'Title', before: 'D' });
     expect((await compare('base=main&head=values')).body.files[0]).not.toHaveProperty('entry');
+  });
+
+  it('names the first thousand keys of a file that differ, and says how many more do', async () => {
+    await makeBranch(app, 'many-keys');
+    const keys = Object.fromEntries(Array.from({ length: 1_500 }, (_, at) => [`key${at}`, at]));
+    await commitTo(app, 'many-keys', { [postPath('many')]: post({ title: 'Many', ...keys }, '') });
+    const [file] = (await compare('base=main&head=many-keys&values=true')).body.files;
+    expect(file).toMatchObject({ path: postPath('many'), more_fields: 501 });
+    for (const list of [file.fields, file.labels, file.entry.fields]) expect(list).toHaveLength(1_000);
+    expect((await compare('base=main&head=values&values=true')).body.files[0]).not.toHaveProperty('more_fields');
   });
 
   it('adds patches on request, none of binary files', async () => {

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 const roots = async () => (await app.ask('GET', `${studio}/content-roots`)).body;
 

@@ -1,17 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { acme, shared, startTestApp } from '../support/app.ts';
 
 const origins = ['https://app.example.org', 'http://localhost:3000'];
-let app: TestApp;
-let closed: TestApp;
-beforeAll(async () => {
-  app = await startTestApp({ PORTICO_CORS_ORIGINS: origins.join(', ') });
-  closed = await startTestApp();
-});
-afterAll(async () => {
-  await app?.stop();
-  await closed?.stop();
-});
+const app = shared(() => startTestApp({ PORTICO_CORS_ORIGINS: origins.join(', ') }));
+const closed = shared(startTestApp);
 
 const preflight = (origin: string) => ({
   token: null,

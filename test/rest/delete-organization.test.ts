@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AuditRow } from '../../src/domain/audit/audit.entity.ts';
 import { Token } from '../../src/domain/identity/token.entity.ts';
 import { Member } from '../../src/domain/organizations/member.entity.ts';
@@ -9,16 +9,12 @@ import { createProject, deleteProject } from '../../src/domain/projects/projects
 import { OneTimeLink } from '../../src/domain/users/one-time-link.ts';
 import { runRetention } from '../../src/jobs/upkeep.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { shared, startTestApp } from '../support/app.ts';
 import { makePerson, openBrowser, signedIn } from '../support/browser.ts';
 import { overtake } from '../support/overtake.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 let made = 0;
 /** An organisation with a project, a token, and a person in it. */

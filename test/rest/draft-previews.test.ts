@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { removeUnusedDraftPreviews } from '../../src/domain/studio/environments/draft-previews.ts';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { commitTo } from '../support/conflict-site.ts';
 import type { Environment } from '../support/deployments.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 /** Of somebody who edits and manages nothing. */
 let editor: string;
 /** The environment that drafts are copies of. */
 let live: Environment;
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, { 'index.html': '<h1>Hello</h1>' });
   editor = await app.makeToken(['browse_studio', 'edit_studio', 'delete_studio']);
   const body = {
@@ -30,7 +29,6 @@ beforeAll(async () => {
   };
   live = (await app.ask('POST', `${studio}/environments`, { body })).body;
 });
-afterAll(() => app?.stop());
 
 const set = (body: object, token = app.token) => app.ask('PATCH', `${studio}/repository`, { body, token });
 const named = async () => (await app.ask('GET', `${studio}/repository`)).body.settings.draft_preview;

@@ -1,18 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { tally } from '../../src/lib/tally.ts';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { of, post } from '../support/change-actions.ts';
 import { makeBranch } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let tip: string;
 beforeAll(async () => {
-  app = await startTestApp();
   tip = await seed(app, siteFiles);
 });
-afterAll(() => app?.stop());
 
 const drafts = `${studio}/drafts`;
 const save = (body: object, headers: Record<string, string> = {}, token = app.token) =>
@@ -141,6 +141,16 @@ describe('GET /drafts', () => {
     expect(others[0]).toMatchObject({ ahead_by: 1, behind_by: 0 });
     const paged = await app.ask('GET', `${drafts}?per_page=1&page=2`, { token: someone });
     expect(names(paged.body)).toEqual([mine.body.branch.name]);
+  });
+
+  it('reads of all drafts their names alone', async () => {
+    const statements: string[] = [];
+    const note = (given: unknown) => void statements.push(String((given as { text?: unknown }).text ?? given));
+    subscribe(tally.statement.name, note);
+    expect((await app.ask('GET', `${drafts}?per_page=1`)).status).toBe(200);
+    unsubscribe(tally.statement.name, note);
+    const whole = statements.filter((text) => /\.\* from "draft"/.test(text));
+    expect(whole.map((text) => / in \(/.test(text))).toEqual([true]);
   });
 
   it('is no draft any more when its branch was deleted and another one of that name made', async () => {

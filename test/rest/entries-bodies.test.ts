@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 beforeAll(async () => {
-  app = await startTestApp();
   const long = `---\ntitle: Long\n---\n${'Words that go on. '.repeat(250_000)}\n`;
   const files = Array.from({ length: 5 }, (_, at) => [`content/posts/${at}.md`, long]);
   await seed(app, { ...Object.fromEntries(files), 'content/posts/9.md': '---\ntitle: Short\n---\nShort.\n' });
 });
-afterAll(() => app?.stop());
 
 const ask = async (query: string) => (await app.ask('GET', `${studio}/collections/posts?${query}`)).body;
 

@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { shared, startTestApp, studio } from '../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
 const fields = { title: 'A', description: 'Text', draft: false, tags: ['one'] };
-let app: TestApp;
+const app = shared(startTestApp);
 let slug: string;
 let url: string;
 let seen: string;
 let made = 0;
 
-beforeAll(async () => {
-  app = await startTestApp();
-  await seedPosts(app);
-});
-afterAll(() => app?.stop());
+beforeAll(() => seedPosts(app));
 
 /** Each test has an entry of its own; `seen` is the version its writer read, and somebody has saved a new title since. */
 beforeEach(async () => {

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { acme, seed, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp } from '../support/app.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 const pixel = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -209,4 +205,23 @@ describe('the own files of an entry', () => {
     expect(done.body.results).toMatchObject([{ op: 'delete', assets: ['content/posts/a/x.png'] }]);
     expect(await files()).not.toContain('content/posts/a/x.png');
   });
+});
+
+it('a directory of many files is moved without looking for each of their names in each entry', async () => {
+  const folder = 'content/posts';
+  const files = Array.from({ length: 200 }, (_, at) => [`${folder}/old/image${at}.png`, pixel] as const);
+  const others = Array.from({ length: 20 }, (_, at) => [`${folder}/other${at}.md`, page()] as const);
+  const { textOf, call } = await siteOf('many-own-files', {
+    'hugo.toml': 'title = "x"\n',
+    [`${folder}/old/index.md`]: page(),
+    [`${folder}/user.md`]: page('![](old/image7.png)\n'),
+    ...Object.fromEntries([...files, ...others]),
+  });
+  const looks = vi.spyOn(Buffer.prototype, 'includes');
+  const moved = await call('PUT', 'collections/posts/old', { slug: 'new' });
+  const count = looks.mock.calls.length;
+  looks.mockRestore();
+  expect(moved).toMatchObject({ status: 200, body: { references: ['posts/user'] } });
+  expect(count).toBeLessThan(files.length + others.length);
+  expect((await textOf(`${folder}/user.md`)).content).toContain('![](new/image7.png)');
 });

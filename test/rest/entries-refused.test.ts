@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { entryWrites, posts, valid } from '../support/entry-writes.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, siteFiles);
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, siteFiles));
 
 const { create, put, fresh } = entryWrites(() => app);
 
@@ -216,6 +212,14 @@ describe('422', () => {
     expect(answer.body.details.errors[0].field).toMatch(/^\/frontmatter\//);
     expect((await app.ask('GET', `${posts}/en/invalid`)).status).toBe(404);
   });
+
+  it.each(['gitmod~1/a', 'a/GITMOD~4/b', 'gi7eba~1/a', 'gitatt~1/a', 'gitmod~1', 'a/gitatt~1'])(
+    'no directory that is a file of settings of git on some systems: %j',
+    async (slug) => {
+      expectRefusal(await create({ slug, frontmatter: valid }), 422, 'invalid_name', /^slug: .*git's settings/);
+      expectRefusal(await put('en/beta', { slug }), 422, 'invalid_name', /^slug: /);
+    },
+  );
 
   it.each(['con', 'en/NUL', 'en/aux.txt', 'en/dot.', 'en/space '])('an unwise name: %j', async (slug) => {
     expectRefusal(await create({ slug, frontmatter: valid }), 422, 'invalid_name', /^slug: /);

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 const notes = `${studio}/collections/notes`;
 const strict = `${studio}/collections/strict`;
 const home = 'content/notes';
@@ -20,7 +20,6 @@ const documents: Record<string, string | Buffer> = {
 };
 
 beforeAll(async () => {
-  app = await startTestApp();
   const config = {
     collections: {
       strict: { path: 'content/strict', format: 'yaml', fields: [{ name: 'title', type: 'string', required: true }] },
@@ -34,7 +33,6 @@ beforeAll(async () => {
     'studio.config.json': JSON.stringify(config),
   });
 });
-afterAll(() => app?.stop());
 
 const head = async () => (await app.ask('GET', `${studio}/commits?per_page=1`)).body[0].sha;
 const slugs = Object.keys(documents).map((name) => name.replace(/\.md$/, ''));

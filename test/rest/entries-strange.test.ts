@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 const posts = `${studio}/collections/posts`;
 const notes = `${studio}/collections/notes`;
 const home = 'src/content/posts';
@@ -12,9 +12,8 @@ const home = 'src/content/posts';
 const own = (date: string, rank: number) =>
   `---\ntitle: N\nwhen: ${date}\n__proto__:\n  rank: ${rank}\nconstructor: c${rank}\nprototype: p\n---\nText\n`;
 
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, {
+beforeAll(() =>
+  seed(app, {
     ...siteFiles,
     [`${home}/en/broken.md`]: '---\ntitle: [\n---\n',
     [`${home}/en/faulty.md`]: '---\ntitle: 5\ndate: 2026-01-01T00:30:00+02:00\nauthor: nobody\n---\n',
@@ -22,9 +21,8 @@ beforeAll(async () => {
     'content/notes/b.md': own('2023-12-31T23:30:00Z', 10),
     'content/notes/c.md': own('2024-01-01', 1),
     'content/notes/d.md': own('2024-01-01T00:00:00-01:00', 3),
-  });
-});
-afterAll(() => app?.stop());
+  }),
+);
 
 /** Files that came by a push: no endpoint writes such names. */
 const pushed: Record<string, string> = {

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 beforeAll(async () => {
-  app = await startTestApp();
   app.clock.now = new Date('2026-03-07T08:09:10Z');
   await seed(app, {
     'static/admin/config.yml': `
@@ -20,7 +19,6 @@ collections:
     'notes/a.de.md': '---\ntitle: A\n---\n',
   });
 });
-afterAll(() => app?.stop());
 
 const templateOf = (collection: string, query: string) =>
   app.ask('GET', `${studio}/entry-templates/${collection}${query}`);

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { permissionNames } from '../../src/kernel/actor.ts';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, {
     'package.json': JSON.stringify({ scripts: { build: 'astro build' }, dependencies: { astro: '^5.0.0' } }),
     'package-lock.json': '{"lockfileVersion": 3}',
@@ -13,7 +12,6 @@ beforeAll(async () => {
   });
   await app.ask('POST', `${studio}/branches`, { body: { name: 'draft/page' } });
 });
-afterAll(() => app?.stop());
 
 const create = (body: object) => app.ask('POST', `${studio}/environments`, { body });
 const change = (id: number, body: object) => app.ask('PATCH', `${studio}/environments/${id}`, { body });
@@ -85,6 +83,12 @@ describe('POST', () => {
     ['409', { name: 'Live Site', branch: 'main' }, 'already_exists', 'name'],
     ['409', { name: 'live SITE', branch: 'main' }, 'already_exists', 'name'],
     ['422', { name: 'a', branch: 'main', provider: 'webhook' }, 'validation_failed', 'deploy_webhook_url'],
+    [
+      '400',
+      { name: 'a', branch: 'main', deploy_webhook_url: 'https://me:key@a.test/' },
+      'invalid_request',
+      'deploy_webhook_url',
+    ],
     ['422', { name: 'a', branch: 'main', variables: [{ name: 'A' }] }, 'validation_failed', 'variables.0.value'],
   ])('%s: %j', async (status, body, code, field) => {
     const answer = await create(body);

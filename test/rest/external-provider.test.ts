@@ -7,6 +7,7 @@ import { notifyProvider } from '../../src/domain/studio/deployments/notify-provi
 import { deployNoticeJob } from '../../src/domain/studio/deployments/queue-deployment.ts';
 import { tickDeployments } from '../../src/domain/studio/deployments/tick.ts';
 import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { executionOfGeneration } from '../support/recent-execution.ts';
 
 interface Received {
   headers: Record<string, string | string[] | undefined>;
@@ -136,6 +137,16 @@ it('has a token for nothing but reports on its own run', async () => {
   expect((await report(first.id, first.token.replace(/.$/, '!'), {})).status).toBe(401);
   const reader = await app.makeToken(['browse_studio', 'edit_studio']);
   expect((await report(first.id, reader, { conclusion: 'success' })).status).toBe(403);
+});
+
+it('is notified with how many executions of the project may have led to the deployment', async () => {
+  await executionOfGeneration(app, 5, new Date(Date.now() - 120_000));
+  await requested();
+  expect(received.at(-1)?.headers['portico-generation']).toBeUndefined();
+  await executionOfGeneration(app, 3, new Date());
+  await requested();
+  expect(received.at(-1)?.headers['portico-generation']).toBe('3');
+  await app.services.orm.em.fork().execute('delete from execution');
 });
 
 it('is notified when a deployment is cancelled', async () => {

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let commit: string;
 const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 123\n`;
 beforeAll(async () => {
-  app = await startTestApp();
   const files = {
     ...siteFiles,
     'bytes.bin': Buffer.from([0, 255, 1]),
@@ -39,7 +38,6 @@ beforeAll(async () => {
   });
   commit = written.commit?.sha ?? '';
 });
-afterAll(() => app?.stop());
 
 const file = (path: string, query = '') => app.ask('GET', `${studio}/file?path=${encodeURIComponent(path)}${query}`);
 const tree = (query = '') => app.ask('GET', `${studio}/filetree?${query}`);

@@ -1,18 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { imageIn } from '../../src/dashboard/lib/media.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { acme, seed, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp } from '../support/app.ts';
 import { filesBelow } from '../support/routes/built-pages.ts';
 import { type EntryCourse, entryCourses } from '../support/routes/entry-courses.ts';
 import { fixtureSites, sourceOf } from '../support/routes/fixture-sites.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 

@@ -1,23 +1,19 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import express from 'express';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { generateToken } from '../../src/domain/identity/token-text.ts';
 import { addressBlock } from '../../src/domain/users/throttle.ts';
 import { createHttpServer } from '../../src/server/http/http-server.ts';
 import { limitBodyTime } from '../../src/server/http/request-limits.ts';
-import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, shared, startTestApp, type TestApp } from '../support/app.ts';
 import { askRaw, overSocket } from '../support/raw-http.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
 const git = '/git/acme/site.git/info/refs?service=git-upload-pack';
 
 describe('429 after too many failed authentications', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startTestApp({ PORTICO_AUTH_FAILURE_LIMIT: '5', PORTICO_TRUSTED_PROXIES: '127.0.0.0/8' });
-  });
-  afterAll(() => app?.stop());
+  const app = shared(() => startTestApp({ PORTICO_AUTH_FAILURE_LIMIT: '5', PORTICO_TRUSTED_PROXIES: '127.0.0.0/8' }));
 
   const ask = (address: string, token: string | null, path = acme) =>
     askRaw(app, 'GET', path, { token, headers: { 'x-forwarded-for': address } });
@@ -103,11 +99,7 @@ describe('429 after too many failed authentications', () => {
 });
 
 describe('429 after too many requests of one credential', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startTestApp({ PORTICO_RATE_LIMIT: '30' });
-  });
-  afterAll(() => app?.stop());
+  const app = shared(() => startTestApp({ PORTICO_RATE_LIMIT: '30' }));
 
   it('lets a sixth of the limit burst, then one every two seconds', async () => {
     app.clock.now = new Date('2026-05-01T00:00:00Z');
@@ -148,7 +140,7 @@ describe('the block of an address', () => {
 });
 
 describe('a server with the limits of a public one', () => {
-  let app: TestApp;
+  const app = shared(startTestApp);
   let server: Server;
   const listen = async (made: Server) => {
     server = made;
@@ -159,10 +151,6 @@ describe('a server with the limits of a public one', () => {
     server.closeAllConnections();
     server.close();
   };
-  beforeAll(async () => {
-    app = await startTestApp();
-  });
-  afterAll(() => app?.stop());
 
   it('414 for a URL over 16 KiB, and not for one of 16 KiB', async () => {
     const path = (bytes: number) => `${acme}?x=`.padEnd(bytes, 'x');

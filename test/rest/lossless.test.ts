@@ -1,15 +1,11 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 const posts = `${studio}/collections/posts`;
 
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, { 'content/posts/a.md': '---\ntitle: A\n---\n\nHello\n' });
-});
-afterAll(() => app?.stop());
+beforeAll(() => seed(app, { 'content/posts/a.md': '---\ntitle: A\n---\n\nHello\n' }));
 
 describe('nothing is dropped without a word', () => {
   it('refuses a key that would be lost where the names are not content', async () => {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { acme, seed, startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { acme, seed, shared, startTestApp } from '../support/app.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 const studio = `${acme}/projects/site/studio`;
 const pixel = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -10,7 +10,6 @@ const pixel = Buffer.from(
 const page = (body: string) => `---\ntitle: Page\n---\n${body}\n`;
 
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, {
     '_config.yml': 'baseurl: /a base\n',
     '_posts/2020-01-02-whole.md': page('![](/a%20base/assets/whole.png)'),
@@ -22,7 +21,6 @@ beforeAll(async () => {
   });
   await app.ask('POST', `${studio}/route-patterns/detect`, { body: { save: true } });
 });
-afterAll(() => app?.stop());
 
 describe('a file of a site that lies below a path', () => {
   it.each([
@@ -40,5 +38,37 @@ describe('a file of a site that lies below a path', () => {
       },
     });
     expect(body.data.project.studio.entry.media).toEqual([{ path: 'assets/whole.png' }]);
+  });
+
+  it('is found among 10,000 names of up to 4,096 characters', async () => {
+    const names = (count: number) => '/none.png '.repeat(count);
+    const rooted = (length: number) => {
+      const ends = `../${length % 2 === 0 ? './' : './/'}assets/rooted.png`;
+      return ends.replace('../', `../${'./'.repeat((length - ends.length) / 2)}`);
+    };
+    expect([rooted(4_096).length, rooted(4_097).length]).toEqual([4_096, 4_097]);
+    await seed(app, {
+      '_posts/2020-02-01-first.md': page(`${names(9_999)} /assets/whole.png`),
+      '_posts/2020-02-02-late.md': page(`${names(10_000)} /assets/whole.png`),
+      '_posts/2020-02-03-long.md': page(rooted(4_096)),
+      '_posts/2020-02-04-longer.md': page(rooted(4_097)),
+    });
+    const entries = ['first', 'late', 'long', 'longer'].map(
+      (slug, at) => `${slug}: entry(collection: "posts", slug: "2020-02-0${at + 1}-${slug}") { media { path } }`,
+    );
+    const query = `{ project(organization: "acme", project: "site") { studio { ${entries.join(' ')} } } }`;
+    const { body } = await app.ask('POST', '/graphql', { body: { query } });
+    expect(body).toEqual({
+      data: {
+        project: {
+          studio: {
+            first: { media: [{ path: 'assets/whole.png' }] },
+            late: { media: [] },
+            long: { media: [{ path: 'assets/rooted.png' }] },
+            longer: { media: [] },
+          },
+        },
+      },
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { type Answer, acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { type Answer, acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAC56t6BAAAAEklEQVR4nGNgYGD4D8UMQAoIAA8EAgH0y2bHAAAAAElFTkSuQmCC',
@@ -35,11 +35,10 @@ function jpegWithProfile(): Buffer {
   return Buffer.concat([Buffer.from([0xff, 0xd8]), ...profile, frame, Buffer.alloc(16)]);
 }
 
-let app: TestApp;
+const app = shared(() => startTestApp({ PORTICO_MEDIA_LIMIT: '1' }));
 let weak: string;
 
 beforeAll(async () => {
-  app = await startTestApp({ PORTICO_MEDIA_LIMIT: '1' });
   weak = await app.makeToken(['browse_studio', 'edit_studio', 'delete_studio']);
   await seed(app, {
     'content/posts/a.md': '---\ntitle: A\ncover: /img/used.png\n---\n\nHello\n',
@@ -51,7 +50,6 @@ beforeAll(async () => {
     'public/.hidden/x.png': png,
   });
 });
-afterAll(() => app?.stop());
 
 const list = async (query = '') => (await app.ask('GET', `${studio}/media${query}`)).body;
 const upload = (body: object, token = app.token) => app.ask('POST', `${studio}/media`, { body, token });

@@ -1,22 +1,22 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { userChanged } from '../../src/domain/identity/grant-cache.ts';
+import { Member } from '../../src/domain/organizations/member.entity.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { User, UserIdentity } from '../../src/domain/users/user.entity.ts';
 import { permissionNames, presets } from '../../src/kernel/actor.ts';
-import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { type Answer, acme, shared, startTestApp } from '../support/app.ts';
 import { type Browser, goodPassword, makePerson, openBrowser, secretOf, signedIn } from '../support/browser.ts';
 import { overtake } from '../support/overtake.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let owner: Browser;
 beforeAll(async () => {
-  app = await startTestApp();
   await app.run(createProject, { organization: 'acme', name: 'Two' });
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
   owner = await signedIn(app, await makePerson(app, { email: 'owner@example.org', role: 'owner' }));
 });
-afterAll(() => app.stop());
 beforeEach(() => {
   app.clock.now = null;
 });
@@ -152,6 +152,42 @@ describe('members', () => {
     const { join_url } = (await invite({ email, role: 'readonly' })).body;
     await accept(browser, { secret: secretOf(join_url) });
     expect((await browser.ask('GET', acme)).status).toBe(200);
+  });
+
+  it('who are removed, or may no longer, have nothing done that waited for that', async () => {
+    const inTurn = (id: number, change: (em: EntityManager) => Promise<unknown>, act: () => Promise<Answer>) =>
+      overtake(
+        app,
+        async (em) => {
+          await em.execute(`select 1 from organization where machine_name = 'acme' for update`);
+          await change(em);
+          await userChanged(em, (await em.findOneOrFail(Member, id)).user_id);
+        },
+        act,
+      );
+    const demote = (id: number) => (em: EntityManager) => em.nativeUpdate(Member, { id }, { role: 'readonly' });
+    const acts: ((who: { browser: Browser; email: string; id: number }) => Promise<Answer>)[] = [
+      ({ browser, email }) => invite({ email: `friend-of-${email}`, role: 'admin' }, browser),
+      ({ browser, id }) => browser.ask('PATCH', `${members}/${id}`, { body: { role: 'admin' } }),
+      ({ browser }) => browser.ask('POST', `${acme}/tokens`, { body: { name: 'Late', preset: 'admin' } }),
+    ];
+    for (const act of acts) {
+      const kept = await member('admin');
+      expect(
+        (
+          await inTurn(
+            kept.id,
+            async () => {},
+            () => act(kept),
+          )
+        ).status,
+      ).toBeLessThan(300);
+      const { id, ...who } = await member('admin');
+      expect((await inTurn(id, demote(id), () => act({ id, ...who }))).status).toBe(403);
+      expect((await owner.ask('GET', `${members}?per_page=100`)).body).toContainEqual(
+        expect.objectContaining({ id, role: 'readonly' }),
+      );
+    }
   });
 
   it('are confined to projects, and freed again by null', async () => {
@@ -377,9 +413,13 @@ describe('accounts', () => {
         input: { user_id, disabled },
       });
     expect(messageOf(await disable(owner, person, true))).toBe('Only an administrator of this instance may do this');
+    const secret = secretOf((await reset(root, person)).body.data.createResetLink.reset_url);
     expect(messageOf(await disable(root, person, true))).toBe('ok');
     expect((await browser.ask('GET', acme)).status).toBe(401);
     await disable(root, person, false);
+    expect(messageOf(await set(openBrowser(app), secret, 'a link of before'))).toBe(
+      'This link is no longer valid: ask for a new one',
+    );
     expect((await (await signedIn(app, person)).ask('GET', acme)).status).toBe(200);
     const { id } = await app.services.orm.em.fork().findOneOrFail(User, { email: 'root@example.org' });
     expect(messageOf(await disable(root, id, true))).toMatch(/^You cannot disable your own account/);

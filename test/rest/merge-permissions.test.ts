@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { shared, startTestApp, studio } from '../support/app.ts';
 import { commitTo, makeBranch, post, postPath, seedPosts } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let editor: string;
 beforeAll(async () => {
-  app = await startTestApp();
   await seedPosts(app);
   editor = await app.makeToken(['browse_studio', 'edit_studio']);
 });
-afterAll(() => app?.stop());
 
 let made = 0;
 /** A branch that conflicts with main in one file. */

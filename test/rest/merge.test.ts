@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, shared, startTestApp } from '../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
 const fields = { title: 'A', description: 'Text', draft: false, tags: ['one'] };
-let app: TestApp;
+const app = shared(startTestApp);
 let project: string;
 let studio: string;
 let made = 0;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
 
 /** Each test has a site of its own, with a branch `topic` beside `main`. */
 beforeEach(async () => {
@@ -239,4 +234,47 @@ it('loses neither of two merges into one branch at the same time', async () => {
   expect(answers.map(({ status }) => status)).toEqual([201, 201]);
   for (const name of ['y', 'z'])
     expect((await app.ask('GET', `${studio}/file?path=${name}.css`)).body.content).toBe(name);
+});
+
+describe("files of git's settings", () => {
+  const module = (url: string, more = '') => `[submodule "x"]\n\tpath = x\n${more}\turl = ${url}\n`;
+  const conflictOf = async () => (await merge({})).body.details.conflicts[0];
+
+  it('that name submodules are not written by a resolution', async () => {
+    await commit('main', { '.gitmodules': module('https://a.test/a') });
+    await commit('topic', { '.gitmodules': module('https://b.test/b') });
+    const { path, stages, reason } = await conflictOf();
+    expect({ path, reason }).toMatchObject({ path: '.gitmodules', reason: expect.stringContaining('submodules') });
+    const raw = '[submodule "../../x"]\n\tpath = x\n\turl = -u./payload\n';
+    expectRefusal(await merge({ resolutions: [{ path, stages, raw }] }), 422, 'validation_failed', /submodules/);
+    expect((await merge({ resolutions: [{ path, stages, take: 'incoming' }] })).status).toBe(201);
+  });
+
+  it('that name submodules are not joined by lines', async () => {
+    const lines = '\\\n\\\n\\\n\\\n\\\n';
+    const text = (key: string, url: string) => `[submodule "x"]\n\tpath = x\n\t${key} = ${lines}${url}\n`;
+    await commit('main', { '.gitmodules': text('foo', 'https://a.test/a') });
+    await app.ask('POST', `${studio}/branches`, { body: { name: 'other' } });
+    await commit('main', { '.gitmodules': text('foo', '-u./payload') });
+    await commit('other', { '.gitmodules': text('url', 'https://a.test/a') });
+    const { status, body } = await merge({ head: 'other' });
+    expect(status).toBe(409);
+    const [{ path, stages }] = body.details.conflicts;
+    expect(path).toBe('.gitmodules');
+    const taken = await merge({ head: 'other', resolutions: [{ path, stages, take: 'incoming' }] });
+    expect(taken.status).toBe(201);
+    const { content } = (await app.ask('GET', `${studio}/file?path=.gitmodules`)).body;
+    expect(content).toBe(text('url', 'https://a.test/a'));
+  });
+
+  it.each([
+    [2_047, 201],
+    [2_048, 422],
+  ])('that hold attributes may have a line of %i bytes from a resolution: %i', async (length, status) => {
+    await commit('main', { '.gitattributes': '*.a text\n' });
+    await commit('topic', { '.gitattributes': '*.b text\n' });
+    const { path, stages } = await conflictOf();
+    const raw = `${'a'.repeat(length)}\n`;
+    expect((await merge({ resolutions: [{ path, stages, raw }] })).status).toBe(status);
+  });
 });

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { routes } from '../../src/rest/routes.ts';
-import { metricsToken, startTestApp, type TestApp } from '../support/app.ts';
+import { metricsToken, shared, startTestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'TRACE'];
 
@@ -61,7 +57,7 @@ describe.each([...ofRows, ...others])('%s', (path, allow) => {
       const { status, headers: given, body } = await ask(method);
       expect([method, status, given.get('allow')]).toEqual([method, 405, allow]);
       if (method === 'HEAD') continue;
-      if (path.startsWith('/git/')) expect(body).toBe(`This address knows ${allow}\n`);
+      if (path.startsWith('/git/')) expect(body).toBe(`Method not allowed; allowed: ${allow}\n`);
       else
         expect(body).toMatchObject({
           error: true,

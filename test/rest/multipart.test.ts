@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { request } from 'node:http';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Spools } from '../../src/ports/spool.ts';
-import { type Answer, acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { type Answer, acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import fc from '../support/properties.ts';
 
 const boundary = 'between-the-parts';
@@ -25,19 +25,17 @@ const bodyOf = (parts: readonly Part[]) =>
     Buffer.from(`--${boundary}--\r\n`),
   ]);
 
-let app: TestApp;
+const app = shared(() => startTestApp({ PORTICO_MEDIA_LIMIT: '1' }));
 let reader: string;
 let editor: string;
 let spools: Spools;
 
 beforeAll(async () => {
-  app = await startTestApp({ PORTICO_MEDIA_LIMIT: '1' });
   reader = await app.makeToken(['browse_studio']);
   editor = await app.makeToken(['browse_studio', 'edit_studio']);
   await seed(app, { 'public/a.png': 'x' });
   spools = app.services.spools;
 });
-afterAll(() => app?.stop());
 afterEach(() => vi.restoreAllMocks());
 
 /** The names in the directory of spools, which no request ever needs there. */
@@ -195,6 +193,17 @@ describe('before a byte of a file is read', () => {
     ['a branch that is not there', 404, 'a.pdf', () => ({}), [{ field: 'branch', value: 'none-such' }], /./],
     ['a path that leaves', 400, 'a.pdf', () => ({}), [{ field: 'path', value: 'public/../..' }], /^path: /],
     ['a name of a type that is not allowed', 415, 'a.exe', () => ({}), [], /^path: /],
+    [
+      'a place outside media, without the permission for it,',
+      403,
+      'a.pdf',
+      () => ({ token: editor }),
+      [
+        { field: 'branch', value: 'main' },
+        { field: 'path', value: 'scripts' },
+      ],
+      /^Missing permission: manage_studio$/,
+    ],
   ])('%s is refused with %i', async (_what, expected, file, options, before, words) => {
     const opened = vi.spyOn(spools, 'open');
     const { status, message } = await begin(head(file, ...before), { length: 900_000, ...options() }).refused;

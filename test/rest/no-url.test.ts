@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 
 const collections = `${studio}/collections`;
 const files = {
@@ -14,12 +14,8 @@ const files = {
   'data/cities.json': '["Bern"]\n',
 };
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, files);
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, files));
 
 const entryOf = async (path: string) => (await app.ask('GET', `${collections}/${path}`)).body;
 

@@ -269,7 +269,7 @@ describe('the document says what the table does', () => {
     const statuses = (id: string) => Object.keys(of(id).responses).map(Number);
     for (const row of routes) {
       const id = row.operation.name.split('.').at(-1) ?? '';
-      expect(statuses(id)).toEqual(expect.arrayContaining([400, 401, 414, 429, 431, 500, 503]));
+      expect(statuses(id)).toEqual(expect.arrayContaining([400, 401, 414, 417, 429, 431, 500, 503]));
       if (row.method === 'get') expect(statuses(id)).toContain(304);
       else expect(statuses(id)).toEqual(expect.arrayContaining([408, 413, 415]));
       expect(statuses(id).includes(404)).toBe(pathParameters(row.path).length > 0);
@@ -279,8 +279,8 @@ describe('the document says what the table does', () => {
     for (const id of ['updateWorkflow', 'deleteBranch', 'updatePull', 'mergePull'])
       expect(names(id, 'header')).toContain('If-Match');
     expect(statuses('getFile')).toContain(413);
-    expect(statuses('callWebhook')).toEqual([202, 401, 404, 405, 408, 413, 415, 429, 431, 503]);
-    expect(statuses('receivePack')).toEqual([200, 400, 401, 403, 404, 408, 413, 414, 415, 429, 431, 500, 503]);
+    expect(statuses('callWebhook')).toEqual([202, 401, 404, 405, 408, 413, 415, 417, 429, 431, 503]);
+    expect(statuses('receivePack')).toEqual([200, 400, 401, 403, 404, 408, 413, 414, 415, 417, 429, 431, 500, 503]);
   });
 
   test('lists and objects in a query are written as the server reads them', () => {

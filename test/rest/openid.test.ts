@@ -1,24 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { shared, startTestApp } from '../support/app.ts';
 import { type Browser, makePerson, openBrowser, secretOf, signedIn } from '../support/browser.ts';
-import { oidcClient, openIdProvider, type TestProvider } from '../support/openid-provider.ts';
+import { oidcClient, openIdProvider } from '../support/openid-provider.ts';
 
 const publicUrl = 'http://portico.test';
-let provider: TestProvider;
-let app: TestApp;
-let id: number;
-beforeAll(async () => {
-  provider = await openIdProvider(`${publicUrl}/auth/oidc/callback`);
-  app = await startTestApp({
+const provider = shared(() => openIdProvider(`${publicUrl}/auth/oidc/callback`));
+const app = shared(() =>
+  startTestApp({
     PORTICO_OIDC_ISSUER: provider.issuer,
     PORTICO_OIDC_CLIENT_ID: oidcClient.id,
     PORTICO_OIDC_CLIENT_SECRET: oidcClient.secret,
-  });
+  }),
+);
+let id: number;
+beforeAll(async () => {
   id = await makePerson(app, { email: 'ada@example.org', role: 'readonly' });
-});
-afterAll(async () => {
-  await app?.stop();
-  await provider?.close();
 });
 beforeEach(() => {
   app.clock.now = null;
@@ -103,6 +99,47 @@ describe('an account at the provider', () => {
     }
     expect(await identities(other)).toEqual([]);
     expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#unauthenticated');
+  });
+
+  /** Has something happen when the provider has confirmed who the visitor is. */
+  function onceConfirmed(act: () => Promise<unknown>) {
+    const { openid } = app.services;
+    if (!openid) throw new Error('There is a provider');
+    const finish = openid.finish.bind(openid);
+    vi.spyOn(openid, 'finish').mockImplementationOnce(async (...given) => {
+      const found = await finish(...given);
+      await act();
+      return found;
+    });
+  }
+
+  it('is not linked by a session that ends, by a reset of the password too, while the provider answers', async () => {
+    provider.account = 'of a thief there';
+    const victim = await makePerson(app, { email: 'victim@example.org', role: 'readonly' });
+    const admin = await signedIn(app, await makePerson(app, { email: 'chief@example.org', instance_admin: true }));
+    const ends = [
+      (thief: Browser) => openBrowser(app, thief.cookie).graphql('mutation { signOut { message } }'),
+      async () => {
+        const made = await admin.graphql(
+          'mutation ($input: CreateResetLinkInput!) { createResetLink(input: $input) { reset_url } }',
+          { input: { user_id: victim } },
+        );
+        const secret = secretOf(made.body.data.createResetLink.reset_url);
+        return openBrowser(app).graphql(
+          'mutation ($input: ResetPasswordInput!) { resetPassword(input: $input) { user { id } } }',
+          { input: { secret, password: 'another good password' } },
+        );
+      },
+    ];
+    for (const end of ends) {
+      const thief = await signedIn(app, victim);
+      onceConfirmed(() => end(thief));
+      expect(await travel(thief, '/auth/oidc?link')).toBe('/sign-in#unauthenticated');
+      expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#unauthenticated');
+    }
+    const person = await signedIn(app, victim);
+    onceConfirmed(async () => {});
+    expect(await travel(person, '/auth/oidc?link')).toBe('/sign-in');
   });
 
   it("ends the session that its sign-in replaces, another person's too, and no other", async () => {

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization, updateOrganization } from '../../src/domain/organizations/organizations.operations.ts';
-import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, shared, startTestApp } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let reader: string;
 beforeAll(async () => {
-  app = await startTestApp();
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
   reader = await app.makeToken(['browse_organization']);
 });
-afterAll(() => app?.stop());
 
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 

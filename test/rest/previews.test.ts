@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, studio, type TestApp } from '../support/app.ts';
-import { makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';
+import { describe, expect, it } from 'vitest';
+import { shared, startTestApp, studio } from '../support/app.ts';
+import { makeEnvironment, publish, startPreview } from '../support/preview.ts';
 
-let app: TestApp;
-let preview: TestPreview;
-let environment: { id: number; label: string };
-let deployment: { id: number; label: string };
-
-beforeAll(async () => {
-  app = await startTestApp();
-  preview = await startPreview(app);
-  environment = await makeEnvironment(app, { slug: 'secret', visibility: 'members' });
-  deployment = await publish(app, environment, { 'index.html': 'for members', 'a/index.html': 'a' });
-});
-afterAll(async () => {
-  await preview.stop();
-  await app.stop();
-});
+const app = shared(startTestApp);
+const preview = shared(() => startPreview(app));
+const environment = shared(() => makeEnvironment(app, { slug: 'secret', visibility: 'members' }));
+const deployment = shared(() => publish(app, environment, { 'index.html': 'for members', 'a/index.html': 'a' }));
 
 const linkTo = (place: string, token = app.token) => app.ask('GET', `${studio}/${place}`, { token });
 

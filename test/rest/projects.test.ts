@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { permissionNames } from '../../src/kernel/actor.ts';
-import { acme, seed, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 const projects = `${acme}/projects`;
 const make = (body: object) => app.ask('POST', projects, { body });

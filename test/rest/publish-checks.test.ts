@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { ownBranch } from '../support/change-actions.ts';
 import { commitTo } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
@@ -10,9 +10,8 @@ const post = (fields: string, body = 'Text.\n') => `---\n${fields}\n---\n\n${bod
 
 const beta = post('title: Beta\nauthor: ada');
 
-let app: TestApp;
+const app = shared(startTestApp);
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, {
     ...siteFiles,
     [at('en/beta')]: beta,
@@ -24,7 +23,6 @@ beforeAll(async () => {
   const { status, body } = await app.ask('PATCH', `${studio}/repository`, { body: routes });
   expect({ status, body }).toMatchObject({ status: 200 });
 });
-afterAll(() => app?.stop());
 
 let head: string;
 beforeEach(async () => {

@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { runRetention } from '../../src/jobs/upkeep.ts';
-import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, shared, startTestApp } from '../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../support/conflict-site.ts';
 import { client } from '../support/git-client.ts';
 import { git, temporaryDirectory } from '../support/git-store.ts';
 
 const fields = { title: 'A', description: 'Text', draft: false, tags: ['one'] };
-let app: TestApp;
+const app = shared(startTestApp);
 let project: string;
 let studio: string;
 let made = 0;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
 
 beforeEach(async () => {
   project = `site-${++made}`;

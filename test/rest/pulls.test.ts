@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, shared, startTestApp } from '../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
 const fields = { title: 'A', description: 'Text', draft: false, tags: ['one'] };
-let app: TestApp;
+const app = shared(startTestApp);
 let project: string;
 let studio: string;
 let made = 0;
 let head: string;
 let root: string;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
 
 /** Each test has a site of its own, with a branch `topic` that is one commit ahead of `main`. */
 beforeEach(async () => {

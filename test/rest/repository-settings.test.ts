@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { makeBranch, post, seedPosts } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 beforeAll(async () => {
-  app = await startTestApp();
   await seedPosts(app);
   await makeBranch(app, 'release/1.0');
   await makeBranch(app, 'topic');
 });
-afterAll(() => app?.stop());
 
 const plain = { protected_branches: [], require_pull: false, require_preconditions: false };
 const set = (body: object) => app.ask('PATCH', `${studio}/repository`, { body });

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { importJob } from '../../src/domain/studio/repository/import-repository.ts';
-import { seed, startTestApp, type TestApp } from '../support/app.ts';
+import { seed, shared, startTestApp } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 /** What was put into the queue, instead of a worker that would go and fetch it. */
 const sent: unknown[] = [];
 beforeAll(async () => {
-  app = await startTestApp();
   app.services.jobs.send = async (kind, payload) => void sent.push([kind.name, payload]);
   for (const name of ['Fresh', 'Full', 'Begun']) await app.ask('POST', `${base}`, { body: { name } });
   await seed(app, { 'a.md': 'a\n' }, 'full');
 });
-afterAll(() => app?.stop());
 
 const base = '/api/v2/organizations/acme/projects';
 const repository = (project: string) => `${base}/${project}/studio/repository`;

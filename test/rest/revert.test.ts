@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 const posts = `${studio}/collections/posts`;
 const valid = { title: 'One', author: 'ada', rating: 1 };
 let next = 0;
 let slug: string;
 let made: string;
 
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, siteFiles);
-});
-afterAll(() => app?.stop());
+beforeAll(() => seed(app, siteFiles));
 
 const put = async (body: object): Promise<string> =>
   (await app.ask('PUT', `${posts}/${slug}`, { body })).body.commit.sha;

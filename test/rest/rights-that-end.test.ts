@@ -1,19 +1,19 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Token } from '../../src/domain/identity/token.entity.ts';
 import { hashToken } from '../../src/domain/identity/token-text.ts';
 import { createProject, deleteProject } from '../../src/domain/projects/projects.operations.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, metricsToken, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { commitOf, emptyTreeEntry, oidOf, pack, pushOf } from '../support/packs.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, { 'content/posts/a.md': '---\ntitle: A\n---\n', 'public/b.txt': 'b' });
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, { 'content/posts/a.md': '---\ntitle: A\n---\n', 'public/b.txt': 'b' }));
+
+/** How many writers wait or write, as `/metrics` says. */
+const writersIn = (metrics: string) => Number(/^portico_git_writers (\d+)$/m.exec(metrics)?.[1]);
 
 interface Slow {
   path: string;
@@ -84,6 +84,66 @@ const requests: [string, (name: string) => Slow][] = [
   ],
   ['a push', push],
 ];
+
+describe('a write that waits for its turn', () => {
+  /** Has a write wait behind another one of its branch while something happens. */
+  async function queued(write: object, between: (token: string) => Promise<unknown>, path = 'collections/posts') {
+    const token = await app.makeToken(permissionNames);
+    const git = await app.repository();
+    let begun = () => {};
+    const isHeld = new Promise<void>((resolve) => (begun = resolve));
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const first = git.write({
+      branch: 'main',
+      author: { name: 'First', email: 'first@portico.test' },
+      plan: async () => {
+        begun();
+        await held;
+        return { changes: [], message: 'First', result: null };
+      },
+    });
+    await isHeld;
+    const gauge = () => app.ask('GET', '/metrics', { token: metricsToken }).then(({ body }) => writersIn(body));
+    const answer = app.ask('POST', `${studio}/${path}`, { token, body: write });
+    await expect.poll(gauge).toBe(2);
+    await between(token);
+    release();
+    await first;
+    return answer;
+  }
+  const draft = (slug: string) => ({ slug, frontmatter: { title: 'x' }, body: 'x' });
+
+  it('is done for a token that lasts', async () => {
+    expect((await queued(draft('in-turn'), async () => {})).status).toBe(201);
+  });
+
+  it('is not done for a token that was revoked meanwhile', async () => {
+    const { status, body } = await queued(draft('too-late'), revoke);
+    expect([status, body.code]).toEqual([401, 'unauthenticated']);
+  });
+
+  it('is not done on a branch that has become protected', async () => {
+    const protect = (require_pull: boolean) => app.ask('PATCH', `${studio}/repository`, { body: { require_pull } });
+    await app.ask('PATCH', `${studio}/repository`, { body: { protected_branches: ['main'] } });
+    const { body } = await queued(draft('protected'), () => protect(true));
+    expect(body.code).toBe('branch_protected');
+    expect((await protect(false)).status).toBe(200);
+  });
+
+  it('is not done with a permission that has ended, which it may have needed besides', async () => {
+    const narrow = async (token: string) => {
+      const em = app.services.orm.em.fork();
+      const permissions = permissionNames.filter((name) => name !== 'delete_studio');
+      await em.nativeUpdate(Token, { hash: hashToken(token) }, { permissions });
+      const { organization_id } = await em.findOneOrFail(Token, { hash: hashToken(token) });
+      app.services.grants.evict(`organization:${organization_id}`);
+    };
+    const actions = [{ op: 'delete', collection: 'posts', slug: 'in-turn' }];
+    const { body } = await queued({ message: 'Delete', actions }, narrow, 'changes');
+    expect([body.code, body.message]).toEqual(['forbidden', 'Missing permission: delete_studio']);
+  });
+});
 
 describe('a body that takes its time', () => {
   it.each(requests)('is written for a token that lasts: %s', async (what, make) => {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { outputPages } from '../../src/domain/studio/routes/published-pages.ts';
-import { seed, studio } from '../support/app.ts';
-import { type DeployingApp, startDeployingApp } from '../support/deployments.ts';
+import { seed, shared, studio } from '../support/app.ts';
+import { startDeployingApp } from '../support/deployments.ts';
 import { startPreview } from '../support/preview.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
@@ -21,15 +21,13 @@ const files: Record<string, string> = {
   'public/posts/zwei-drei/index.html': 'zwei',
 };
 
-let running: DeployingApp;
+const running = shared(startDeployingApp);
 let environment: number;
 beforeAll(async () => {
-  running = await startDeployingApp();
   await seed(running.app, files);
   const draft = { name: 'Live', branch: 'main', provider: 'static', output_directory: 'public' };
   ({ id: environment } = await running.environment(draft));
 });
-afterAll(() => running?.stop());
 
 const check = (body: object) => running.app.ask('POST', detect, { body });
 

@@ -2,17 +2,22 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listRoutePatterns } from '../../src/domain/studio/routes/route-patterns.operations.ts';
 import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { revocable } from '../support/mirror.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
 const detect = `${studio}/route-patterns/detect`;
 const files: Record<string, { body: string | Buffer; status?: number }> = {};
+/** What happens before a file is answered. */
+let beforeAnswer: (() => Promise<unknown>) | null = null;
 let app: TestApp;
 let server: Server;
 let origin: string;
 
 beforeAll(async () => {
-  server = createServer((request, response) => {
+  server = createServer(async (request, response) => {
+    await beforeAnswer?.();
     const file = files[request.url ?? ''];
     response.writeHead(file ? (file.status ?? 200) : 404).end(file?.body);
   });
@@ -88,6 +93,17 @@ describe('a sitemap', () => {
     const two = serve('/two.xml', urlset('https://x.org/notes/x/?a=1&amp;b=2', 'https://x.org/posts/three%2Dmore/'));
     const { body } = await check(serve('/index.xml', index(one, two, `${origin}/index.xml`)));
     expect(body.sitemap).toMatchObject({ urls: 4, entries: 4, hits: 4, hit_rate: 1, misses: [], surplus: [] });
+  });
+
+  it('saves nothing for a credential that was revoked while the host answered', async () => {
+    const { token, revoke } = await revocable(app, ['browse_studio', 'edit_studio']);
+    const sitemap_url = serve('/late.xml', urlset('https://x.org/blog/one', 'https://x.org/blog/two'));
+    beforeAnswer = revoke;
+    const { status } = await app.ask('POST', detect, { token, body: { sitemap_url, save: true } }).finally(() => {
+      beforeAnswer = null;
+    });
+    expect(status).toBe(401);
+    expect(await app.run(listRoutePatterns, { organization: 'acme', project: 'site' })).toEqual([]);
   });
 
   it('counts up to 50,000 addresses', async () => {

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { tally } from '../../src/lib/tally.ts';
-import { startTestApp, studio, type TestApp } from '../support/app.ts';
+import { shared, startTestApp, studio } from '../support/app.ts';
 import { save } from '../support/git-store.ts';
 
 const entries = 400;
@@ -9,16 +9,14 @@ const writers = 16;
 const posts = `${studio}/collections/posts`;
 const pathOf = (at: number) => `content/posts/post-${at}.md`;
 
-let app: TestApp;
+const app = shared(startTestApp);
 beforeAll(async () => {
-  app = await startTestApp();
   const files = Array.from({ length: entries }, (_, at) => [pathOf(at), `---\ntitle: Post ${at}\n---\n\nText ${at}\n`]);
   await save(await app.repository(), Object.fromEntries(files));
   // What a process learns once is known from here on.
   await put(0);
   await quiet();
 });
-afterAll(() => app.stop());
 
 /** Resolves when nothing is done in the background. */
 async function quiet(): Promise<void> {
@@ -113,4 +111,13 @@ it('concurrent saves share one round of commits and one statement for their audi
   expect(ofAudit(counts)).toHaveLength(1);
   const rows = await app.services.orm.em.fork().execute("select 1 from audit where action = 'studio.updateEntry'");
   expect(rows).toHaveLength(edits);
+});
+
+it('renaming an entry reads those that link to files by relative paths, and no others', async () => {
+  await app.ask('PUT', `${posts}/post-8`, { body: { body: '[seven](post-7.md)' } });
+  await quiet();
+  const rename = () => app.ask('PUT', `${posts}/post-7`, { body: { slug: 'moved-7' } });
+  const { gitRequests } = await counted(rename);
+  expect(gitRequests.filter((what) => what === 'cat-file').length).toBeLessThan(10);
+  expect((await app.ask('GET', `${posts}/post-8`)).body.body).toBe('[seven](moved-7.md)');
 });

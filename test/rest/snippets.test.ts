@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
 const post = (body: string) => `---\ntitle: One\n---\n\n${body}`;
@@ -8,10 +8,9 @@ const many = Array.from({ length: 600 }, (_, at) => [
   post('{{< one >}}\n'),
 ]);
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, {
+const app = shared(startTestApp);
+beforeAll(() =>
+  seed(app, {
     'hugo.toml': 'title = "Site"\n',
     'layouts/shortcodes/gallery.html': '<div></div>\n',
     'themes/plain/layouts/_shortcodes/forms/contact.html': '<form></form>\n',
@@ -41,9 +40,8 @@ Text
 <Wide kept="" later="" />
 `),
     ...Object.fromEntries(many),
-  });
-});
-afterAll(() => app?.stop());
+  }),
+);
 
 const snippetsOf = (collection: string, query = '') => app.ask('GET', `${studio}/snippets/${collection}${query}`);
 

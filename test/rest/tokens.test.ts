@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
-import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { acme, shared, startTestApp } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => app.run(createOrganization, { name: 'Other', machine_name: 'other' }));
 
 const tokens = `${acme}/tokens`;
 const make = (body: object, token = app.token) => app.ask('POST', tokens, { token, body });

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { acme, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { acme, shared, startTestApp, studio } from '../support/app.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let reader: string;
 beforeAll(async () => {
-  app = await startTestApp();
   reader = await app.makeToken(['browse_studio']);
 });
-afterAll(() => app?.stop());
 
 /** Announces a body and sends the first bytes of it. @returns the answer that comes nevertheless */
 function announce(path: string, token: string | null, headers: Record<string, string>) {

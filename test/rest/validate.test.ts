@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { makeBranch } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
 const faulty = '---\ntitle: Old\nrating: 99\nauthor: ada\n---\n\nBody.\n';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-  await seed(app, { ...siteFiles, 'src/content/posts/en/faulty.md': faulty });
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
+beforeAll(() => seed(app, { ...siteFiles, 'src/content/posts/en/faulty.md': faulty }));
 
 const validate = (body: object, token = app.token) =>
   app.ask('POST', `${studio}/validate`, { body: { collection: 'posts', ...body }, token });
@@ -25,6 +21,20 @@ describe('200', () => {
     const { status, body } = await validate({ frontmatter: valid, body: 'Text', slug: 'en/new' });
     expect({ status, body }).toEqual({ status: 200, body: { valid: true, errors: [], warnings: [] } });
     expect(await head()).toBe(before);
+  });
+
+  it('holds against the schema what a file can hold, and nothing of what is larger', async () => {
+    const frontmatter = (values: number) => ({ ...valid, tags: Array.from({ length: values - 3 }, () => 1) });
+    const { body: within } = await validate({ frontmatter: frontmatter(10_000) });
+    expect(within.errors.length).toBeGreaterThan(1);
+    const { body: beyond } = await validate({ frontmatter: frontmatter(10_001) });
+    expect(beyond).toEqual({
+      valid: false,
+      errors: [{ field: '', code: 'frontmatter_invalid', message: expect.stringMatching(/more than 10000 values/) }],
+      warnings: [],
+    });
+    const long = await validate({ frontmatter: { ...valid, title: 'x'.repeat(256 * 1024) } });
+    expect(long.body).toMatchObject({ valid: false, errors: [{ code: 'frontmatter_invalid' }], warnings: [] });
   });
 
   it('names every fault as the write would', async () => {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { pageInput } from '../../src/kernel/paging.ts';
 import { routes } from '../../src/rest/routes.ts';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 
 const project = `${acme}/projects/site`;
@@ -11,7 +11,7 @@ const counts = { crawlers: 31, schedules: 5, triggers: 4, secrets: 31, schema: 3
 type Name = keyof typeof counts;
 const names = Object.keys(counts) as Name[];
 
-let app: TestApp;
+const app = shared(startTestApp);
 let at: Record<Name, string>;
 
 const made = async (path: string, body: object) => {
@@ -21,7 +21,6 @@ const made = async (path: string, body: object) => {
 };
 
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(
     app,
     Object.fromEntries(numbers(31).map((n) => [`content/c${n}/one.md`, `---\ntitle: One of ${n}\n---\n`])),
@@ -47,7 +46,6 @@ beforeAll(async () => {
     collections: `${studio}/collections`,
   };
 });
-afterAll(() => app?.stop());
 
 describe.each(names)('GET %s', (name) => {
   const get = (query = '') => app.ask('GET', `${at[name]}${query}`);

@@ -1,14 +1,13 @@
 /** `write_file`: text files that are neither entries nor media, in `/changes` and `/drafts`. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { countCommits, of, ownBranch, post } from '../support/change-actions.ts';
 import { commitTo } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 beforeAll(async () => {
-  app = await startTestApp();
   await seed(app, { ...siteFiles, 'lib/a.ts': 'one\n', 'nfd/cafe\u0301.txt': 'decomposed\n' });
   const git = await app.repository();
   await git.write({
@@ -25,7 +24,6 @@ beforeAll(async () => {
     }),
   });
 });
-afterAll(() => app?.stop());
 
 const write = (path: string, content: string, more: object = {}) => ({ op: 'write_file', path, content, ...more });
 const change = (body: object, options: { token?: string } = {}) =>

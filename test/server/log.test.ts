@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { generateToken } from '../../src/domain/identity/token-text.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
 import { redactText } from '../../src/lib/text.ts';
 import { createLog } from '../../src/server/log.ts';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -106,12 +106,8 @@ describe('the log', () => {
 });
 
 describe('planted secrets', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startTestApp();
-    await seed(app, siteFiles);
-  });
-  afterAll(() => app?.stop());
+  const app = shared(startTestApp);
+  beforeAll(() => seed(app, siteFiles));
 
   it('are found in no line of the log, whatever a caller does with them', async () => {
     const { body } = await app.ask('POST', `${acme}/tokens`, { body: { name: 'T', preset: 'readonly' } });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import express from 'express';
+import { afterAll, beforeAll } from 'vitest';
 import { createToken } from '../../src/domain/identity/tokens.operations.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
@@ -152,6 +153,29 @@ export async function startTestApp(environment: Record<string, string> = {}, das
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * What all tests of a file or a `describe` share: started before the first of them, in the order of these calls, and ended after the last by its
+ * `stop` or `close`. Its members can be used from then on.
+ */
+export function shared<Started extends object>(start: () => Promise<Started>): Started {
+  let made: (Started & { stop?(): unknown; close?(): unknown }) | undefined;
+  const started = (): Started => {
+    if (!made) throw new Error('What tests share is there from beforeAll on');
+    return made;
+  };
+  beforeAll(async () => {
+    made = await start();
+  });
+  afterAll(() => (made?.stop ?? made?.close)?.call(made));
+  return new Proxy({} as Started, {
+    get: (_, key) => Reflect.get(started(), key),
+    set: (_, key, value) => Reflect.set(started(), key, value),
+    has: (_, key) => Reflect.has(started(), key),
+    ownKeys: () => Reflect.ownKeys(started()),
+    getOwnPropertyDescriptor: (_, key) => Reflect.getOwnPropertyDescriptor(started(), key),
+  });
 }
 
 /** Puts files into a project's repository as one commit on its default branch. */

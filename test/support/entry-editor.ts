@@ -137,6 +137,25 @@ export async function editorReady(page: Page): Promise<void> {
   await page.getByRole('textbox', { name: 'Title', exact: true }).waitFor();
 }
 
+/** The page is that of this entry: its address is there before. */
+export const entryShown = (page: Page, slug: string) =>
+  page.getByRole('navigation', { name: 'Where the entry is' }).getByText(slug, { exact: true }).waitFor();
+
+/** What this browser has of entries that are not saved. */
+export const localDrafts = (page: Page) =>
+  page.evaluate(`new Promise((resolve, reject) => {
+    const opening = indexedDB.open('portico');
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const request = opening.result.transaction('drafts').objectStore('drafts').getAll();
+      request.onsuccess = () => { opening.result.close(); resolve(request.result); };
+    };
+  })`) as Promise<{ text: string }[]>;
+
+/** This browser has a text with these words. That it has all changes the page says of those before them, too. */
+export const expectKept = (page: Page, words: string) =>
+  expect.poll(async () => (await localDrafts(page)).map(({ text }) => text).join('\n')).toContain(words);
+
 /** Saves by its button, and waits until it is. */
 export async function save(page: Page): Promise<void> {
   await saveState(page, 'All changes saved in this browser');

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
+import { expect } from 'vitest';
 import type { AllServices } from '../../src/domain/services.ts';
 import { createGraphql } from '../../src/graphql/server.ts';
 import { type Permission, permissionNames } from '../../src/kernel/actor.ts';
@@ -9,7 +10,8 @@ import { type Answer, startTestApp, type TestApp } from './app.ts';
 import { observeDatabase } from './observe-database.ts';
 
 interface Query {
-  token?: string | undefined;
+  /** Default: `full`; null: none. */
+  token?: string | null | undefined;
   variables?: object;
   headers?: Record<string, string>;
 }
@@ -28,9 +30,13 @@ export interface GraphqlApp extends Pick<TestApp, 'services' | 'url' | 'reposito
   /** Milliseconds every database statement waits, so that time can run out. */
   delay: number;
   run(operation: AnyOperation, input: object): Promise<unknown>;
+  /** A token of `acme` with all permissions. */
+  full: string;
   /** A token of an organisation with these permissions; all without a list. */
   token(organization: string, permissions?: readonly Permission[], projects?: string[]): Promise<string>;
   query(document: string, options?: Query): Promise<Answer>;
+  /** What a document gives, which must succeed. */
+  data(document: string, options?: Query): Promise<Answer['body']>;
   /** Any request; the id it is answered under is `test-request`. */
   send(path: string, init: RequestInit & { token?: string | undefined }): Promise<Answer>;
   close(): Promise<void>;
@@ -88,6 +94,7 @@ export async function graphqlApp({ introspection = false, ...times }: Options = 
       log.length = 0;
     },
     run: app.run,
+    full: app.token,
     async leastOf(ask) {
       await services.studio.moves.settled();
       await services.studio.content.settled();
@@ -102,13 +109,19 @@ export async function graphqlApp({ introspection = false, ...times }: Options = 
     repository: app.repository,
     token: (organization, permissions = permissionNames, projects) =>
       app.makeToken(permissions, { organization, ...(projects && { projects }) }),
-    query: (query, { token, variables, headers } = {}) =>
+    query: (query, { token = app.token, variables, headers } = {}) =>
       made.send('/graphql', {
         method: 'POST',
-        token,
+        token: token ?? undefined,
         headers: { 'Content-Type': 'application/json', ...headers },
         body: JSON.stringify({ query, ...(variables && { variables }) }),
       }),
+    async data(document, options) {
+      const { status, body } = await made.query(document, options);
+      expect(body.errors).toBeUndefined();
+      expect(status).toBe(200);
+      return body.data;
+    },
     async send(path, { token, ...init }) {
       const headers = new Headers({ 'X-Request-Id': 'test-request', ...(init.headers as Record<string, string>) });
       if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { seed, studio } from './app.ts';
 import { builtDashboard } from './build.ts';
 import { type Dashboard, type Visitor, withDashboard } from './dashboard.ts';
@@ -93,7 +93,7 @@ export function withHugoPages(more: Record<string, string> = {}, command = 'hugo
     await work();
   });
   // Where a picture of the text lies in the repository is tried out as soon as its place in the editor is in sight, for a moment as well.
-  afterEach(() => dashboard.tolerate(/404.*\/studio\/file\?path=/));
+  beforeEach(() => dashboard.tolerate(/404.*\/studio\/file\?path=/));
   afterAll(async () => {
     await preview?.stop();
     rmSync(builds, { recursive: true, force: true });

@@ -82,6 +82,14 @@ export async function projectOf(app: TestApp, name: string) {
 }
 export type TestProject = Awaited<ReturnType<typeof projectOf>>;
 
+/** A token, and what revokes it. */
+export async function revocable(app: TestApp, permissions: Parameters<TestApp['makeToken']>[0]) {
+  const tokens = '/api/v2/organizations/acme/tokens';
+  const token = await app.makeToken(permissions);
+  const [newest] = (await app.ask('GET', tokens)).body;
+  return { token, revoke: () => app.ask('DELETE', `${tokens}/${newest.id}`) };
+}
+
 let made = 0;
 
 /** A host with one post on main, and a new project that mirrors it. */

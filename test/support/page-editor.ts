@@ -7,19 +7,19 @@ export const frameOf = (page: Page): FrameLocator => page.frameLocator('iframe[t
 /** The list of what can be edited. */
 export const pieces = (page: Page) => page.getByRole('combobox', { name: 'Pieces of this page' });
 
-const patience = { timeout: 20_000 };
-
 /** The page is there, and what can be edited of it is known. */
-export const pageReady = (page: Page) => expect.poll(() => pieces(page).isEnabled(), patience).toBe(true);
+export const pageReady = (page: Page) => expect.poll(() => pieces(page).isEnabled()).toBe(true);
 
 /** The element with a name has the focus. */
 export const expectFocus = (page: Page, name: string) =>
-  expect.poll(() => page.evaluate(`document.activeElement?.getAttribute('aria-label')`), patience).toBe(name);
+  expect.poll(() => page.evaluate(`document.activeElement?.getAttribute('aria-label')`)).toBe(name);
 
-/** Clicks a piece of the page, by its text or as it is, and waits until its text can be typed into. */
+/** Clicks a piece of the page, by its text or as it is, and waits until this text can be typed into, and no longer that of the piece that was open. */
 export async function edit(page: Page, piece: string | Locator): Promise<void> {
-  await (typeof piece === 'string' ? frameOf(page).getByText(piece).first() : piece).click();
-  await textBox(page).waitFor();
+  const shown = typeof piece === 'string' ? frameOf(page).getByText(piece).first() : piece;
+  const text = typeof piece === 'string' ? piece : await piece.innerText();
+  await shown.click();
+  await textBox(page).filter({ hasText: text }).waitFor();
   await expectFocus(page, 'Text');
 }
 
@@ -28,6 +28,7 @@ export async function choose(page: Page, text: string, name = 'Text'): Promise<v
   await pieces(page).focus();
   await page.keyboard.press('Control+a');
   await page.keyboard.type(text);
+  await page.getByRole('option', { name: text }).first().waitFor();
   await page.keyboard.press('Enter');
   await expectFocus(page, name);
 }

@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
 import { makeLink } from '../../../src/domain/users/one-time-link.ts';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { acme, shared, startTestApp } from '../../support/app.ts';
 import { type Browser, goodPassword, makePerson, openBrowser, secretOf, signedIn } from '../../support/browser.ts';
 import { noteHeldConnections } from '../../support/held-connections.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let owner: Browser;
 let invited: number;
 beforeAll(async () => {
-  app = await startTestApp();
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
   owner = await signedIn(app, await makePerson(app, { email: 'owner@example.org', role: 'owner' }));
   invited = await makePerson(app, { email: 'invited@example.org', organization: 'other', role: 'editor' });
 });
-afterAll(() => app?.stop());
 beforeEach(() => app.services.orm.em.fork().execute('delete from sign_in_throttle'));
 
 const mutations = {

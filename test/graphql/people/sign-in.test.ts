@@ -1,20 +1,18 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { UserSession } from '../../../src/domain/users/sessions.ts';
 import { beginAttempt, SignInThrottle } from '../../../src/domain/users/throttle.ts';
 import { User } from '../../../src/domain/users/user.entity.ts';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { acme, shared, startTestApp } from '../../support/app.ts';
 import { type Browser, goodPassword, makePerson, openBrowser, signedIn } from '../../support/browser.ts';
 import { overtake } from '../../support/overtake.ts';
 
-let app: TestApp;
+const app = shared(startTestApp);
 let id: number;
 const email = 'ada@example.org';
 beforeAll(async () => {
-  app = await startTestApp();
   id = await makePerson(app, { email, role: 'owner' });
 });
-afterAll(() => app.stop());
 beforeEach(async () => {
   app.clock.now = null;
   await app.services.orm.em.fork().nativeDelete(SignInThrottle, {});

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { permissionNames } from '../../../src/kernel/actor.ts';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { acme, shared, startTestApp } from '../../support/app.ts';
 import { crawlers, crawlersApi } from '../../support/crawlers/crawlers-api.ts';
 import { expectRefusal } from '../../support/refusal.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: 'localhost:8080,trusted.example,*.below.example' });
-});
-afterAll(() => app?.stop());
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: 'localhost:8080,trusted.example,*.below.example' }));
 const { create, change, read, made } = crawlersApi(() => app);
 
 const untrusted =

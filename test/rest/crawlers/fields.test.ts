@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { acme, shared, startTestApp } from '../../support/app.ts';
 import { expectRefusal } from '../../support/refusal.ts';
 
 const crawlers = `${acme}/projects/site/crawlers`;
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: 'own.example' });
-});
-afterAll(() => app?.stop());
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: 'own.example' }));
 
 const create = (body: object) => app.ask('POST', crawlers, { body: { domain: 'own.example', ...body } });
 

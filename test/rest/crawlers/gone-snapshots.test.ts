@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { removeExpiredSnapshots } from '../../../src/domain/crawlers/snapshots/retention.ts';
-import { seed, startTestApp, type TestApp } from '../../support/app.ts';
+import { seed, shared, startTestApp } from '../../support/app.ts';
 import { crawl, endRun, makeCrawler } from '../../support/crawlers/snapshots.ts';
 
 const crawlers = '/api/v2/organizations/acme/projects/site/crawlers';
 const never = new AbortController().signal;
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app.stop());
+const app = shared(startTestApp);
 
 const execute = (sql: string, given: unknown[]) => app.services.orm.em.fork().execute(sql, given);
 

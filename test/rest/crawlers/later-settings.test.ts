@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { shared, startTestApp } from '../../support/app.ts';
 
 const crawlers = '/api/v2/organizations/acme/projects/site/crawlers';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 describe('a crawler from before there was a setting', () => {
   it('has the setting as by default, and keeps what it is set to', async () => {

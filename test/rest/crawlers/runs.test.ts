@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
 import { workOnRun } from '../../../src/domain/crawlers/crawl/work-on-run.ts';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { shared, startTestApp } from '../../support/app.ts';
 import {
   crawlersPath,
   expectCountsOfRows,
@@ -9,10 +9,10 @@ import {
   runOf,
   workThrough,
 } from '../../support/crawlers/crawls.ts';
-import { links, page, type Site, type SiteServer, serveSite } from '../../support/sites/site-server.ts';
+import { links, page, type Site, serveSite } from '../../support/sites/site-server.ts';
 
-let app: TestApp;
-let site: SiteServer;
+const site = shared(() => serveSite(heldSite));
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host }));
 let crawler: number;
 let at: string;
 
@@ -33,14 +33,8 @@ const hold = () => {
   });
 };
 
-beforeAll(async () => {
-  site = await serveSite(heldSite);
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
-});
 afterAll(async () => {
   release();
-  await app.stop();
-  await site.close();
 });
 beforeEach(async () => {
   release();

@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { acme, shared, startTestApp } from '../../support/app.ts';
 
-let app: TestApp;
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: 'docs.test,*.docs.test' }));
 const crawlers = `${acme}/projects/site/crawlers`;
 let uuid: string;
 let id: number;
 let schedules: string;
 
 beforeAll(async () => {
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: 'docs.test,*.docs.test' });
   app.clock.now = new Date('2026-03-01T08:00:30.500Z');
   const { body } = await app.ask('POST', crawlers, { body: { domain: 'docs.test', name: 'Docs' } });
   ({ uuid, id } = body);
   schedules = `${crawlers}/${uuid}/schedules`;
 });
-afterAll(() => app?.stop());
 
 const create = (body: object) => app.ask('POST', schedules, { body });
 const hourly = { schedule_cron_string: '0 * * * *' };

@@ -1,16 +1,12 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { WARCParser } from 'warcio';
 import { urlHash } from '../../../src/domain/crawlers/frontier/url-draft.ts';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { shared, startTestApp } from '../../support/app.ts';
 import { crawl, endRun, makeCrawler, makeSnapshot, origin } from '../../support/crawlers/snapshots.ts';
 
 const crawlers = '/api/v2/organizations/acme/projects/site/crawlers';
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app.stop());
+const app = shared(startTestApp);
 
 const get = (path: string) => app.ask('GET', `${crawlers}/${path}`);
 

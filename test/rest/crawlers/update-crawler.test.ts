@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { updateCrawler } from '../../../src/domain/crawlers/config/crawlers.operations.ts';
 import { permissionNames } from '../../../src/kernel/actor.ts';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { shared, startTestApp } from '../../support/app.ts';
 import { crawlers, crawlersApi } from '../../support/crawlers/crawlers-api.ts';
 import { expectRefusal } from '../../support/refusal.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: 'localhost:8080,trusted.example,*.below.example' });
-});
-afterAll(() => app?.stop());
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: 'localhost:8080,trusted.example,*.below.example' }));
 const { change, read, made } = crawlersApi(() => app);
 
 describe('PATCH', () => {
@@ -178,5 +175,13 @@ describe('what may be a credential', () => {
     expect(kept.body).toMatchObject({ headers: {}, webhook_auth_header: 'Bearer hush' });
     const gone = await change(uuid, { domain, webhook_auth_header: null });
     expect(gone.body).not.toHaveProperty('webhook_auth_header');
+  });
+});
+
+it('names the crawler that is not named by a text, as a step of a workflow can', async () => {
+  const input = { organization: 'acme', project: 'site', crawler: 6, depth: 2 };
+  await expect(app.run(updateCrawler, input)).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringMatching(/^crawler: /),
   });
 });

@@ -4,6 +4,7 @@ import { createProject } from '../../../src/domain/projects/projects.operations.
 import { permissionNames } from '../../../src/kernel/actor.ts';
 import { acme, type TestApp } from '../../support/app.ts';
 import { crawlers, file, outcomes, useVerifying, type Verifying } from '../../support/crawlers/verifying.ts';
+import { revocable } from '../../support/mirror.ts';
 import { expectRefusal } from '../../support/refusal.ts';
 
 let setting: Verifying;
@@ -80,6 +81,17 @@ describe('a check', () => {
     for (const { detail } of body.checks) expect(detail).toMatch(/^\S/);
     const seen = (await app.ask('GET', `${crawlers}`)).body.at(-1);
     expect(seen.domain_verified).toBe(1);
+  });
+
+  it('verifies nothing for a credential that was revoked while the host answered', async () => {
+    const { at, token: proof, read } = await setting.crawler();
+    const { token, revoke } = await revocable(app, ['browse_crawlers', 'manage_crawlers']);
+    setting.serve(async (_request, response) => {
+      await revoke();
+      response.end(proof);
+    });
+    expect((await app.ask('POST', `${at}/verification/check`, { token, body: { method: 'file' } })).status).toBe(401);
+    expect((await read()).verification.state).toBe('pending');
   });
 
   it('429 for the eleventh within a minute, with the time to wait', async () => {

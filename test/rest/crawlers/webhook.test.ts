@@ -1,28 +1,22 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { deliver } from '../../../src/domain/notifications/deliver.ts';
-import { acme, startTestApp, type TestApp } from '../../support/app.ts';
-import { type Receiver, startReceiver } from '../../support/webhook-receiver.ts';
+import { acme, shared, startTestApp } from '../../support/app.ts';
+import { startReceiver } from '../../support/webhook-receiver.ts';
 
-let app: TestApp;
-let receiver: Receiver;
+// Nothing private may be reached.
+const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: 'docs.test,127.0.0.1' }));
+const receiver = shared(startReceiver);
 const crawlers = `${acme}/projects/site/crawlers`;
 let path: string;
 const never = new AbortController().signal;
 
 beforeAll(async () => {
-  receiver = await startReceiver();
-  // Nothing private may be reached.
-  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: 'docs.test,127.0.0.1' });
   app.services.jobs.send = async () => {};
   app.services.jobs.sendMany = async () => {};
   const { port } = new URL(receiver.url);
   const webhook_url = `http://localhost:${port}/hook`;
   const { body } = await app.ask('POST', crawlers, { body: { domain: 'docs.test', webhook_url } });
   path = `${crawlers}/${body.uuid}/webhook`;
-});
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.close();
 });
 
 describe('private addresses', () => {

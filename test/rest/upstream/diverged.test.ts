@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestApp } from '../../support/app.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { shared } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';
 import { commitFiles, setRef } from '../../support/git-history.ts';
 import { fsck, git, save } from '../../support/git-store.ts';
-import { mirrorOf, startMirrorApp } from '../../support/mirror.ts';
+import { mirrorOf, revocable, startMirrorApp } from '../../support/mirror.ts';
 import { expectRefusal } from '../../support/refusal.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startMirrorApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startMirrorApp);
 
 const onePath = 'content/posts/one.md';
 const titled = (title: string) => ({ [onePath]: post({ title, tags: ['a'] }, 'First\n\nSecond\n') });
@@ -106,6 +102,23 @@ describe('a true conflict', () => {
     expect(await settle(app.token, { branch: 'main', resolutions })).toMatchObject({ status: 200 });
     await save(host.repository, { 'content/posts/more.md': post({ title: 'More' }) });
     expect(await settle(editor, {})).toMatchObject({ status: 200, body: { state: 'in_sync' } });
+  });
+
+  it('is not settled for a credential that was revoked while the upstream answered', async () => {
+    const { project, ours } = await conflicting();
+    const left = await project.ask('POST', '/repository/sync', { branch: 'main' });
+    const { stages } = left.body.details.conflicts[0];
+    const { token, revoke } = await revocable(app, ['browse_studio', 'edit_studio']);
+    const { git } = app.services;
+    const fetchUpstream = git.fetchUpstream.bind(git);
+    vi.spyOn(git, 'fetchUpstream').mockImplementationOnce(async (...given) => {
+      await revoke();
+      return fetchUpstream(...given);
+    });
+    const body = { branch: 'main', resolutions: [{ path: onePath, stages, take: 'current' }] };
+    expect((await app.ask('POST', `${project.base}/repository/sync`, { token, body })).status).toBe(401);
+    expect(await project.git.head('main')).toBe(ours);
+    expect((await project.ask('GET', '/repository')).body.sync.state).toBe('diverged');
   });
 
   it('takes no resolution for what is not in conflict', async () => {

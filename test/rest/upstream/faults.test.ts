@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadProject } from '../../../src/domain/projects/project-ref.ts';
 import { syncJobFor } from '../../../src/jobs/job-handlers.ts';
 import { pushMirrors } from '../../../src/jobs/upkeep.ts';
-import type { TestApp } from '../../support/app.ts';
+import { shared } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';
 import { git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
 import {
@@ -18,11 +18,7 @@ import {
 import { commitOf, oidOf, pack, repeat, treeOf } from '../../support/packs.ts';
 import { expectRefusal } from '../../support/refusal.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startMirrorApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startMirrorApp);
 
 const edit = (title: string) => ({ frontmatter: { title } });
 const later = (seconds: number) => {

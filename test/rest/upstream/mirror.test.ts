@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { shared } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';
 import { client } from '../../support/git-client.ts';
 import { fsck, git, save } from '../../support/git-store.ts';
 import { mirrorOf, projectOf, startMirrorApp, upstreamHost } from '../../support/mirror.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startMirrorApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startMirrorApp);
 
 const edit = (fields: object) => ({ frontmatter: fields });
 const onePath = 'content/posts/one.md';

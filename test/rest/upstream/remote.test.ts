@@ -1,19 +1,22 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { importJob } from '../../../src/domain/studio/repository/import-repository.ts';
 import { importJobFor } from '../../../src/jobs/job-handlers.ts';
-import type { TestApp } from '../../support/app.ts';
+import { shared } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';
 import { signIn } from '../../support/git-http.ts';
 import { git, save } from '../../support/git-store.ts';
-import { mirrorOf, projectOf, startMirrorApp, type TestProject, upstreamHost } from '../../support/mirror.ts';
+import {
+  mirrorOf,
+  projectOf,
+  revocable,
+  startMirrorApp,
+  type TestProject,
+  upstreamHost,
+} from '../../support/mirror.ts';
 import { expectRefusal } from '../../support/refusal.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startMirrorApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startMirrorApp);
 
 const secret = 'hunter2-never-shown';
 let projects = 0;
@@ -38,6 +41,20 @@ describe('the address', () => {
     const project = await newProject();
     for (const url of ['https://10.1.2.3/x.git', 'https://169.254.169.254/x.git', 'https://[fd00::1]/x.git'])
       expect((await project.ask('PUT', '/repository/remote', { url })).status).toBe(400);
+    expect((await project.ask('GET', '/repository')).body.mode).toBe('hosted');
+  });
+
+  it('is not set by a credential that was revoked while the host answered', async () => {
+    const [project, host] = [await newProject(), await upstreamHost()];
+    const { token, revoke } = await revocable(app, ['browse_studio', 'manage_studio']);
+    const { git } = app.services;
+    const lsRemote = git.lsRemote.bind(git);
+    vi.spyOn(git, 'lsRemote').mockImplementationOnce(async (...given) => {
+      await revoke();
+      return lsRemote(...given);
+    });
+    const put = await app.ask('PUT', `${project.base}/repository/remote`, { token, body: { url: host.url } });
+    expect(put.status).toBe(401);
     expect((await project.ask('GET', '/repository')).body.mode).toBe('hosted');
   });
 

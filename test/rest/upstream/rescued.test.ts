@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { shared } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';
 import { commitFiles, setRef } from '../../support/git-history.ts';
 import { git, save } from '../../support/git-store.ts';
 import { mirrorOf, startMirrorApp, type TestProject } from '../../support/mirror.ts';
 import { expectRefusal } from '../../support/refusal.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startMirrorApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startMirrorApp);
 
 const onePath = 'content/posts/one.md';
 const titled = (title: string) => ({ [onePath]: post({ title, tags: ['a'] }, 'First\n\nSecond\n') });

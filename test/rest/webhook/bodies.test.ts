@@ -1,16 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { unpackBody } from '../../../src/domain/workflows/deliveries/kept-body.ts';
-import type { TestApp } from '../../support/app.ts';
-import { call, newWebhook, sign, startWebhookApp, type Webhook } from '../../support/webhook.ts';
+import { shared } from '../../support/app.ts';
+import { call, newWebhook, sign, startWebhookApp } from '../../support/webhook.ts';
 
-let app: TestApp;
-let hook: Webhook;
-beforeAll(async () => {
-  app = await startWebhookApp();
-  hook = await newWebhook(app, { auth_mode: 'hmac' });
-});
-afterAll(() => app?.stop());
+const app = shared(startWebhookApp);
+const hook = shared(() => newWebhook(app, { auth_mode: 'hmac' }));
 
 /** The body a row of an execution's delivery keeps. */
 async function storedBody(execution: string): Promise<Buffer> {

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { TestApp } from '../../support/app.ts';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { shared } from '../../support/app.ts';
 import {
   call,
   newWebhook,
@@ -12,13 +12,11 @@ import {
   workflowsPath,
 } from '../../support/webhook.ts';
 
-let app: TestApp;
+const app = shared(startWebhookApp);
 let hook: Webhook;
 beforeAll(async () => {
-  app = await startWebhookApp();
   hook = await newWebhook(app, { auth_mode: 'hmac' });
 });
-afterAll(() => app?.stop());
 
 const json = { 'content-type': 'application/json' };
 const send = (body: string | Uint8Array, headers: Record<string, string> = json, more: Sent = {}) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { shared } from '../../support/app.ts';
 import { askRaw } from '../../support/raw-http.ts';
 import { vectors } from '../../support/signature-vectors.ts';
 import {
@@ -14,15 +14,9 @@ import {
   workflowsPath,
 } from '../../support/webhook.ts';
 
-let app: TestApp;
-let bearer: Webhook;
-let signed: Webhook;
-beforeAll(async () => {
-  app = await startWebhookApp();
-  bearer = await newWebhook(app);
-  signed = await newWebhook(app, { auth_mode: 'hmac' });
-});
-afterAll(() => app?.stop());
+const app = shared(startWebhookApp);
+const bearer = shared(() => newWebhook(app));
+const signed = shared(() => newWebhook(app, { auth_mode: 'hmac' }));
 
 const unauthorized = '{"error":"Unauthorized"}';
 const notConfigured = '{"error":"Workflow webhook not configured"}';

@@ -2,26 +2,13 @@ import { gzipSync } from 'node:zlib';
 import all from '@octokit/webhooks-examples' with { type: 'json' };
 import { sign as octokitSign, verify } from '@octokit/webhooks-methods';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { metricsToken, type TestApp } from '../../support/app.ts';
+import { expect, it } from 'vitest';
+import { metricsToken, shared } from '../../support/app.ts';
 import fc from '../../support/properties.ts';
-import {
-  call,
-  newWebhook,
-  type Sent,
-  sign,
-  startWebhookApp,
-  type Webhook,
-  workflowsPath,
-} from '../../support/webhook.ts';
+import { call, newWebhook, type Sent, sign, startWebhookApp, workflowsPath } from '../../support/webhook.ts';
 
-let app: TestApp;
-let hook: Webhook;
-beforeAll(async () => {
-  app = await startWebhookApp();
-  hook = await newWebhook(app, { auth_mode: 'hmac' });
-});
-afterAll(() => app?.stop());
+const app = shared(startWebhookApp);
+const hook = shared(() => newWebhook(app, { auth_mode: 'hmac' }));
 
 // Its types declare a module; the file itself is a list.
 const examples: unknown = all;

@@ -1,22 +1,16 @@
 import { connect } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { TestApp } from '../../support/app.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { shared } from '../../support/app.ts';
 import { overSocket } from '../../support/raw-http.ts';
 import { call, newWebhook, sign, startWebhookApp, type Webhook, workflowsPath } from '../../support/webhook.ts';
 
 const kib = 1024;
 const limit = 64 * kib;
 
-let app: TestApp;
-let hook: Webhook;
-let open: Webhook;
-beforeAll(async () => {
-  app = await startWebhookApp({ PORTICO_WEBHOOK_BODY_LIMIT: '64KiB', PORTICO_WEBHOOK_MEMORY: '100KiB' });
-  hook = await newWebhook(app, { auth_mode: 'hmac' });
-  open = await newWebhook(app);
-});
-afterAll(() => app?.stop());
+const app = shared(() => startWebhookApp({ PORTICO_WEBHOOK_BODY_LIMIT: '64KiB', PORTICO_WEBHOOK_MEMORY: '100KiB' }));
+const hook = shared(() => newWebhook(app, { auth_mode: 'hmac' }));
+const open = shared(() => newWebhook(app));
 
 const signed = (body: string | Uint8Array, headers: Record<string, string> = {}, webhook = hook) => ({
   body,

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { WebhookEndpoint } from '../../../src/domain/workflows/webhook/webhook.ts';
-import type { TestApp } from '../../support/app.ts';
+import { shared } from '../../support/app.ts';
 import {
   call,
   newWebhook,
@@ -13,15 +13,9 @@ import {
 } from '../../support/webhook.ts';
 
 const limit = 64 * 1024;
-let app: TestApp;
-let bearer: Webhook;
-let signed: Webhook;
-beforeAll(async () => {
-  app = await startWebhookApp({ PORTICO_WEBHOOK_BODY_LIMIT: '64KiB' });
-  bearer = await newWebhook(app);
-  signed = await newWebhook(app, { auth_mode: 'hmac' });
-});
-afterAll(() => app?.stop());
+const app = shared(() => startWebhookApp({ PORTICO_WEBHOOK_BODY_LIMIT: '64KiB' }));
+const bearer = shared(() => newWebhook(app));
+const signed = shared(() => newWebhook(app, { auth_mode: 'hmac' }));
 afterEach(() => vi.restoreAllMocks());
 
 const change = (method: string, path: string, body: object) => app.ask(method, `${workflowsPath}${path}`, { body });

@@ -2,20 +2,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import express from 'express';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { WebhookEndpoint } from '../../../src/domain/workflows/webhook/webhook.ts';
 import { DomainError } from '../../../src/kernel/errors.ts';
 import { createWebhook } from '../../../src/rest/webhook.ts';
-import type { TestApp } from '../../support/app.ts';
-import { call, newWebhook, startWebhookApp, type Webhook, workflowsPath } from '../../support/webhook.ts';
+import { shared } from '../../support/app.ts';
+import { call, newWebhook, startWebhookApp, workflowsPath } from '../../support/webhook.ts';
 
-let app: TestApp;
-let hook: Webhook;
-beforeAll(async () => {
-  app = await startWebhookApp();
-  hook = await newWebhook(app);
-});
-afterAll(() => app?.stop());
+const app = shared(startWebhookApp);
+const hook = shared(() => newWebhook(app));
 afterEach(() => vi.restoreAllMocks());
 
 const unavailable = { status: 503, text: '{"error":"Service unavailable"}' };

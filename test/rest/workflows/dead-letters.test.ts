@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { pruneExecutions } from '../../../src/domain/workflows/executions/prune-executions.ts';
-import { metricsToken } from '../../support/app.ts';
-import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
+import { metricsToken, shared } from '../../support/app.ts';
+import { startExecutingApp, workflows } from '../../support/workflows/executing.ts';
 
-let app: ExecutingApp;
-beforeAll(async () => {
-  app = await startExecutingApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startExecutingApp);
 beforeEach(async () => {
   app.clock.now = new Date('2026-03-01T08:00:00Z');
   await app.services.orm.em.fork().execute('delete from execution');

@@ -1,12 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { storeValue } from '../../../src/domain/workflows/engine/checkpoints.ts';
 import { executionLimits } from '../../../src/domain/workflows/engine/journal.ts';
-import { type ExecutingApp, startExecutingApp } from '../../support/workflows/executing.ts';
+import { shared } from '../../support/app.ts';
+import { startExecutingApp } from '../../support/workflows/executing.ts';
 
-let app: ExecutingApp;
-beforeAll(async () => {
-  app = await startExecutingApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startExecutingApp);
 const usual = { ...executionLimits };
 beforeEach(() => {
   app.clock.now = new Date('2026-03-01T08:00:00Z');
@@ -126,6 +124,13 @@ describe('an output that is too large', () => {
     const { ended } = await outcome([...steps, transform('seen', 'steps.s6.error.code')], text);
     expect(ended).toMatchObject({ status: 'completed', output: 'output_too_large' });
     expect(ended.steps[6]).toMatchObject({ path: 's6', status: 'failed', output: null });
+  });
+
+  it('has more than a million values', async () => {
+    const { blobs } = app.services;
+    const values = (count: number) => Array.from({ length: count / 1_000 }, () => Array<number>(999).fill(0));
+    expect((await storeValue(blobs, values(1_000_000))).sha256).not.toBeNull();
+    await expect(storeValue(blobs, [...values(1_000_000), 0])).rejects.toMatchObject({ code: 'too_large' });
   });
 
   it('of the whole fails it', async () => {

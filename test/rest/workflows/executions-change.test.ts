@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../../src/domain/workflows/engine/lease.ts';
 import { takeSlots } from '../../../src/domain/workflows/engine/slots.ts';
-import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
+import { shared } from '../../support/app.ts';
+import { startExecutingApp, workflows } from '../../support/workflows/executing.ts';
 
-let app: ExecutingApp;
-beforeAll(async () => {
-  app = await startExecutingApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startExecutingApp);
 beforeEach(() => {
   app.clock.now = new Date('2026-03-01T08:00:00Z');
 });

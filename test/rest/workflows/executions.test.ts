@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
+import { describe, expect, it } from 'vitest';
+import { shared } from '../../support/app.ts';
+import { startExecutingApp, workflows } from '../../support/workflows/executing.ts';
 
-let app: ExecutingApp;
-beforeAll(async () => {
-  app = await startExecutingApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startExecutingApp);
 
 const definition = `portico: workflow/1
 steps:

@@ -1,16 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { seed, studio } from '../../support/app.ts';
-import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { seed, shared, studio } from '../../support/app.ts';
+import { startExecutingApp, workflows } from '../../support/workflows/executing.ts';
 import { type Peer, startPeer } from '../../support/workflows/peer.ts';
 import { until } from '../../support/workflows/processes.ts';
 
-let app: ExecutingApp;
+const app = shared(() => startExecutingApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' }));
 let peer: Peer;
-beforeAll(async () => {
-  app = await startExecutingApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' });
-  await seed(app, { 'content/posts/first.md': '---\ntitle: First\n---\nText\n' });
-});
-afterAll(() => app?.stop());
+beforeAll(() => seed(app, { 'content/posts/first.md': '---\ntitle: First\n---\nText\n' }));
 beforeEach(async () => {
   app.clock.now = new Date('2026-03-01T08:00:00Z');
   peer = await startPeer((path) => path === '/held');

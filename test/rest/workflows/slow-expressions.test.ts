@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { workflowAdvanceJobFor } from '../../../src/jobs/job-handlers.ts';
 import type { Expressions } from '../../../src/ports/expressions.ts';
-import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
+import { shared } from '../../support/app.ts';
+import { startExecutingApp, workflows } from '../../support/workflows/executing.ts';
 
-let app: ExecutingApp;
+const app = shared(() => startExecutingApp({ PORTICO_DATABASE_POOL: '2' }));
 let real: Expressions;
 beforeAll(async () => {
-  app = await startExecutingApp({ PORTICO_DATABASE_POOL: '2' });
   real = app.services.expressions;
 });
 afterAll(async () => {
   app.services.expressions = real;
-  await app?.stop();
 });
 
 /** Expressions that answer schemas only after another request has been served. */

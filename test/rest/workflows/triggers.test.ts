@@ -1,17 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { shared, startTestApp } from '../../support/app.ts';
 
 const base = '/api/v2/organizations/acme/projects/site/workflows';
 const definition = 'portico: workflow/1\nsteps:\n  - {id: a, type: output, value: "1"}\n';
 const form = /^whk_[0-9A-Za-z]{46}$/;
 
-let app: TestApp;
+const app = shared(startTestApp);
 let workflow: string;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
 
 const ask = (method: string, path: string, options: object = {}) => app.ask(method, `${base}${path}`, options);
 const newWorkflow = async () => {

@@ -1,16 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sweep } from '../../../src/domain/workflows/engine/sweeper.ts';
-import { seed, studio } from '../../support/app.ts';
-import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
+import { seed, shared, studio } from '../../support/app.ts';
+import { startExecutingApp, workflows } from '../../support/workflows/executing.ts';
 import { startPeer } from '../../support/workflows/peer.ts';
 
-let app: ExecutingApp;
-beforeAll(async () => {
-  app = await startExecutingApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' });
-});
-afterAll(() => app?.stop());
+const app = shared(() => startExecutingApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' }));
 beforeEach(() => {
   app.clock.now = new Date('2026-03-01T08:00:00Z');
 });

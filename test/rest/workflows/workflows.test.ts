@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { shared, startTestApp } from '../../support/app.ts';
 
 const base = '/api/v2/organizations/acme/projects/site/workflows';
 const definition = `portico: workflow/1
@@ -9,11 +9,7 @@ steps:
   - {id: hello, type: transform, expression: '"hello " & input.name'}
 `;
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
+const app = shared(startTestApp);
 
 const ask = (method: string, path: string, options: object = {}) => app.ask(method, `${base}${path}`, options);
 const create = async (body: object = {}) =>

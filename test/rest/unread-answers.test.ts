@@ -1,0 +1,57 @@
+import { connect } from 'node:net';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { answerMemory } from '../../src/kernel/answer-memory.ts';
+import { DomainError } from '../../src/kernel/errors.ts';
+import { seed, shared, startTestApp, studio } from '../support/app.ts';
+import { expectRefusal } from '../support/refusal.ts';
+
+const mebibyte = 1024 * 1024;
+const size = 20 * mebibyte;
+const app = shared(startTestApp);
+let reader: string;
+beforeAll(async () => {
+  reader = await app.makeToken(['browse_studio']);
+  await seed(app, { 'large.bin': Buffer.alloc(size), 'small.txt': 'x' });
+});
+afterEach(() => vi.restoreAllMocks());
+
+const noRoom = () => new DomainError('unavailable', 'no room');
+const file = (path: string) => `${studio}/file?path=${path}&raw=true`;
+
+/** Requests a file and reads nothing of the answer but its status, which tells that the file was read. */
+function requestUnread(): { status: Promise<string>; end: () => void } {
+  const { hostname, port } = new URL(app.url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  socket.write(`GET ${file('large.bin')} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${reader}\r\n\r\n`);
+  const status = new Promise<string>((resolve) => {
+    socket.once('readable', () => resolve(String(socket.read(12)).slice(9)));
+  });
+  return { status, end: () => socket.destroy() };
+}
+
+describe('large answers that a client does not read', () => {
+  it('keep its further ones waiting, before they are read, and no other caller', async () => {
+    const unread = Array.from({ length: 9 }, requestUnread);
+    let answered = 0;
+    for (const { status } of unread) void status.then(() => (answered += 1));
+    await expect.poll(() => answered).toBe(6);
+    expect((await app.ask('GET', file('small.txt'), { token: reader })).status).toBe(200);
+    expect((await app.ask('GET', file('large.bin'))).status).toBe(200);
+    expect(answered).toBe(6);
+    for (const { end } of unread.slice(0, 3)) end();
+    await expect.poll(() => answered).toBeGreaterThanOrEqual(6 + 1);
+    for (const { end } of unread) end();
+  });
+
+  it('are refused while there is no room, as files, as records and over GraphQL', async () => {
+    vi.spyOn(answerMemory, 'take').mockRejectedValue(noRoom());
+    expectRefusal(await app.ask('GET', file('large.bin')), 503, 'unavailable', /no room/);
+    vi.spyOn(answerMemory, 'add').mockImplementation(() => {
+      throw noRoom();
+    });
+    expectRefusal(await app.ask('GET', `${studio}/filetree`), 503, 'unavailable', /no room/);
+    const { status } = await app.ask('POST', '/graphql', { body: { query: '{ me { __typename } }' } });
+    expect(status).toBe(503);
+  });
+});

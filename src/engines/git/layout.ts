@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../../kernel/errors.ts';
@@ -114,6 +115,17 @@ export async function readFormat(gitDir: string): Promise<ObjectFormat> {
   } catch (cause) {
     throw new DomainError('repository_unavailable', 'The repository is not there', { cause });
   }
+}
+
+/**
+ * Identifies the repository at a place: an import or a restore, of any process, puts another one there, even of another hash. At once, since every
+ * request to content needs it; it is one stat.
+ *
+ * @returns null: there is none
+ */
+export function identityOf(gitDir: string): string | null {
+  const found = statSync(gitDir, { bigint: true, throwIfNoEntry: false });
+  return found ? `${found.dev}:${found.ino}` : null;
 }
 
 /** True when a repository of this service exists there. */

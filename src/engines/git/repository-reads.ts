@@ -24,7 +24,7 @@ import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from '
 import { introducedChanges } from './history/introduced.ts';
 import { isAncestor, mergeability, mergeBases, mergeTrees } from './history/merge.ts';
 import { PendingMerge, trivialMerge } from './history/trivial-merge.ts';
-import { readFormat } from './layout.ts';
+import { identityOf, readFormat } from './layout.ts';
 import { isOid, type ObjectFormat } from './objects/object-id.ts';
 import { ObjectReader } from './objects/object-reader.ts';
 import type { ObjectCaches } from './objects/object-source.ts';
@@ -62,6 +62,8 @@ export class RepositoryReads {
   protected readonly context: RepositoryContext;
   protected readonly reader: ObjectReader;
   #objects: Promise<StoredObjects> | null = null;
+  /** Of the repository that the objects and the reader's processes are of. */
+  #identity: string | null = null;
 
   constructor(id: string, gitDir: string, context: RepositoryContext) {
     this.id = id;
@@ -71,12 +73,8 @@ export class RepositoryReads {
     this.reader = new ObjectReader(context.processes, gitDir);
   }
 
-  /** Reads the repository's configuration again: it was made anew. */
-  forget(): void {
-    this.#objects = null;
-  }
-
   async isReachable(oid: Oid): Promise<boolean> {
+    await this.source();
     const object = await this.reader.info(oid);
     return object?.type === 'commit' && isVisible(this.processes, this.gitDir, oid);
   }
@@ -249,6 +247,12 @@ export class RepositoryReads {
   }
 
   protected source(): Promise<StoredObjects> {
+    const identity = identityOf(this.gitDir);
+    if (identity !== this.#identity) {
+      this.#identity = identity;
+      this.#objects = null;
+      this.reader.sleep();
+    }
     this.#objects ??= readFormat(this.gitDir).then((format) => {
       const { id, gitDir } = this;
       const { caches, processes } = this.context;

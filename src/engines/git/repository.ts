@@ -86,6 +86,7 @@ export class GitRepository extends RepositoryReads implements Repository {
 
   async createBranch(name: string, oid: Oid): Promise<void> {
     const ref = `refs/heads/${checkRefName('name', name)}`;
+    await this.source();
     const object = isOid(oid) ? await this.reader.info(oid) : null;
     if (object?.type !== 'commit') throw new DomainError('not_found', `No such commit: ${oid}`);
     try {

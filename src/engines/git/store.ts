@@ -187,7 +187,6 @@ class FileGitStore implements GitStore {
   async restore(id: string, directory: string, signal = never()): Promise<Repository> {
     await mkdir(this.#pool.home, { recursive: true });
     await restoreRepository(this.#pool.processes, this.#pool.path(id), directory, signal);
-    this.#pool.peek(id)?.forget();
     return this.open(id);
   }
 

@@ -134,6 +134,24 @@ describe('import from a path', () => {
     expect(refsOf(path('site'))).toBe(refsOf(from));
   });
 
+  it('is read and written by a process that had the empty repository of another format open', async () => {
+    const { store, dataDir } = testStore();
+    const there = testStore({ dataDir }).store;
+    const repository = await there.create('site', 'main');
+    expect(await repository.objectFormat()).toBe('sha1');
+    const unknown = '1'.repeat(40);
+    await expect(repository.createBranch('other', unknown)).rejects.toMatchObject({ code: 'not_found' });
+    await repository.updateRefs([{ name: 'refs/portico/x', to: null, from: unknown }]).catch(() => {});
+    await store.importFrom('site', { url: source('sha256'), kind: 'path' });
+    const head = await repository.head('trunk');
+    expect(await repository.isReachable(head ?? '')).toBe(true);
+    const [file] = await (await repository.snapshot(head)).files();
+    expect(file).toMatchObject({ path: 'content/a.md' });
+    expect((await save(repository, { b: '1' }, { branch: 'trunk' })).commit?.sha).toHaveLength(64);
+    await repository.createBranch('new', head ?? '');
+    expect(await store.open('site').head('new')).toBe(head);
+  });
+
   it('starts over on what an interrupted one left', async () => {
     const { store, path } = testStore();
     const from = source();

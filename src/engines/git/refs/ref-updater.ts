@@ -6,6 +6,7 @@ import type { Oid } from '../../../ports/git-records.ts';
 import { syncDirectories } from '../durable-files.ts';
 import type { GitChild } from '../git-child.ts';
 import type { GitProcesses, Log } from '../git-process.ts';
+import { identityOf } from '../layout.ts';
 import { formatOf, isOid, zeroOid } from '../objects/object-id.ts';
 import type { Holder } from '../standing.ts';
 
@@ -43,6 +44,8 @@ export class RefUpdater implements Holder {
   readonly #log: Log;
   readonly #onMoved: (refs: readonly string[]) => void;
   #child: GitChild | null = null;
+  /** Of the repository that the process was started for. */
+  #identity: string | null = null;
   #began = 0;
   #open = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -143,7 +146,10 @@ export class RefUpdater implements Holder {
   }
 
   #running(): GitChild {
-    if (this.#child !== null) return this.#child;
+    const identity = identityOf(this.#gitDir);
+    if (this.#child !== null && this.#identity === identity) return this.#child;
+    this.#retire();
+    this.#identity = identity;
     this.#processes.standing.wake(this);
     const child = this.#processes.spawn(['update-ref', '--stdin'], { gitDir: this.#gitDir });
     this.#began = performance.now();

@@ -162,7 +162,6 @@ async function prepare(repository: GitRepository, remote: Remote): Promise<void>
     if ((await readFormat(gitDir)) === remote.format) return;
     if (!(await replaceLayout(gitDir, head, remote.format, isEmpty))) throw notEmpty();
   } else await createLayout(gitDir, head, remote.format);
-  repository.forget();
 }
 
 const notEmpty = (cause?: unknown) => new DomainError('already_exists', 'The repository is not empty', { cause });

@@ -98,6 +98,7 @@ const unreachedQueries = [
   'studio.annotateDeploymentPage',
   'studio.blameFile',
   'studio.fetchRepository',
+  'studio.getBranchRules',
   'studio.getDeploymentEditor',
   'studio.getDeploymentLog',
   'studio.getDeploymentPreview',

@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { permissionOf } from '../../src/domain/assistant/call-tool.ts';
 import { tools } from '../../src/domain/assistant/tools.ts';
-import { getBranch } from '../../src/domain/studio/repository/branches.operations.ts';
+import { getBranchRules } from '../../src/domain/studio/repository/branches.operations.ts';
 import { permissionNames, presets } from '../../src/kernel/actor.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
 import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
@@ -235,12 +235,53 @@ describe('writing tools', () => {
     expect((await callTool(publisher, 'create_entry', { ...draft, branch: 'main' })).content).toMatchObject({
       slug: 'en/new',
     });
+    expect((await callTool(publisher, 'create_branch', { name: 'release/2' })).content.name).toBe('release/2');
     await publisher.close();
+  });
+
+  it('refuse what would make a branch public to a token that may not publish', async () => {
+    await app.ask('PATCH', `${studio}/repository`, { body: { protected_branches: ['release/*'] } });
+    for (const [name, type] of [
+      ['live', 'production'],
+      ['trial', 'preview'],
+    ] as const) {
+      await branch(name);
+      await app.ask('POST', `${studio}/environments`, {
+        body: { name, branch: name, type, auto_deploy: true, provider: 'static' },
+      });
+      await app.ask('DELETE', `${studio}/branches/${name}`);
+    }
+    for (const [name, what] of [
+      ['release/9', 'protected'],
+      ['live', 'deployed to live'],
+    ]) {
+      const { content } = await callTool(client, 'create_branch', { name });
+      expect(content.message).toBe(
+        `name: ${name} is ${what}, and this credential may not publish: choose another name`,
+      );
+    }
+    expect((await callTool(client, 'create_branch', { name: 'trial' })).content.name).toBe('trial');
+    await branch('live');
+    const draft = { collection: 'posts', slug: 'en/live', frontmatter: { title: 'Live', author: 'ada' } };
+    expect((await callTool(client, 'create_entry', { ...draft, branch: 'live' })).content.error).toBe(
+      'branch_protected',
+    );
+    expect((await callTool(client, 'create_entry', { ...draft, branch: 'trial' })).isError).toBe(false);
+  });
+
+  it('refuse the first commit of an empty repository to a token that may not publish', async () => {
+    await app.ask('POST', `${acme}/projects`, { body: { name: 'Bare', machine_name: 'bare' } });
+    const wary = await connectClient(app, await app.makeToken(permissionNames, { mcp: {} }));
+    const first = { collection: 'posts', slug: 'one', body: 'one', branch: 'main' };
+    const { content } = await callTool(wary, 'create_entry', { ...first, organization: 'acme', project: 'bare' });
+    expect(content.message).toMatch(/^branch: main is the default branch/);
+    await wary.close();
+    expect((await app.ask('DELETE', `${acme}/projects/bare`)).status).toBeLessThan(300);
   });
 
   it('refuse a branch that cannot be looked at', async () => {
     const before = await headOf('main');
-    vi.spyOn(getBranch, 'execute').mockRejectedValueOnce(new DomainError('unavailable', 'Away'));
+    vi.spyOn(getBranchRules, 'execute').mockRejectedValueOnce(new DomainError('unavailable', 'Away'));
     const draft = { collection: 'posts', slug: 'en/away', frontmatter: { title: 'Away', author: 'ada' } };
     expect((await callTool(client, 'create_entry', { ...draft, branch: 'main' })).content.error).toBe('unavailable');
     expect(await headOf('main')).toBe(before);

@@ -12,7 +12,7 @@ import { parseInput } from '../../kernel/parse.ts';
 import { admitByPath, recordRefusal, run } from '../../kernel/run.ts';
 import { type JsonSchema, jsonSchemaOf } from '../../kernel/shapes.ts';
 import { isRecord } from '../../lib/objects.ts';
-import { getBranch } from '../studio/repository/branches.operations.ts';
+import { getBranchRules } from '../studio/repository/branches.operations.ts';
 import type { TextCode } from './conversation.entity.ts';
 import type { Consent, Read, Tool, ToolInput } from './tools.ts';
 
@@ -228,23 +228,22 @@ const reader = (caller: ToolCaller): Read => {
 };
 
 /**
- * Refuses a write to a branch that is public as soon as it moves, unless the caller may publish.
+ * Refuses a write to a branch that is public as soon as it moves, whether it exists or not, unless the caller may publish.
+ * @param field input that names it
  * @throws DomainError `branch_protected`
  */
-async function checkTarget({ publish }: ToolCaller, read: Read, branch: string): Promise<void> {
+async function checkTarget({ publish }: ToolCaller, read: Read, field: string, branch: string): Promise<void> {
   if (publish) return;
-  const record = await read(getBranch, { name: branch }).catch((error: unknown) => {
-    // A branch that is not there is refused by the operation.
-    if (error instanceof DomainError && (error.code === 'not_found' || error.code === 'invalid_name')) return null;
-    throw error;
-  });
-  if (!record?.default && !record?.protected) return;
-  const what = record.default ? 'the default branch' : 'protected';
-  throw fieldError(
-    'branch_protected',
-    'branch',
-    `${branch} is ${what}, and this credential may not publish: write to another branch (create_branch), then propose it (create_pull)`,
-  );
+  const rules = await read(getBranchRules, { name: branch });
+  const what = rules.default
+    ? 'the default branch'
+    : rules.protected
+      ? 'protected'
+      : rules.environment !== null && `deployed to ${rules.environment}`;
+  if (!what) return;
+  const instead =
+    field === 'name' ? 'choose another name' : 'write to another branch (create_branch), then propose it (create_pull)';
+  throw fieldError('branch_protected', field, `${branch} is ${what}, and this credential may not publish: ${instead}`);
 }
 
 /**
@@ -261,7 +260,7 @@ async function look(tool: Tool, caller: ToolCaller, input: ToolInput): Promise<C
   const read = reader(caller);
   const consent = await tool.consent?.(read, input, { organization, project });
   const branch = consent?.into ?? (tool.target && input[tool.target]);
-  if (typeof branch === 'string') await checkTarget(caller, read, branch);
+  if (typeof branch === 'string') await checkTarget(caller, read, tool.target ?? 'branch', branch);
   return consent;
 }
 

@@ -77,7 +77,7 @@ export interface Tool {
   /** The member of the result that can be of any length, and is given in ranges. */
   long?: string;
   /** The input that names the branch a write goes to. */
-  target?: 'branch' | 'base';
+  target?: 'branch' | 'base' | 'name';
   /** It changes the public site without naming a branch. */
   publishes?: true;
   /** Reads what is to be agreed to; undefined: nothing, for this input. A tool without it acts at once. */
@@ -112,7 +112,9 @@ const row = <
 
 const ref = { branch: true } as const;
 const paging = { page: true, per_page: true } as const;
-const target = z.string().describe('Branch to write to: one made by create_branch, or any that is not protected');
+const target = z
+  .string()
+  .describe('Branch to write to: one made by create_branch, or any that is neither protected nor deployed by itself');
 
 const listOf = <T extends z.ZodType>(item: T) =>
   pageOf(item).pick({ items: true, total_count: true, page: true, has_next_page: true });
@@ -285,6 +287,7 @@ export const tools: readonly Tool[] = [
     operation: createBranch,
     inputs: { name: true, from: true, title: true },
     result: branch.omit({ sync: true, can_commit: true }),
+    target: 'name',
     page: ({ name }) => `content${inDraft(name)}`,
   }),
   row({

@@ -7,6 +7,7 @@ import type { Oid } from '../../../ports/git-records.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { namesOid } from '../changes/write-rules.ts';
 import { Draft } from '../drafts/draft.entity.ts';
+import { Environment } from '../environments/environment.entity.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { deleteWithPulls, openPullsFrom } from '../pulls/open-pulls.ts';
 import { checkNewRefName, checkRefName, RefNames } from '../ref-name.ts';
@@ -59,6 +60,29 @@ export const getBranch = studioOperation({
     const record = await branchRecord(context, { name, oid }, { compare });
     context.tag(`"${oid}.${viewOf(record)}"`);
     return record;
+  },
+});
+
+export const getBranchRules = studioOperation({
+  name: 'studio.getBranchRules',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'What holds for a branch of a name, whether it exists or not',
+  input: z.object({ name: z.string() }),
+  output: z.object({
+    default: z.boolean(),
+    protected: z.boolean(),
+    environment: z.string().nullable().describe('Name of a production environment that deploys each of its commits'),
+  }),
+  async execute({ em, git, project }, { name }) {
+    const following = { project_id: project.id, branch: name, type: 'production', auto_deploy: true } as const;
+    const environment = await em.findOne(Environment, following, { fields: ['name'], orderBy: { id: 'asc' } });
+    return {
+      default: name === (await git.defaultBranch()),
+      protected: isProtected(project, name),
+      environment: environment?.name ?? null,
+    };
   },
 });
 

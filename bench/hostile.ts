@@ -29,7 +29,7 @@ interface Target {
   body(value: HostileValue): string;
 }
 
-/** A request that is right but for the named fields, so that these get as far as they can. */
+/** A request that is right but for the named fields, so that these get as far as they can; without fields, its names are hostile themselves. */
 interface Aim {
   valid: object;
   fields: string[];
@@ -39,6 +39,7 @@ const aimed: Record<string, Aim[]> = {
   'studio.createEntry': [
     { valid: { slug: 'hostile' }, fields: ['frontmatter', 'body'] },
     { valid: { slug: 'hostile' }, fields: ['raw'] },
+    { valid: {}, fields: [] },
   ],
   'studio.validateEntry': [{ valid: { collection: 'posts', slug: 'hostile' }, fields: ['frontmatter', 'body'] }],
   'studio.commitChanges': [{ valid: {}, fields: ['actions'] }],
@@ -63,9 +64,9 @@ function inField(name: string, value: HostileValue, bytes: number, values: numbe
   return value.make(bytes, values);
 }
 
-/** A body with a value in each of the fields, which share what is allowed. */
-function bodyWith(value: HostileValue, fields: readonly string[], limit: number, valid: object = {}): string {
-  const names = fields.length > 0 ? fields : ['unknown'];
+/** A body with a value in each of the fields, which share what is allowed; without fields the value itself. */
+function bodyWith(value: HostileValue, names: readonly string[], limit: number, valid: object = {}): string {
+  if (names.length === 0) return value.make(limit - 4_096, mostValues - 50);
   const bytes = Math.floor((limit - 4_096) / names.length) - 40;
   const values = Math.floor((mostValues - 50) / names.length) - 2;
   const members = names.map((name) => `${JSON.stringify(name)}:${inField(name, value, bytes, values)}`);
@@ -106,10 +107,10 @@ function targetsOf(rows: readonly Row[], url: string, token: string, known: Reco
     const target = { method: method.toUpperCase(), url: `${url}${at}`, headers };
     const aims = (aimed[operation.name] ?? []).map(({ valid, fields: few }) => ({
       ...target,
-      name: `${operation.name}, ${few.join(' ')}`,
+      name: `${operation.name}, ${few.join(' ') || 'names'}`,
       body: (value: HostileValue) => bodyWith(value, few, limit, valid),
     }));
-    const body = (value: HostileValue) => bodyWith(value, fields, usualBytes);
+    const body = (value: HostileValue) => bodyWith(value, fields.length > 0 ? fields : ['unknown'], usualBytes);
     return [{ ...target, name: operation.name, body }, ...aims];
   });
 }

@@ -49,6 +49,7 @@ export const hostileValues: readonly HostileValue[] = [
   { name: 'many equal texts', make: list('"a"') },
   { name: 'many texts of 100 bytes', make: list(`"${'a/'.repeat(49)}"`) },
   { name: 'many names', make: object((at) => `"k${at}":0`) },
+  { name: 'many names with spaces', make: object((at) => `"é ${at}":0`) },
   { name: 'many numeric names', make: object((at) => `"${(at * 2_654_435_761) % 4_294_967_296}":0`) },
   { name: 'many names with texts', make: object((at) => `"x-${at}":"${'v'.repeat(80)}"`) },
   {

@@ -264,5 +264,9 @@ describe('every answer of GraphQL, Git LFS and of the process itself is one that
     expect(Object.keys(body.checks).length).toBeGreaterThan(4);
     await ask(200, 'GET', '/metrics', { token: metricsToken });
     await ask(404, 'GET', '/metrics', { token: null });
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      await ask(417, 'GET', path, { headers: { Expect: 'x' } });
+      await ask(431, 'GET', path, { headers: { 'X-Large': 'x'.repeat(33 * 1024) } });
+    }
   });
 });

@@ -134,6 +134,17 @@ describe('import from a path', () => {
     expect(refsOf(path('site'))).toBe(refsOf(from));
   });
 
+  it('names a branch that holds no commit', async () => {
+    const from = source();
+    writeFileSync(join(from, '.git/refs/heads/odd'), `${git(from, ['rev-parse', 'HEAD^{tree}'])}\n`);
+    const { store } = testStore();
+    await expect(store.importFrom('site', { url: from, kind: 'path' })).rejects.toMatchObject({
+      code: 'validation_failed',
+      message: 'The branch odd of the source holds no commit',
+    });
+    expect(await store.open('site').branches()).toEqual([]);
+  });
+
   it('is read and written by a process that had the empty repository of another format open', async () => {
     const { store, dataDir } = testStore();
     const there = testStore({ dataDir }).store;

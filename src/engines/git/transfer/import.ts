@@ -166,6 +166,13 @@ async function prepare(repository: GitRepository, remote: Remote): Promise<void>
 
 const notEmpty = (cause?: unknown) => new DomainError('already_exists', 'The repository is not empty', { cause });
 
+/** Of a branch that git does not make, since the source has no commit there; null: something else was refused. */
+function withoutCommit(cause: unknown): DomainError | null {
+  const branch = /non-commit object [0-9a-f]+ to branch 'refs\/heads\/(.+)'/.exec(String(cause))?.[1];
+  if (branch === undefined) return null;
+  return new DomainError('validation_failed', `The branch ${branch} of the source holds no commit`, { cause });
+}
+
 async function isEmpty(gitDir: string): Promise<boolean> {
   const refs = new RefFiles(gitDir);
   return (await refs.list('refs/heads')).length === 0 && (await refs.list('refs/tags')).length === 0;
@@ -237,7 +244,7 @@ async function publish(
     ];
     await repository.updater.commit(moves).catch(async (cause: unknown) => {
       await repository.setDefaultBranch(before);
-      throw (await isEmpty(gitDir)) ? cause : notEmpty(cause);
+      throw (await isEmpty(gitDir)) ? (withoutCommit(cause) ?? cause) : notEmpty(cause);
     });
     await dropAside(processes, gitDir);
     // Thousands of branches are one file then, not thousands.

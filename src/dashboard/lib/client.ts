@@ -7,6 +7,8 @@ import {
   type AnyVariables,
   Client,
   cacheExchange,
+  createRequest,
+  type Exchange,
   fetchExchange,
   makeOperation,
   mapExchange,
@@ -14,6 +16,7 @@ import {
   type OperationResult,
   type TypedDocumentNode,
 } from '@urql/core';
+import { filter, pipe, tap } from 'wonka';
 
 /** Names of the types of what an answer holds. */
 function typesIn(value: unknown, found = new Set<string>()): Set<string> {
@@ -42,9 +45,34 @@ function inOrder(operation: Operation): Operation {
   return makeOperation('mutation', operation, { ...operation.context, fetch: send });
 }
 
+/** Queries that have been sent and not answered, by key: the last request, and whether another one is due then, which may read something newer. */
+const underWay = new Map<number, { operation: Operation; isDue: boolean }>();
+
+/**
+ * Keeps `underWay`, right before requests are made, and only the answer to the last of several requests for the same: sent side by side, the older
+ * answer may come last, and would stay.
+ */
+const followQueries: Exchange = ({ forward }) => {
+  const sent = (operation: Operation) => {
+    const { kind, key } = operation;
+    if (kind === 'query') underWay.set(key, { operation, isDue: false });
+    else if (kind === 'teardown') underWay.delete(key);
+  };
+  const isLast = ({ operation }: OperationResult) => {
+    const { kind, key } = operation;
+    if (kind !== 'query') return true;
+    const last = underWay.get(key);
+    if (last?.operation !== operation) return false;
+    underWay.delete(key);
+    if (last.isDue) client.reexecuteOperation(makeOperation('query', operation, { requestPolicy: 'network-only' }));
+    return true;
+  };
+  return (operations) => pipe(forward(pipe(operations, tap(sent))), filter(isLast));
+};
+
 export const client = new Client({
   url: '/graphql',
-  exchanges: [cacheExchange, mapExchange({ onOperation: inOrder, onResult: withLists }), fetchExchange],
+  exchanges: [cacheExchange, mapExchange({ onOperation: inOrder, onResult: withLists }), followQueries, fetchExchange],
   fetchOptions: { credentials: 'same-origin' },
   preferGetMethod: false,
 });
@@ -58,4 +86,15 @@ export interface PageQuery<Data, Variables extends AnyVariables> {
 /** Begins to load what a page shows, while its code is loaded; the page finds the answer, or waits for it. */
 export function prefetch<Data, Variables extends AnyVariables>({ query, variables }: PageQuery<Data, Variables>): void {
   client.query(query, variables, { requestPolicy: 'network-only' }).toPromise();
+}
+
+/**
+ * Sends a query again that is shown. One that is under way may have been read before the change that is to be seen, so it is sent once more when it has
+ * been answered; many changes at once make two requests.
+ */
+export function refresh<Data, Variables extends AnyVariables>({ query, variables }: PageQuery<Data, Variables>): void {
+  const request = createRequest(query, variables);
+  const last = underWay.get(request.key);
+  if (last) last.isDue = true;
+  else client.reexecuteOperation(client.createRequestOperation('query', request, { requestPolicy: 'network-only' }));
 }

@@ -1,7 +1,7 @@
 import type { AnyVariables } from '@urql/core';
 import { useCallback, useEffect, useRef } from 'react';
 import { useQuery } from 'urql';
-import type { PageQuery } from './client.ts';
+import { type PageQuery, refresh as refreshQuery } from './client.ts';
 import { type Fault, faultOf } from './faults.ts';
 
 export interface PageData<Data> {
@@ -20,35 +20,22 @@ const verdicts = new Set(['NOT_FOUND', 'FORBIDDEN']);
 
 /** What a page shows: what `prefetch` has begun to load. It stays, with all that is typed in it, while the server cannot say what it is now. */
 export function usePageQuery<Data, Variables extends AnyVariables>(page: PageQuery<Data, Variables>): PageData<Data> {
-  const [state, execute] = useQuery<Data>({ ...page, requestPolicy: 'cache-first' } as never);
+  const [state] = useQuery<Data>({ ...page, requestPolicy: 'cache-first' } as never);
   const { error, fetching, stale, operation } = state;
   const good = useRef<Pick<typeof state, 'data' | 'operation'>>({});
   const fault = error ? faultOf(error) : null;
   if (state.data !== undefined && (fault === null || verdicts.has(fault.code))) good.current = state;
   const data = good.current.operation?.key === operation?.key ? (good.current.data ?? state.data) : state.data;
-  const isBusy = fetching || stale;
-  const busy = useRef(false);
-  const again = useRef(false);
   // What began on another address, such as a change that began a draft, refreshes what is shown when it ends.
-  const latest = useRef(execute);
-  latest.current = execute;
-  const refresh = useCallback(() => {
-    // A request that is under way may have been answered before the change that is to be seen.
-    if (busy.current) again.current = true;
-    else latest.current({ requestPolicy: 'network-only' });
-  }, []);
+  const latest = useRef(page);
+  latest.current = page;
+  const refresh = useCallback(() => refreshQuery(latest.current), []);
+  const mayFail = useRef(false);
+  // A request that is under way may fail although the network is back.
+  mayFail.current = fetching || stale || fault?.code === 'NETWORK';
   useEffect(() => {
-    busy.current = isBusy;
-    if (isBusy || !again.current) return;
-    again.current = false;
-    execute({ requestPolicy: 'network-only' });
-  }, [isBusy, execute]);
-  const isCutOff = useRef(false);
-  isCutOff.current = fault?.code === 'NETWORK';
-  useEffect(() => {
-    // A request that is under way may fail although the network is back.
     const online = () => {
-      if (isCutOff.current || busy.current) refresh();
+      if (mayFail.current) refresh();
     };
     window.addEventListener('online', online);
     return () => window.removeEventListener('online', online);

@@ -268,8 +268,12 @@ async function parseLarge(body: Collected): Promise<unknown> {
 /** Settled once all large texts so far have been read. */
 let last: Promise<void> = Promise.resolve();
 
-/** Reads a large text once those before it have been read and what follows has begun to use their values. */
-export async function readSerially<T>(read: () => Promise<T>): Promise<T> {
+/**
+ * Reads a text; a large one once those before it have been read and what follows has begun to use their values.
+ * @param size bytes
+ */
+export async function readSerially<T>(size: number, read: () => Promise<T>): Promise<T> {
+  if (size <= smallSize) return read();
   const before = last;
   const { promise, resolve } = Promise.withResolvers<void>();
   last = promise;
@@ -321,7 +325,7 @@ export async function readJsonBody(request: BodySource, limit: number, sender: S
     checkUtf8(bytes);
     return parsed(textOf(bytes));
   }
-  return readSerially(() => parseLarge(body)).finally(() => memory.giveBack(sender, body.held));
+  return readSerially(body.size, () => parseLarge(body)).finally(() => memory.giveBack(sender, body.held));
 }
 
 /** A container that is still to be looked through. */

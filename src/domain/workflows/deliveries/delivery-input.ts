@@ -276,7 +276,7 @@ export async function bodyValueOf(given: Buffer, contentType: string | undefined
     if (isForm) return ofForm(bytes);
     return isText ? { body: bytes.toString('utf8') } : ofJson(bytes);
   };
-  return given.length > smallSize ? readSerially(read) : read();
+  return readSerially(given.length, read);
 }
 
 /** Bodies up to so many bytes are given as text beside their value. */

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { readSerially, smallSize } from '../../../kernel/json-input.ts';
+import { readSerially } from '../../../kernel/json-input.ts';
 import { redactor } from '../../../lib/encodings.ts';
 import { retryAfter } from '../../../lib/http-client.ts';
 import { isRecord } from '../../../lib/objects.ts';
@@ -181,8 +181,7 @@ async function readBody(content: Buffer, type: string, wanted: HttpStep['respons
   if (kind === 'none' || (content.length === 0 && kind === 'json')) return null;
   if (kind === 'bytes') return content.toString('base64');
   if (kind === 'text') return textOf(content, type);
-  const read = () => readJson(content, type);
-  return content.length > smallSize ? readSerially(read) : read();
+  return readSerially(content.length, () => readJson(content, type));
 }
 
 /** What later steps see of an answer. */

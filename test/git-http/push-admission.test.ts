@@ -397,3 +397,28 @@ describe('the name of a branch or tag', () => {
     await expect(client(clone, 'push', '-q', 'origin', ...twins)).rejects.toThrow(/differs from .win only in case/);
   });
 });
+
+describe('names of many segments', () => {
+  /** Pushes branches in so many directories each. */
+  const push = (branches: number, directories: number) => {
+    const below = 'a/'.repeat(directories - 1);
+    const refs = Array.from({ length: branches }, (_, at) => `${main}:refs/heads/n${at}/${below}z`);
+    return client(clone, 'push', '-q', 'origin', ...refs).then(
+      () => null,
+      ({ stderr }: { stderr: string }) => stderr.replace(/\s*\nremote: */g, ' '),
+    );
+  };
+  const deep = async () => (await app.ask('GET', `${studio}/branches?q=/z`)).body.length;
+
+  it('are refused before they are walked', async () => {
+    expect(await push(1, 32)).toContain('must be at most 32 segments deep');
+    expect(await push(1, 400)).toContain('must be at most 32 segments deep');
+  });
+
+  it('may need ten thousand directories in one push', async () => {
+    expect(await push(323, 31)).toContain('one push may make refs in 10000 directories; push fewer at a time');
+    expect(await deep()).toBe(0);
+    expect(await push(400, 25)).toBeNull();
+    expect(await deep()).toBeGreaterThan(1);
+  });
+});

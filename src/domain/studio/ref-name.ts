@@ -1,9 +1,12 @@
 import { fieldError } from '../../kernel/errors.ts';
+import { forEachYielding } from '../../lib/concurrency.ts';
 import { foldCase } from '../../lib/text.ts';
 
 /** `refs/heads/` and the name become a file path; the longest segment must leave room for git's `.lock`. */
 const segmentBytes = 250;
 const nameBytes = 1000;
+/** Segments of a new name: each but the last is a directory, which lists of refs walk and pushes make durable. */
+const deepestName = 32;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: git refuses control characters in ref names
 const forbidden = /[\u0000-\u0020\u007f~^:?*[\\]/u;
@@ -63,6 +66,7 @@ export function newRefNameProblem(name: string): string | null {
   if (name === '@' || name === 'refs' || pseudoRef.test(name)) return `must not be ${name}`;
   const segments = name.split('/');
   if (segments.some((segment) => segment.startsWith('-'))) return 'must not contain a segment that starts with a dash';
+  if (segments.length > deepestName) return `must be at most ${deepestName} segments deep`;
   if (segments.includes('HEAD')) return 'must not contain the segment HEAD';
   const [first = ''] = segments;
   if (first === 'refs' || first === 'heads') return `must not start with ${first}/; give the short name`;
@@ -106,35 +110,57 @@ export function leftOutNotice(refs: readonly string[]): string | null {
   return `Left out for their names: ${named.join(', ')}${more}; rename them at the source to have them here`;
 }
 
+/** What is at a folded segment of names: a ref, others below it, or both where they were made by other means. */
+interface NameNode {
+  readonly below: Map<string, NameNode>;
+  /** The ref that ends here. */
+  name?: string;
+  /** One of those below. */
+  lower?: string;
+}
+
+const newNode = (): NameNode => ({ below: new Map() });
+
 /** Names of refs of one kind, by which a new one may be mistaken for another or cannot stand beside it. */
 export class RefNames {
-  /** By their folded forms. */
-  readonly #names = new Map<string, string>();
-  readonly #directories = new Map<string, string>();
+  readonly #root = newNode();
+  #directories = 0;
 
-  constructor(names: Iterable<string>) {
-    for (const name of names) this.add(name);
+  /** There may be a hundred thousand. */
+  static async of(names: Iterable<string>): Promise<RefNames> {
+    const all = new RefNames();
+    await forEachYielding(names, (name) => all.add(name));
+    return all;
+  }
+
+  /** How many directories hold them, where each is a file. */
+  get directories(): number {
+    return this.#directories;
   }
 
   add(name: string): void {
-    const folded = foldCase(name);
-    this.#names.set(folded, name);
-    for (const directory of directoriesOf(folded)) this.#directories.set(directory, name);
+    let node = this.#root;
+    for (const segment of foldCase(name).split('/')) {
+      if (node !== this.#root && node.below.size === 0) this.#directories += 1;
+      node.lower = name;
+      const next = node.below.get(segment) ?? newNode();
+      node.below.set(segment, next);
+      node = next;
+    }
+    node.name = name;
   }
 
   /** Why a name cannot be added, as a sentence part; null when it can. One that is there already has no rival but others. */
   rivalry(name: string): string | null {
-    const folded = foldCase(name);
-    const twin = this.#names.get(folded);
-    if (twin !== undefined && twin !== name) return `differs from ${twin} only in case or normalisation`;
-    const directory = directoriesOf(folded).find((above) => this.#names.has(above));
-    const other = directory === undefined ? this.#directories.get(folded) : this.#names.get(directory);
+    let node: NameNode | undefined = this.#root;
+    let above: string | undefined;
+    for (const segment of foldCase(name).split('/')) {
+      above ??= node?.name;
+      node = node?.below.get(segment);
+    }
+    if (node?.name !== undefined && node.name !== name)
+      return `differs from ${node.name} only in case or normalisation`;
+    const other = above ?? node?.lower;
     return other === undefined ? null : `cannot stand beside ${other}: one would be a directory of the other`;
   }
-}
-
-/** `a/b/c` → `a`, `a/b`. */
-function directoriesOf(name: string): string[] {
-  const parts = name.split('/').slice(0, -1);
-  return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
 }

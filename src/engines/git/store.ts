@@ -19,7 +19,7 @@ import { type GitStoreOptions, RepositoryPool } from './repository-pool.ts';
 import { Slots } from './slots.ts';
 import { importRepository } from './transfer/import.ts';
 import { Lane } from './transfer/lane.ts';
-import { servePush } from './transfer/push.ts';
+import { commandsOf, servePush } from './transfer/push.ts';
 import { PushHooks } from './transfer/push-hook.ts';
 import { withBody } from './transfer/request-body.ts';
 import { type ServedRepository, serveGit } from './transfer/serve.ts';
@@ -240,7 +240,10 @@ class FileGitStore implements GitStore {
     const bounds = { size: bodySize.push, time: null, silence: served.silence };
     await withBody(this.#options.spools, { ...request, signal }, bounds, (input) =>
       this.#unpacking.run(client, signal, () => {
-        if (authorizePush === undefined) return serveGit(served, { ...request, input, signal });
+        if (authorizePush === undefined) {
+          const commands = commandsOf(input);
+          return serveGit(served, { ...request, input, signal }, { moves: () => commands });
+        }
         return servePush({
           ...served,
           repository: this.#pool.get(id),

@@ -40,10 +40,10 @@ const ownerPart = (actor: string) => actor.replace(/^user:/, '').replace(/[^A-Za
  * Names for a draft, the best first: `draft/7-first-frost`, `draft/7-first-frost-2` … A branch `draft` leaves no room for others below it.
  * @param taken names of branches and drafts
  */
-export function* draftNames(taken: readonly string[], actor: string, title: string): Generator<string> {
+export async function* draftNames(taken: readonly string[], actor: string, title: string): AsyncGenerator<string> {
   const hasRoom = !taken.some((name) => name.toLowerCase() === 'draft');
   const plain = `${hasRoom ? 'draft' : 'portico-draft'}/${ownerPart(actor)}-${slugOf(title)}`;
-  const names = new RefNames(taken);
+  const names = await RefNames.of(taken);
   const all = new Set(taken);
   for (let n = 1; n <= mostNames; n += 1) {
     const name = n === 1 ? plain : `${plain}-${n}`;
@@ -77,7 +77,7 @@ async function reserve({ em }: Context, row: Draft): Promise<boolean> {
 /** Makes the branch of a draft, whose commit is there already, under the first name that is free. */
 async function makeDraft(context: Context, sha: Oid, { base, title }: Pick<Draft, 'base' | 'title'>): Promise<string> {
   const { em, git, services, project, actor } = context;
-  for (const name of draftNames(await takenNames(context), actor.id, title)) {
+  for await (const name of draftNames(await takenNames(context), actor.id, title)) {
     const owner = { owner_id: actor.id, owner_name: actor.author.name };
     const row = { project_id: project.id, branch: name, ...owner, base, title, created_at: services.clock.now() };
     if (!(await reserve(context, row))) continue;

@@ -137,7 +137,7 @@ export const createBranch = studioOperation({
         await holdProject(fork, project.id);
         const others = (await headsOf(context)).map((head) => head.name);
         if (others.includes(name)) throw fieldError('already_exists', 'name', `branch ${name} exists`);
-        const rivalry = new RefNames(others).rivalry(name);
+        const rivalry = (await RefNames.of(others)).rivalry(name);
         if (rivalry !== null) throw fieldError('name_collision', 'name', rivalry);
         // Of a draft that was never made.
         await fork.nativeDelete(Draft, { project_id: project.id, branch: name });

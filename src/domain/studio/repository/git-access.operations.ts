@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DomainError, type ErrorCode } from '../../../kernel/errors.ts';
+import { findYielding } from '../../../lib/concurrency.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type {
   IntroducedChange,
@@ -25,8 +26,8 @@ type Context = Pick<
 >;
 
 const [heads, tags] = ['refs/heads/', 'refs/tags/'] as const;
-/** Refs one push may move. */
-const mostRefs = 10_000;
+/** Refs one push may move, and directories that those it makes may be in. */
+const most = { refs: 10_000, directories: 10_000 };
 /** Commits that are there already and that new ones of a push stand on. */
 const mostMerged = 1_000;
 /** Changes that are looked at together. */
@@ -168,6 +169,8 @@ function refusalOfTag({ ref, new: to }: PushCommand, commit: Oid): string | null
   return `${shortName(ref)} is a branch and must hold a commit, not an annotated tag; push the commit: <tag>^{commit}:${ref}`;
 }
 
+const problemOf = (names: RefNames, name: string) => newRefNameProblem(name) ?? names.rivalry(name);
+
 /** Holds the names of new refs against the rule for all that are made, and against each other. */
 async function refusalOfNames({ git }: Context, commands: readonly PushCommand[]): Promise<string | null> {
   for (const prefix of [heads, tags]) {
@@ -175,13 +178,20 @@ async function refusalOfNames({ git }: Context, commands: readonly PushCommand[]
     if (made.length === 0) continue;
     const gone = new Set(commands.filter(({ new: to }) => to === null).map(({ ref }) => ref));
     const there = (await git.refsBelow(prefix.slice(0, -1))).filter(({ name }) => !gone.has(name));
-    const names = new RefNames(there.map(({ name }) => name.slice(prefix.length)));
-    for (const { ref } of made) {
+    const names = await RefNames.of(there.map(({ name }) => name.slice(prefix.length)));
+    const before = names.directories;
+    const misnamed = await findYielding(made, ({ ref }) => {
       const name = ref.slice(prefix.length);
-      const problem = newRefNameProblem(name) ?? names.rivalry(name);
-      if (problem !== null) return `${shownRefName(name)} ${problem}`;
+      if (problemOf(names, name) !== null) return true;
       names.add(name);
-    }
+      return names.directories - before > most.directories;
+    });
+    if (misnamed === undefined) continue;
+    const name = misnamed.ref.slice(prefix.length);
+    const problem = problemOf(names, name);
+    return problem === null
+      ? `one push may make refs in ${most.directories} directories; push fewer at a time`
+      : `${shownRefName(name)} ${problem}`;
   }
   return null;
 }
@@ -196,8 +206,8 @@ async function decidePush(
   commands: readonly PushCommand[],
   pushed: PushedObjects,
 ): Promise<PushVerdict> {
-  if (commands.length > mostRefs)
-    return { allow: false, message: `one push may move ${mostRefs} refs; this one has ${commands.length}` };
+  if (commands.length > most.refs)
+    return { allow: false, message: `one push may move ${most.refs} refs; this one has ${commands.length}` };
   const other = commands.find(({ ref }) => !ref.startsWith(heads) && !ref.startsWith(tags));
   if (other) {
     const message = `${JSON.stringify(other.ref)} cannot be pushed; push branches (refs/heads/…) and tags (refs/tags/…)`;

@@ -37,6 +37,24 @@ const staleLock = 600_000;
 /** Directories of refs that a repository has from its first moment and git never removes. */
 const lasting = new Set(['refs', 'refs/heads', 'refs/tags']);
 
+/**
+ * The directories that hold the names of refs which were moved. git syncs the files but not these, and makes and removes those below `refs/heads` and
+ * its like. Deletions also rewrite `packed-refs`.
+ */
+export function directoriesOf(gitDir: string, moves: readonly { ref: string; to: Oid | null }[]): Set<string> {
+  const directories = new Set<string>();
+  for (const { ref, to } of moves) {
+    if (to === null) directories.add(gitDir);
+    let at = ref;
+    do {
+      at = dirname(at);
+      if (directories.has(join(gitDir, at))) break;
+      directories.add(join(gitDir, at));
+    } while (!lasting.has(at));
+  }
+  return directories;
+}
+
 /** One `git update-ref --stdin` that takes transaction after transaction; the first refused one ends it, and the next starts anew. */
 export class RefUpdater implements Holder {
   readonly #processes: GitProcesses;
@@ -83,8 +101,9 @@ export class RefUpdater implements Holder {
       });
     this.#last = turn.catch(() => {});
     await turn;
-    await syncDirectories(updates.flatMap((update) => this.#directoriesOf(update)));
-    this.#onMoved(updates.filter((update) => !('holds' in update)).map(({ ref }) => ref));
+    const moved = updates.filter((update): update is RefUpdate => !('holds' in update));
+    await syncDirectories(directoriesOf(this.#gitDir, moved));
+    this.#onMoved(moved.map(({ ref }) => ref));
   }
 
   get resting(): boolean {
@@ -159,21 +178,6 @@ export class RefUpdater implements Holder {
     });
     this.#child = child;
     return child;
-  }
-
-  /**
-   * git syncs the files but not the directories their names stand in, and makes and removes those below `refs/heads` and its like. Deletions
-   * also rewrite `packed-refs`.
-   */
-  #directoriesOf(update: RefUpdate | RefCheck): string[] {
-    if ('holds' in update) return [];
-    const directories = update.to === null ? [this.#gitDir] : [];
-    let at = update.ref;
-    do {
-      at = dirname(at);
-      directories.push(join(this.#gitDir, at));
-    } while (!lasting.has(at));
-    return directories;
   }
 
   /**

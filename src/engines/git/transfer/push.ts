@@ -73,7 +73,7 @@ export async function servePush(push: Push): Promise<void> {
   });
   const commands = commandsOf(request.input);
   try {
-    await serveGit(push, request, { hook });
+    await serveGit(push, request, { hook, moves: () => allowed });
   } finally {
     hook.close();
     over.abort(new Error('the push is over'));
@@ -119,7 +119,7 @@ const mostCommands = 10_000;
  * The commands at the head of a push (gitprotocol-pack, "Reference Update Request"), also those git refuses before it runs the hook; filled
  * while git reads them.
  */
-function commandsOf(input: Readable): readonly RefMove[] {
+export function commandsOf(input: Readable): readonly RefMove[] {
   const found: RefMove[] = [];
   let open: Buffer = Buffer.alloc(0);
   const read = (chunk: Buffer) => {

@@ -3,11 +3,12 @@ import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { GitServeRequest } from '../../../ports/git-transfer.ts';
+import type { GitServeRequest, RefMove } from '../../../ports/git-transfer.ts';
 import { exceeded } from '../bounds.ts';
-import { syncDirectories, syncDirectoryTree } from '../durable-files.ts';
+import { syncDirectories } from '../durable-files.ts';
 import type { Config, GitChild } from '../git-child.ts';
 import { type GitProcesses, type Log, wallTime } from '../git-process.ts';
+import { directoriesOf } from '../refs/ref-updater.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
 import type { Lendable } from './lane.ts';
 import { type PushEnd, packetLine, pushAnswer } from './push-answer.ts';
@@ -63,13 +64,18 @@ const visibility: Config = [
  * Answers one request of git's smart HTTP protocol with git itself.
  *
  * @param hook decides about a push; without it rewrites and deletions are refused
+ * @param moves what a push may have moved, once it is over
  * @param slot of a request whose git stands still as long as the client does not read
  * @throws DomainError before any byte is written when git could not start or said nothing; after that the output ends early
  */
 export async function serveGit(
   { processes, gitDir, log, silence, pushCpu }: ServedRepository,
   request: GitServeRequest,
-  { hook = null, slot = null }: { hook?: OpenHook | null; slot?: Lendable | null } = {},
+  {
+    hook = null,
+    moves = () => [],
+    slot = null,
+  }: { hook?: OpenHook | null; moves?: () => readonly RefMove[]; slot?: Lendable | null } = {},
 ): Promise<void> {
   const { service, advertise, output, signal } = request;
   const isPush = service === 'git-receive-pack' && !advertise;
@@ -102,7 +108,7 @@ export async function serveGit(
   const answer = async function* () {
     if (advertise && protocol !== 'version=2') yield Buffer.from(`${packetLine(`# service=${service}\n`)}0000`);
     const { stdout } = child.streams;
-    for await (const chunk of isPush ? pushAnswer(stdout, (end) => settlePush(child, gitDir, end)) : stdout) {
+    for await (const chunk of isPush ? pushAnswer(stdout, (end) => settlePush(child, gitDir, moves, end)) : stdout) {
       watchdog.refresh();
       written += chunk.length;
       const lending = setTimeout(() => slot?.lend(), lendAfter);
@@ -173,15 +179,29 @@ function feed(child: GitChild, { input, advertise }: GitServeRequest, watchdog: 
   input.pipe(stdin);
 }
 
+/** What git may have made a file of: a client can send any name. */
+const isRef = /^refs\/(?!.*\.\.)/s;
+
 /**
  * Waits until a push is over and durable: git synced the packs and refs, the directories their names stand in are left to us.
  *
  * @returns what the client should read: the bound at which it was stopped
  */
-async function settlePush(child: GitChild, gitDir: string, { unpacked, said }: PushEnd): Promise<string | null> {
+async function settlePush(
+  child: GitChild,
+  gitDir: string,
+  moves: () => readonly RefMove[],
+  { unpacked, said }: PushEnd,
+): Promise<string | null> {
   const { signal, stderr } = await child.exited;
   await syncDirectories([gitDir, join(gitDir, 'objects'), join(gitDir, 'objects/pack')]);
-  await syncDirectoryTree(join(gitDir, 'refs'));
+  const moved = moves().filter(({ ref }) => isRef.test(ref));
+  await syncDirectories(
+    directoriesOf(
+      gitDir,
+      moved.map(({ ref, new: to }) => ({ ref, to })),
+    ),
+  );
   const over = unpacked ? null : exceeded(child.bounds, { signal, stderr: `${said}\n${stderr}` });
   return over && `The push was refused: ${over.message}`;
 }

@@ -6,8 +6,10 @@ import { parseRequestPath, type RequestPath } from './request-path.ts';
 
 /** One line of a `_redirects` file. */
 interface RedirectRule {
-  /** Segments of the path it is for, decoded; `:name` takes one, a last `*` all that are left. */
-  from: readonly string[];
+  /** Segments of the path it is for: a text, decoded, or what stands for any one, by its name. */
+  from: readonly (string | { name: string })[];
+  /** It is for all paths below, too (a last `*`). */
+  isOpen: boolean;
   to: string;
   /** 301, 302, 303, 307, 308; 200 and 404 send the file at `to` in place of a redirect. */
   status: number;
@@ -27,15 +29,17 @@ const statuses = [200, 301, 302, 303, 307, 308, 404];
 
 const segmentsOf = (path: string) => path.split('/').filter((segment) => segment !== '');
 
-/** Segments of a rule's path, or what is wrong with it. */
-function parseFrom(from: string): readonly string[] | string {
+/** What paths a rule is for, or what is wrong with that. */
+function parseFrom(from: string): Pick<RedirectRule, 'from' | 'isOpen'> | string {
   if (!from.startsWith('/')) return 'must start with a path of this site';
   if (from.includes('?')) return 'must not look at the query';
   const segments = segmentsOf(from);
   if (segments.some((segment, index) => segment.includes('*') && (segment !== '*' || index < segments.length - 1)))
     return 'may have * only as the last segment';
   try {
-    return segments.map(decodeURIComponent);
+    const isOpen = segments.at(-1) === '*';
+    const read = (segment: string) => (/^:\w+$/.test(segment) ? { name: segment.slice(1) } : segment);
+    return { from: segments.slice(0, isOpen ? -1 : undefined).map((one) => read(decodeURIComponent(one))), isOpen };
   } catch {
     return 'must be percent-encoded in UTF-8';
   }
@@ -57,10 +61,10 @@ function parseLine(words: readonly string[]): RedirectRule | string {
     return 'conditions are not supported: only a path, where it leads and a status';
   const status = Number(digits);
   if (!statuses.includes(status)) return `the status must be one of ${statuses.join(', ')}`;
-  const segments = parseFrom(from);
-  if (typeof segments === 'string') return `the path ${segments}`;
+  const paths = parseFrom(from);
+  if (typeof paths === 'string') return `the path ${paths}`;
   const problem = destinationProblem(to, status);
-  return problem === null ? { from: segments, to, status, isForced: mark === '!' } : `where it leads ${problem}`;
+  return problem === null ? { ...paths, to, status, isForced: mark === '!' } : `where it leads ${problem}`;
 }
 
 /** Reads a `_redirects` file: a rule to a line, `#` begins a comment. What is not understood is left out and named. */
@@ -80,17 +84,18 @@ export function parseRedirects(text: string): { rules: RedirectRule[]; faults: R
   return { rules, faults };
 }
 
-/** What the placeholders of a rule stand for in a path, percent-encoded; null when the rule is not for it. */
-function bind({ from }: RedirectRule, segments: readonly string[]): Map<string, string> | null {
+function isFor({ from, isOpen }: RedirectRule, segments: readonly string[]): boolean {
+  if (isOpen ? segments.length < from.length : segments.length !== from.length) return false;
+  return from.every((pattern, index) => typeof pattern !== 'string' || pattern === segments[index]);
+}
+
+/** What the placeholders of a rule stand for in a path it is for, percent-encoded. */
+function bind({ from, isOpen }: RedirectRule, segments: readonly string[]): Map<string, string> {
   const values = new Map<string, string>();
-  for (const [index, pattern] of from.entries()) {
-    if (pattern === '*') return values.set('splat', segments.slice(index).map(encodeURIComponent).join('/'));
-    const segment = segments[index];
-    if (segment === undefined) return null;
-    if (/^:\w+$/.test(pattern)) values.set(pattern.slice(1), encodeURIComponent(segment));
-    else if (pattern !== segment) return null;
-  }
-  return segments.length === from.length ? values : null;
+  for (const [index, pattern] of from.entries())
+    if (typeof pattern !== 'string') values.set(pattern.name, encodeURIComponent(segments[index] ?? ''));
+  if (isOpen) values.set('splat', segments.slice(from.length).map(encodeURIComponent).join('/'));
+  return values;
 }
 
 /**
@@ -99,14 +104,13 @@ function bind({ from }: RedirectRule, segments: readonly string[]): Map<string, 
  */
 function matchRedirect(rules: readonly RedirectRule[], path: string): { rule: RedirectRule; to: string } | null {
   const segments = segmentsOf(path);
-  for (const rule of rules) {
-    const values = bind(rule, segments);
-    if (values === null) continue;
-    const filled = rule.to.replace(/:([A-Za-z_]\w*)/g, (whole, name: string) => values.get(name) ?? whole);
-    // An empty value must not leave `//host` behind, which browsers take for another site.
-    return { rule, to: rule.to.startsWith('/') ? filled.replace(/^\/+/, '/') : filled };
-  }
-  return null;
+  // There may be thousands, each of hundreds of segments: values are made for the one that is taken.
+  const rule = rules.find((one) => isFor(one, segments));
+  if (!rule) return null;
+  const values = bind(rule, segments);
+  const filled = rule.to.replace(/:([A-Za-z_]\w*)/g, (whole, name: string) => values.get(name) ?? whole);
+  // An empty value must not leave `//host` behind, which browsers take for another site.
+  return { rule, to: rule.to.startsWith('/') ? filled.replace(/^\/+/, '/') : filled };
 }
 
 /** A longer `_redirects` is none; bytes. */

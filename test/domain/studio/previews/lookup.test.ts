@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isServable, type ManifestEntry, makeManifest } from '../../../../src/domain/studio/deployments/manifest.ts';
 import { type Found, lookUp, type Output, parseRedirects } from '../../../../src/domain/studio/previews/outputs.ts';
 import fc from '../../../support/properties.ts';
@@ -25,6 +25,17 @@ const find = (output: Output, target: string, previous?: Output) =>
   inWords(lookUp(output, target, { ...(previous && { previous }) }));
 
 describe('a lookup', () => {
+  it('makes values of the placeholders of the one rule that is taken', () => {
+    const encode = vi.spyOn(globalThis, 'encodeURIComponent');
+    onTestFinished(() => encode.mockRestore());
+    const names = '/:a'.repeat(50);
+    const rules = Array.from({ length: 100 }, (_, at) => `${names}/no-${at} /:a`);
+    const output = outputOf(['index.html'], [...rules, `${names}/z /:a`].join('\n'));
+    encode.mockClear();
+    expect(find(output, `${'/x'.repeat(50)}/z`)).toBe('301 → /x');
+    expect(encode.mock.calls.length).toBeLessThan(100);
+  });
+
   it('finds nothing but what the manifest names, whatever is requested, and redirects to no other site', () => {
     const segment = fc.oneof(
       fc.constantFrom(

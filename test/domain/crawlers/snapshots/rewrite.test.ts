@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { rewriteContent } from '../../../../src/domain/crawlers/snapshots/rewrite/rewrite-content.ts';
-import { rewriteSrcset } from '../../../../src/domain/crawlers/snapshots/rewrite/tag-links.ts';
+import {
+  type Attribute,
+  rewriteSrcset,
+  rewriteTag,
+} from '../../../../src/domain/crawlers/snapshots/rewrite/tag-links.ts';
 import { siteAddresses } from '../../../../src/domain/crawlers/snapshots/site-addresses.ts';
 import { siteLinks } from '../../../../src/domain/crawlers/snapshots/snapshot-site.ts';
 import fc from '../../../support/properties.ts';
@@ -34,6 +38,21 @@ async function rewrite(
   return Buffer.concat(chunks);
 }
 const html = async (source: string, options = {}) => (await rewrite(source, options)).toString();
+
+it('looks once for how the content of a meta element leads on', () => {
+  let reads = 0;
+  const contents = Array.from({ length: 1_000 }, () => ({
+    get name() {
+      reads += 1;
+      return 'content';
+    },
+    value: 'a',
+  }));
+  const picture: Attribute = { name: 'property', value: 'og:image' };
+  const by = { map: (link: string) => `/${link}`, mapBase: () => null, css: (text: string) => text };
+  expect(rewriteTag('meta', [...contents, picture], by)).toEqual([...contents.map(() => '/a'), null]);
+  expect(reads).toBeLessThan(20_000);
+});
 
 describe('documents', () => {
   it.each([

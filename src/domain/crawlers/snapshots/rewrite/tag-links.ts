@@ -75,22 +75,30 @@ function rewriteRefresh(value: string, map: TagRewriting['map']): string | null 
   return mapped === null ? null : before + mapped;
 }
 
-function rewriteMeta(attributes: readonly Attribute[], { value }: Attribute, { map }: TagRewriting): string | null {
+/** How the `content` of a meta element leads on; null: it does not. */
+function leadOf(attributes: readonly Attribute[]): 'refresh' | 'picture' | null {
   const of = (name: string) =>
     attributes
       .find((each) => each.name === name)
       ?.value.trim()
       .toLowerCase();
-  if (of('http-equiv') === 'refresh') return rewriteRefresh(value, map);
-  return picturesOfMeta.has(of('property') ?? of('name') ?? '') ? map(value) : null;
+  if (of('http-equiv') === 'refresh') return 'refresh';
+  return picturesOfMeta.has(of('property') ?? of('name') ?? '') ? 'picture' : null;
 }
 
-function rewriteValue(tag: string, attributes: readonly Attribute[], each: Attribute, by: TagRewriting): string | null {
-  const { name, value } = each;
+function rewriteValue(
+  tag: string,
+  lead: ReturnType<typeof leadOf>,
+  { name, value }: Attribute,
+  by: TagRewriting,
+): string | null {
   if (tag === 'base') return name === 'href' ? by.mapBase(value) : null;
   if (name === 'style') return by.css(value);
   if (srcsetNames.has(name)) return rewriteSrcset(value, by.map);
-  if (tag === 'meta') return name === 'content' ? rewriteMeta(attributes, each, by) : null;
+  if (tag === 'meta') {
+    if (name !== 'content' || lead === null) return null;
+    return lead === 'refresh' ? rewriteRefresh(value, by.map) : by.map(value);
+  }
   if (name === 'ping')
     return value
       .split(/\s+/)
@@ -120,9 +128,11 @@ export function rewriteTag(
 ): 'remove' | (string | null | undefined)[] {
   if (isPolicy(tag, attributes)) return 'remove';
   const seals = isSheet(tag, attributes);
+  // Once for the tag: it may have a hundred thousand attributes.
+  const lead = tag === 'meta' ? leadOf(attributes) : null;
   return attributes.map((each) => {
     if (seals && each.name === 'integrity') return undefined;
-    const value = rewriteValue(tag, attributes, each, by);
+    const value = rewriteValue(tag, lead, each, by);
     return value === each.value ? null : value;
   });
 }

@@ -114,6 +114,26 @@ describe('200', () => {
     expect((await compare('base=main&head=values&values=true')).body.files[0]).not.toHaveProperty('more_fields');
   });
 
+  it('names no more keys than fit into 64 Ki characters, and shows no more values than into 4 Mi', async () => {
+    const key = 'x'.repeat(20_000);
+    await makeBranch(app, 'long-base');
+    await commitTo(app, 'long-base', { [postPath('long-a')]: `${JSON.stringify({ [key]: {} })}\n` });
+    await app.ask('POST', `${studio}/branches`, { body: { name: 'long-keys', from: 'long-base' } });
+    const below = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
+    const large = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`v${at}`, 'x'.repeat(4_000)]));
+    const many = Array.from({ length: 18 }, (_, at) => [postPath(`long-b${at}`), post(large, '')]);
+    await commitTo(app, 'long-keys', {
+      [postPath('long-a')]: `${JSON.stringify({ [key]: below(10) })}\n`,
+      ...Object.fromEntries(many),
+    });
+    const [keys, ...values] = (await compare('base=long-base&head=long-keys&values=true')).body.files;
+    for (const list of [keys.fields, keys.labels, keys.entry.fields]) expect(list).toHaveLength(3);
+    expect(keys.more_fields).toBe(7);
+    const shown = values.flatMap(({ entry }: { entry: { fields: object[] } }) => entry.fields);
+    expect(shown.filter((one: object) => 'after' in one)).toHaveLength(1_048);
+    expect(shown.at(-1)).toMatchObject({ truncated: true });
+  });
+
   it('adds patches on request, none of binary files', async () => {
     const { files } = (await compare('base=main&head=topic&patch=true')).body;
     expect(files[5].patch).toContain('-a {}\n+b {}\n');

@@ -33,8 +33,9 @@ export function changedFields(before: Frontmatter, after: Frontmatter, parent = 
 
 const own = (map: Frontmatter, key: string) => (Object.hasOwn(map, key) ? map[key] : undefined);
 
-/** Keys of one file that are shown: a frontmatter has room for tens of thousands. */
+/** Keys of one file that are shown, and characters of their pointers: a frontmatter has room for tens of thousands, and one may have 200,000 letters. */
 const mostFields = 1_000;
+const mostPointers = 64 * 1024;
 
 const changedEntry = z
   .object({
@@ -48,7 +49,10 @@ const changedEntry = z
             label: z.string().describe('What the schema calls it, as `Author › Name`'),
             before: jsonValue.optional().describe('Absent: it had none'),
             after: jsonValue.optional().describe('Absent: it has none'),
-            truncated: z.boolean().optional().describe('Its values are too long to be shown'),
+            truncated: z
+              .boolean()
+              .optional()
+              .describe('Its values are too long to be shown, or those before it on the page are together'),
           })
           .meta({ id: 'ChangedField' }),
       )
@@ -73,7 +77,9 @@ export const fileDiff = z
     fields: z
       .array(z.string())
       .optional()
-      .describe(`JSON Pointers of the frontmatter keys of an entry that differ, the first ${mostFields}`),
+      .describe(
+        `JSON Pointers of the frontmatter keys of an entry that differ, the first ${mostFields}, fewer where they are long`,
+      ),
     more_fields: z.int32().optional().describe('How many more keys differ than `fields` has; absent: none'),
     labels: z.array(z.string()).optional().describe('What the schema calls `fields`, in their order'),
     title: z.string().optional().describe('Of an entry that can be read'),
@@ -105,6 +111,8 @@ type FileDiff = z.output<typeof fileDiff>;
 /** Bytes of patch shown of one file, and of all files of a page together. */
 const patchLimit = 64 * 1024;
 const patchesLimit = 1024 * 1024;
+/** Characters of the values of all files of a page together. */
+const valuesLimit = 4 * 1024 * 1024;
 
 interface Options {
   skip: number;
@@ -128,8 +136,9 @@ export async function fileDiffs(
   const site = files.length > 0 ? await studio.content.site(git, snapshot) : null;
   const diffs: FileDiff[] = [];
   let left = patchesLimit;
+  const room = values ? { left: valuesLimit } : null;
   for (const file of files) {
-    const diff = { ...recordOf(file), ...(site && (await entryPart(context, snapshot, site, file, values))) };
+    const diff = { ...recordOf(file), ...(site && (await entryPart(context, snapshot, site, file, room))) };
     if (patch && !file.binary) {
       const { text, truncated } = await git.patch(base, head, file, Math.min(patchLimit, left));
       left -= Buffer.byteLength(text);
@@ -162,20 +171,35 @@ function shownField(
   { field, label }: { field: string; label: string },
   before: Frontmatter,
   after: Frontmatter,
+  room: { left: number },
 ): z.output<typeof changedEntry>['fields'][number] {
   const [old, now] = [before, after].map((frontmatter) => valueAt(frontmatter, field) as JsonValue | undefined);
-  const isLong = [old, now].some((value) => (JSON.stringify(value)?.length ?? 0) > longestValue);
-  if (isLong) return { field, label, truncated: true };
+  const lengths = [old, now].map((value) => JSON.stringify(value)?.length ?? 0);
+  const length = lengths.reduce((sum, one) => sum + one);
+  if (Math.max(...lengths) > longestValue || length > room.left) return { field, label, truncated: true };
+  room.left -= length;
   return { field, label, ...(old !== undefined && { before: old }), ...(now !== undefined && { after: now }) };
 }
 
-/** What a changed file is as an entry; nothing when it is none. Keys are named only where both versions can be read. */
+/** The first pointers that are shown. */
+function shownPointers(pointers: readonly string[]): string[] {
+  let left = mostPointers;
+  return pointers.slice(0, mostFields).filter(({ length }) => {
+    left -= length;
+    return left >= 0;
+  });
+}
+
+/**
+ * What a changed file is as an entry; nothing when it is none. Keys are named only where both versions can be read.
+ * @param room for values; null: they are not wanted
+ */
 async function entryPart(
   { git, studio }: Pick<StudioContext, 'git' | 'studio'>,
   snapshot: Snapshot,
   site: SiteIndex,
   { path, previous_path, base, head }: ChangedFile,
-  values: boolean,
+  room: { left: number } | null,
 ): Promise<Pick<FileDiff, 'collection' | 'slug' | 'fields' | 'more_fields' | 'labels' | 'title' | 'entry'> | null> {
   const place = isRegular(head ?? base) ? entryAt(site, path) : null;
   if (!place) return null;
@@ -187,19 +211,19 @@ async function entryPart(
   const [before, after] = [await factsOf(base, previous_path ?? path), await factsOf(head, path)];
   if (!before || !after) return place;
   const changed = changedFields(before.frontmatter, after.frontmatter);
-  const fields = changed.slice(0, mostFields);
+  const fields = shownPointers(changed);
   const more = changed.length > fields.length && { more_fields: changed.length - fields.length };
   const schema = schemaAt(site, path);
   const labels = fields.map((field) => labelAt(schema, field));
   const title = (head ? after.title : before.title) || titleOfSlug(place.slug);
-  if (!values) return { ...place, fields, ...more, labels, title };
+  if (!room) return { ...place, fields, ...more, labels, title };
   const bodyOf = async (side: FileSide | null, at: string) =>
     side && isRegular(side) ? parseFile(await snapshot.blob(side.oid), at).body : '';
   const entry = {
     title,
     body_changed: (await bodyOf(base, previous_path ?? path)) !== (await bodyOf(head, path)),
     fields: fields.map((field, at) =>
-      shownField({ field, label: labels[at] ?? field }, before.frontmatter, after.frontmatter),
+      shownField({ field, label: labels[at] ?? field }, before.frontmatter, after.frontmatter, room),
     ),
   };
   return { ...place, fields, ...more, labels, title, entry };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { fillTemplate } from '../../../../src/domain/studio/frameworks/routing/route-rule.ts';
 import { packageWith, page, predict } from './predict.ts';
 import { samples } from './samples.ts';
 
@@ -277,5 +278,52 @@ describe('what one file gives to all pages of its section', () => {
     expect(routes.whyNone(file)).toBe('Its address is longer than 2048 characters');
     const named = await predict(section('aliases:', `  - /${'a'.repeat(2_047)}`, '  - /b'));
     expect(named.routes.aliasesOf(file)).toEqual(['/b/']);
+  });
+});
+
+describe('a template of addresses', () => {
+  it('makes each text that it replaces once, and ends where no address can be so long', () => {
+    const made: string[] = [];
+    const fill = (template: string, value: string) =>
+      fillTemplate(template, /:([a-z])/g, ([whole]) => {
+        made.push(whole);
+        return value;
+      });
+    expect(fill('/:a/:b/:a/', 'x')).toBe('/x/x/x/');
+    expect(made.splice(0)).toEqual([':a', ':b']);
+    expect(fill('/:a:b:c:d:e', 'x'.repeat(8_000))).toHaveLength(2_049);
+    expect(made.splice(0)).toEqual([':a', ':b', ':c']);
+    expect(fill('/:a'.padEnd(2_048, '-'), '')).toBe('/'.padEnd(2_046, '-'));
+    expect(fill('/:a'.padEnd(2_049, '-'), '')).toHaveLength(2_049);
+    expect(made).toEqual([':a']);
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['jekyll', { '_config.yml': '', 'a.md': page(`permalink: '${'/:path'.repeat(400)}'`) }, 'a.md'],
+    [
+      'jekyll',
+      { '_config.yml': '', '_posts/2020-01-02-a.md': page(`slug: '${'a b'.repeat(6_000)}'`, "permalink: '/:slug'") },
+      '_posts/2020-01-02-a.md',
+    ],
+    [
+      'eleventy',
+      {
+        'package.json': packageWith('@11ty/eleventy'),
+        'a.md': page(`long: '${'a b'.repeat(6_000)}'`, "permalink: '/{{ long | slug }}/'"),
+      },
+      'a.md',
+    ],
+    [
+      'hugo',
+      {
+        'hugo.toml': "[permalinks]\nposts = '/:slug'\n",
+        'content/posts/a.md': page(`slug: '${'a b'.repeat(6_000)}'`),
+      },
+      'content/posts/a.md',
+    ],
+  ])('of %s whose parts are too long gives no address', async (framework, files, path) => {
+    const { routes, urls } = await predict(files);
+    expect(urls[path] ?? null).toBeNull();
+    expect(routes.detected.framework?.id).toBe(framework);
   });
 });

@@ -20,7 +20,7 @@ import {
 } from '../../schema/static/values.ts';
 import { inZone, momentOf, pad, readDate } from '../routing/dates.ts';
 import { basePath, directoryOf, githubSlug, nameOf, urlPath } from '../routing/paths.ts';
-import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
+import { fillTemplate, partOf, penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
 
 const maxFiles = 300;
 const dataFile = /\.11tydata\.(json|js|cjs|mjs)$/;
@@ -313,20 +313,22 @@ function filter(value: string | Date, text: string): string | null {
 
 /** Accents are written without them, and what is no letter or digit goes. */
 const slug = (text: string): string =>
-  githubSlug(
-    text
-      .normalize('NFKD')
-      .replace(/\p{M}+/gu, '')
-      .replace(/[\s_/.]+/gu, '-'),
-  )
-    .replace(/-+/g, '-')
-    .replace(/^-|-$/g, '');
+  partOf(text, (part) =>
+    githubSlug(
+      part
+        .normalize('NFKD')
+        .replace(/\p{M}+/gu, '')
+        .replace(/[\s_/.]+/gu, '-'),
+    )
+      .replace(/-+/g, '-')
+      .replace(/^-|-$/g, ''),
+  );
 
 /** A permalink with its `{{ … }}` filled in; null when one of them is unknown. */
 function fillPermalink(template: string, data: TemplateData): string | null {
   const first = isRecord(data.frontmatter.pagination) ? template.replace(furtherPages, '') : template;
   let known = !/\{%|\$\{/.test(first);
-  const filled = first.replace(/\{\{-?([^{}]*?)-?\}\}/g, (_, expression: string) => {
+  const filled = fillTemplate(first, /\{\{-?([^{}]*?)-?\}\}/g, ([, expression = '']) => {
     const [name = '', ...filters] = expression.split('|');
     let value = lookup(name.trim(), data);
     for (const one of filters) value = value === null ? null : filter(value, one);

@@ -5,8 +5,10 @@ import { compileGlob } from '../../schema/glob.ts';
 import { dayNames, momentOf, monthNames, pad, readDate, yearDay } from '../routing/dates.ts';
 import { directoryOf, urlPath } from '../routing/paths.ts';
 import {
+  fillTemplate,
   mostAliases,
   type PageFile,
+  partOf,
   penalizeUnknown,
   type RouteContext,
   type RouteRule,
@@ -22,6 +24,10 @@ const allowed = /[\p{L}\p{Nd}\p{M}./\\_#+~@-]/u;
  * @param lower whether letters become small
  */
 function sanitize(text: string, lower: boolean): string {
+  return partOf(text, (part) => sanitizePart(part, lower));
+}
+
+function sanitizePart(text: string, lower: boolean): string {
   let result = '';
   let pending = false;
   let hyphen = false;
@@ -90,7 +96,7 @@ const token = /:([A-Za-z]+|\d+)(?:\[([^\]]*)\])?/g;
 
 /** A pattern with its tokens replaced; `clean` makes a path of a value. Unknown tokens stay. */
 function expandTokens(pattern: string, values: TokenValues, clean: (text: string) => string): string {
-  return pattern.replace(token, (whole, name: string, range: string | undefined) => {
+  return fillTemplate(pattern, token, ([whole, name = '', range]) => {
     const dated = dateToken(name, values.date);
     if (dated !== undefined) return clean(dated);
     switch (name) {

@@ -2,11 +2,15 @@ import type { Frontmatter } from '../../frontmatter/values.ts';
 import { below, extensionOf } from '../../schema/site-layout.ts';
 import { dayNames, inZone, isoWeek, momentAt, momentOf, monthNames, pad, readDate, yearDay } from '../routing/dates.ts';
 import { directoryOf, nameOf, urlPath, withoutExtension } from '../routing/paths.ts';
-import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
+import { fillTemplate, partOf, penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
 import { type JekyllSettings, readJekyllSettings } from './settings.ts';
 
 /** Text as Jekyll makes names of it: what is no letter, digit or mark becomes a hyphen. */
 function slugify(text: string, options: { keepCase?: boolean; pretty?: boolean } = {}): string {
+  return partOf(text, (part) => slugOf(part, options));
+}
+
+function slugOf(text: string, options: { keepCase?: boolean; pretty?: boolean }): string {
   const dropped = options.pretty ? /[^\p{M}\p{L}\p{Nd}._~!$&'()+,;=@]+/gu : /[^\p{M}\p{L}\p{Nd}]+/gu;
   const slug = text.replace(dropped, '-').replace(/^-|-$/g, '');
   return options.keepCase ? slug : slug.toLowerCase();
@@ -104,7 +108,7 @@ function placeholder(name: string, values: Placeholders): string | undefined {
 
 /** A permalink with its placeholders replaced: the longest known name wins, as in `:year:month` and `:title.html`. Unknown ones stay. */
 function expandPermalink(template: string, replacement: (name: string) => string | undefined): string {
-  const expanded = template.replace(/:([a-z_]+)/g, (whole, name: string) => {
+  const expanded = fillTemplate(template, /:([a-z_]+)/g, ([whole, name = '']) => {
     for (let end = name.length; end > 0; end--) {
       const value = replacement(name.slice(0, end));
       if (value !== undefined) return value + name.slice(end);

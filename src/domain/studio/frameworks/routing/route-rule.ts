@@ -27,6 +27,37 @@ export type LinkForms = Readonly<Record<'files' | 'pages', LinkForm>>;
 /** Characters of the longest address: one file may give its own to all pages of its section. */
 export const longestAddress = 2_048;
 
+/** In place of an address that nothing would shorten to an allowed one. */
+const tooLong = 'x'.repeat(longestAddress + 1);
+
+/** Characters of a text that becomes a part of an address: what is dropped of it counts, too. */
+const longestPart = 8 * longestAddress;
+
+/** Makes a part of an address of a text; one that is too long for any address is not looked through. */
+export const partOf = (text: string, make: (text: string) => string): string =>
+  text.length > longestPart ? tooLong : make(text);
+
+/**
+ * Fills in a template of addresses as `replace` does. One that becomes far longer than an address may be is not filled in further, and each text that is
+ * replaced is made once: a file can name a long value thousands of times.
+ * @param names global
+ * @param replacement what a match becomes
+ */
+export function fillTemplate(template: string, names: RegExp, replacement: (match: RegExpExecArray) => string): string {
+  if (template.length > longestAddress) return tooLong;
+  const values = new Map<string, string>();
+  let filled = '';
+  let end = 0;
+  for (const match of template.matchAll(names)) {
+    const value = values.get(match[0]) ?? replacement(match);
+    values.set(match[0], value);
+    filled += template.slice(end, match.index) + value;
+    end = match.index + match[0].length;
+    if (filled.length > longestPart) return tooLong;
+  }
+  return filled + template.slice(end);
+}
+
 /** Further paths of one page that count: one file may give its own to all pages of its section. */
 export const mostAliases = 100;
 

@@ -120,14 +120,15 @@ function blendedBytes({ base, current, incoming }: Sides, ends: LineEnds): Buffe
 /** A date incoming wrote without quotes stays one, whether or not a schema says so: readers tell a date from a text by them. */
 function dateRule({ incoming }: Sides, schema: CollectionSchema | undefined): DateRule {
   const declared = schema === undefined ? () => false : isDateField(schema);
-  return (pointer, value) => declared(pointer) || standsPlain(incoming.split.source, value);
+  const plain = plainDates(incoming.split.source);
+  return (pointer, value) => declared(pointer) || (dateKind(value) !== null && plain.has(value));
 }
 
-function standsPlain(source: string, date: string): boolean {
-  if (dateKind(date) === null) return false;
-  const pattern = date.replace(/[^\w\s]/g, '\\$&');
-  return new RegExp(`(?<!["'\\w-])${pattern}(?!["'\\w-])`).test(source);
-}
+const dateOrTime =
+  /(?<!["'\w-])\d{4}-\d{1,2}-\d{1,2}(?:(?:[Tt]|[ \t]+)\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:[ \t]*(?:[Zz]|[+-]\d{1,2}(?::?\d{2})?))?)?(?!["'\w-])/g;
+
+/** Dates and times that stand in a block without quotes. */
+const plainDates = (source: string): ReadonlySet<string> => new Set(source.match(dateOrTime));
 
 function blockFormat({ split }: Side): { format?: 'yaml' | 'toml' | 'json' } {
   return split.format === 'none' ? {} : { format: split.format };

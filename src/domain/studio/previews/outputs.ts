@@ -213,8 +213,13 @@ function notFound({ files }: Output): Found {
   return page ? { kind: 'file', entry: page, status: 404 } : { kind: 'nothing' };
 }
 
-/** Files of all outputs held together: about 100 MB when every path is long. */
+/** Files of all outputs held together, about 100 MB: one of a path of thousands of characters counts as several. */
 const mostFiles = 400_000;
+function weightOf({ files }: Output): number {
+  let weight = 1;
+  for (const path of files.keys()) weight += 1 + Math.floor(path.length / 256);
+  return Math.min(weight, mostFiles);
+}
 
 /** Published outputs by the hash of their manifest, the recent ones in memory. */
 export class Outputs {
@@ -224,7 +229,7 @@ export class Outputs {
     this.#cache = new LRUCache({
       maxSize: mostFiles,
       maxEntrySize: Number.MAX_SAFE_INTEGER,
-      sizeCalculation: ({ files }) => Math.min(files.size + 1, mostFiles),
+      sizeCalculation: weightOf,
       fetchMethod: (sha256) => load(blobs, sha256),
     });
   }

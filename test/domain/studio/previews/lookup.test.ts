@@ -1,6 +1,13 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isServable, type ManifestEntry, makeManifest } from '../../../../src/domain/studio/deployments/manifest.ts';
-import { type Found, lookUp, type Output, parseRedirects } from '../../../../src/domain/studio/previews/outputs.ts';
+import {
+  type Found,
+  lookUp,
+  type Output,
+  Outputs,
+  parseRedirects,
+} from '../../../../src/domain/studio/previews/outputs.ts';
 import fc from '../../../support/properties.ts';
 
 const sha256 = 'a'.repeat(64);
@@ -23,6 +30,26 @@ function inWords(found: Found): string {
 }
 const find = (output: Output, target: string, previous?: Output) =>
   inWords(lookUp(output, target, { ...(previous && { previous }) }));
+
+describe('outputs in memory', () => {
+  it('are weighed by the lengths of their paths', async () => {
+    let reads = 0;
+    const read = (sha256: string) => {
+      reads += 1;
+      const paths = Array.from({ length: 400 }, (_, at) => `${sha256[0]}${at}${'x'.repeat(256_000)}`);
+      return Readable.from([
+        Buffer.from(JSON.stringify(makeManifest(paths.map((path) => ({ path, sha256, size: 1 }))))),
+      ]);
+    };
+    const outputs = new Outputs({ read } as never);
+    await outputs.get('a'.repeat(64));
+    await outputs.get('a'.repeat(64));
+    expect(reads).toBe(1);
+    await outputs.get('b'.repeat(64));
+    await outputs.get('a'.repeat(64));
+    expect(reads).toBe(3);
+  });
+});
 
 describe('a lookup', () => {
   it('makes values of the placeholders of the one rule that is taken', () => {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../../kernel/errors.ts';
+import { Pace } from '../../../../lib/concurrency.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
 import type { Change, StagedTree } from '../../../../ports/git-writes.ts';
 import type { ProjectContext } from '../../../projects/operation.ts';
@@ -241,8 +242,15 @@ async function whole(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-async function* once(content: Buffer) {
-  yield content;
+/** Bytes that are rewritten at once: one tag, and what comes at the same time, holds all requests. */
+const piece = 64 * 1024;
+
+async function* inPieces(content: Buffer) {
+  const pace = new Pace();
+  for (let at = 0; at < content.length; at += piece) {
+    if (pace.isDue) await pace.yield();
+    yield content.subarray(at, at + piece);
+  }
 }
 
 /** What goes into the file. A rewritten document or style sheet becomes UTF-8, the default of file servers. */
@@ -256,7 +264,7 @@ async function contentOf(
   if (!kind) return captured;
   // Where nothing said what it is in, the charset was a guess.
   const rewriting = { url: new URL(file.url), charset: file.charset, toUtf8: !isUtf8(captured), map: links };
-  return whole(rewriteContent(kind, once(captured), file.bytes, rewriting).content);
+  return whole(rewriteContent(kind, inPieces(captured), file.bytes, rewriting).content);
 }
 
 /**
@@ -274,7 +282,7 @@ export async function makeFiles(
   let inline = 0;
   const keep = async (content: Buffer): Promise<Change['content']> => {
     if (content.length > inlineFile || inline + content.length > inlineTotal)
-      return { oid: (await git.storeBlob(once(content), limit)).oid };
+      return { oid: (await git.storeBlob(inPieces(content), limit)).oid };
     inline += content.length;
     return content;
   };

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { forEachYielding, Pace } from '../../../lib/concurrency.ts';
+import { findYielding, forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import { decodedUri } from '../../../lib/text.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
@@ -142,13 +142,15 @@ export async function mediaReferences(
       if (pace.isDue) await pace.yield();
       const own = given?.[at] ?? [];
       // Most entries name the file in no form, and need no further look. An alias may have nothing of its name.
-      const isPlain = [name, encoded, ...own, ...addresses].some((form) => content.includes(form));
+      const plain = [name, encoded, ...own, ...addresses];
+      // A config can have thousands of aliases.
+      const isPlain = (await findYielding(plain, (form) => content.includes(form))) !== undefined;
       if (!isPlain && !(hasResources && content.includes('resources'))) continue;
       whole ??= content.toString('utf8');
       const text = whole;
       const aliases = [...usual, ...own, ...addresses];
-      const isNamed =
-        isPlain && formsOf({ file, urls, rooted }, entry.path, aliases).some((form) => mentions(text, form));
+      const forms = isPlain ? formsOf({ file, urls, rooted }, entry.path, aliases) : [];
+      const isNamed = (await findYielding(forms, (form) => mentions(text, form))) !== undefined;
       if (isNamed || (hasResources && inResources(text, entry.path, file))) {
         found[at]?.push({ collection: entry.collection, slug: entry.slug, path: entry.path });
       }

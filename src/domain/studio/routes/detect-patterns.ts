@@ -1,3 +1,4 @@
+import { filterYielding, forEachYielding, mapYielding } from '../../../lib/concurrency.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
@@ -38,15 +39,21 @@ interface Publishable {
 }
 
 /** Entries that the site publishes now, as far as their frontmatter tells. */
-function publishable(routes: SiteRoutes, { index, facts, pattern }: CheckedCollection, now: Date): Publishable[] {
-  return index.entries.flatMap((entry, at) => {
+async function publishable(
+  routes: SiteRoutes,
+  { index, facts, pattern }: CheckedCollection,
+  now: Date,
+): Promise<Publishable[]> {
+  const found: Publishable[] = [];
+  await forEachYielding(index.entries.entries(), ([at, entry]) => {
     const { frontmatter = null, draft = false } = facts[at] ?? {};
-    if (frontmatter === null || draft) return [];
+    if (frontmatter === null || draft) return;
     const file = { path: entry.path, frontmatter };
     // What the rule knows to be no page is not missed in a sitemap.
-    if (pattern?.source && routes.urlOf(file) === null) return [];
-    return routes.isDue(file, now) ? [{ entry, frontmatter }] : [];
+    if (pattern?.source && routes.urlOf(file) === null) return;
+    if (routes.isDue(file, now)) found.push({ entry, frontmatter });
   });
+  return found;
 }
 
 /** Patterns that sites often have, for a collection whose own does not fit. */
@@ -71,29 +78,31 @@ function candidates({ index: { schema }, pattern }: CheckedCollection): RoutePat
  * Compares the addresses of a collection with listed ones. The pattern with the most hits wins, the site's own among equals; its
  * confidence is hits / entries.
  */
-function checkPatterns(
+async function checkPatterns(
   routes: SiteRoutes,
   collection: CheckedCollection,
   listed: ReadonlySet<string>,
   now: Date,
-): PatternCheck {
-  const pages = publishable(routes, collection, now);
+): Promise<PatternCheck> {
+  const pages = await publishable(routes, collection, now);
   const addressBy = (pattern: RoutePattern | null, { entry, frontmatter }: Publishable): string | null => {
     if (pattern === null) return null;
     if (pattern.source) return routes.urlOf({ path: entry.path, frontmatter });
     return expandPattern(pattern, { ...entry, frontmatter }) ?? null;
   };
   const isHit = (url: string | null) => url !== null && listed.has(pathOf(url));
-  const hitsOf = (pattern: RoutePattern) => pages.filter((page) => isHit(addressBy(pattern, page))).length;
+  const hitsOf = async (pattern: RoutePattern) =>
+    (await filterYielding(pages, (page) => isHit(addressBy(pattern, page)))).length;
   let pattern = collection.pattern;
-  let hits = pattern ? hitsOf(pattern) : 0;
+  let hits = pattern ? await hitsOf(pattern) : 0;
   if (hits < pages.length) {
     for (const candidate of candidates(collection)) {
-      const its = hitsOf(candidate);
+      const its = await hitsOf(candidate);
       if (its > hits) [pattern, hits] = [candidate, its];
     }
   }
-  const addresses = pages.map((page) => ({ path: page.entry.path, url: addressBy(pattern, page) }));
+  const chosen = pattern;
+  const addresses = await mapYielding(pages, (page) => ({ path: page.entry.path, url: addressBy(chosen, page) }));
   const misses = addresses.filter(({ url }) => !isHit(url));
   const found = addresses.flatMap(({ url }) => (url !== null && isHit(url) ? [pathOf(url)] : []));
   if (pattern !== null && pages.length > 0) pattern = { ...pattern, confidence: rate(hits, pages.length) };
@@ -234,7 +243,7 @@ export async function confirmPatterns(
   for (const index of site.collections.values()) {
     const facts = await studio.content.collectionFacts(git, snapshot, index);
     const collection = { index, facts, pattern: patternOf(routes, index) };
-    const check = checkPatterns(routes, collection, new Set(addresses.keys()), services.clock.now());
+    const check = await checkPatterns(routes, collection, new Set(addresses.keys()), services.clock.now());
     // Without a rule a directory has pages only when some of them are there.
     if (check.pattern === null) continue;
     patterns.push(check.pattern);

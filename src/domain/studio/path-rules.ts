@@ -6,7 +6,7 @@ const segmentBytes = 255;
 export const pathBytes = 4096;
 
 /** Deepest path, segments: trees below that are refused when they are imported. */
-const deepestPath = 64;
+export const deepestPath = 64;
 
 /** Code points HFS+ drops when it compares names, so that `.g<ZWNJ>it` would be `.git` there (git's own list, utf8.c). */
 const hfsIgnorable = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/gu;

@@ -1,8 +1,9 @@
 import path from 'node:path';
+import { Pace } from '../../../lib/concurrency.ts';
 import { decodedUri } from '../../../lib/text.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import { pathBytes } from '../path-rules.ts';
+import { deepestPath, pathBytes } from '../path-rules.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { SchemaField } from '../schema/schema.schema.ts';
 import { type Aliases, isAliasConfig, readAliases } from '../schema/static/aliases.ts';
@@ -23,7 +24,9 @@ export const hasMedia = (fields: readonly SchemaField[]): boolean =>
 /** Where a URL of the site leads: into the media roots, or to a path from the root, with or without the base the site is published under. */
 function publishedPlaces({ discovery }: SiteIndex, url: string): string[] | null {
   const segments = url.split('/').filter(Boolean);
-  const rests = segments.map((_, at) => segments.slice(at).join('/'));
+  // No tree is deeper. A URL of thousands of segments has millions in all of its ends.
+  const ends = segments.slice(-deepestPath);
+  const rests = ends.map((_, at) => ends.slice(at).join('/'));
   const roots = discovery.mediaRoots.flatMap(({ path: root, public_path }) => {
     if (public_path === null) return [];
     const base = public_path.replace(/\/?$/, '/');
@@ -31,7 +34,7 @@ function publishedPlaces({ discovery }: SiteIndex, url: string): string[] | null
       path.posix.join(root, rest),
     );
   });
-  const whole = rests[0] ?? '';
+  const whole = segments.join('/');
   return roots.length === 0 ? null : [...roots, path.posix.join(discovery.contentRoot, whole), whole];
 }
 
@@ -58,6 +61,15 @@ function placesOf(
   if (value.startsWith('/')) return publishedPlaces(site, value);
   if (/^\.\.?\//.test(value)) return entries.map((entry) => path.posix.join(path.posix.dirname(entry), value));
   return plainPlaces(site, schema, entries, value);
+}
+
+/** Whether a file is at one of several places, looked for in steps. */
+async function isAtOne(tree: Snapshot, places: Iterable<string>, pace: Pace): Promise<boolean> {
+  for (const place of places) {
+    if (await isFile(tree, place)) return true;
+    if (pace.isDue) await pace.yield();
+  }
+  return false;
 }
 
 async function isFile(tree: Snapshot, place: string): Promise<boolean> {
@@ -106,12 +118,13 @@ export async function lookUpMedia(
   const looked = values.slice(0, mostValues);
   const aliases = await aliasesFor(tree, entries[0] ?? '', looked);
   const missing = new Set<string>();
+  const pace = new Pace();
   for (const value of looked) {
+    if (pace.isDue) await pace.yield();
     const forms = new Set([value, value.replace(/[?#].*/s, '')].flatMap((form) => [form, decodedUri(form)]));
     const places = [...forms].map((form) => placesOf(site, schema, entries, form, aliases));
     if (places.includes(null)) continue;
-    const found = await Promise.all(places.flatMap((some) => some ?? []).map((place) => isFile(tree, place)));
-    if (!found.includes(true)) missing.add(value);
+    if (!(await isAtOne(tree, new Set(places.flatMap((some) => some ?? [])), pace))) missing.add(value);
   }
   return (value) => !missing.has(value);
 }

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../kernel/services.ts';
+import { mapYielding } from '../../lib/concurrency.ts';
 import { type DueFire, dueFire } from './next-fires.ts';
 import type { FireOutcome } from './schedule-fire.entity.ts';
 import type { DueSchedule, ScheduleSource } from './schedule-source.ts';
@@ -108,7 +109,10 @@ async function dispatchBatch<Due extends DueSchedule>(
     const claimed = await source.claim(em, now, limit, faulty);
     if (claimed.length === 0) return 0;
     if (limit === 1) onClaim(claimed[0]?.id ?? '');
-    const due = claimed.map((schedule) => ({ schedule, fire: dueFire(schedule, schedule.next_fire_at, now, grace) }));
+    const due = await mapYielding(claimed, (schedule) => ({
+      schedule,
+      fire: dueFire(schedule, schedule.next_fire_at, now, grace),
+    }));
     settled.push(...(await settle(em, services, source, await takeFires(em, source, due, now), now)));
     await em.execute(settleSql, [JSON.stringify(settled), source.name]);
     await source.setNext(

@@ -1,4 +1,6 @@
 import { Cron } from 'croner';
+import { LRUCache } from 'lru-cache';
+import { mapYielding } from '../../lib/concurrency.ts';
 import { type CronExpression, parseCron } from './cron-expression.ts';
 import { localTime, minute, momentsOf, setBack } from './local-time.ts';
 
@@ -22,8 +24,8 @@ function localTimes({ minutes, hours, days, months, weekdays, daysAnd }: CronExp
 interface Fires {
   /** The first fire after an instant; null after the last one. */
   after(instant: Date): Date | null;
-  /** The first fires after an instant. */
-  several(instant: Date, count: number): Date[];
+  /** The fires after an instant, one by one. @param most as many of them */
+  following(instant: Date, most?: number): Generator<Date, undefined>;
   /** The last fire not before `from` and not after `to`; null without one. */
   newest(from: Date, to: Date): Date | null;
   /** How many fires there are from `from` until before `to`, counted up to `most`. */
@@ -46,39 +48,56 @@ export function firesOf(expression: CronExpression, zone: string): Fires {
     // Local times before the present one are still to come when the clock is set back.
     let local = nextLocal(localTime(from, zone) - setBack(from, zone) - minute);
     const last = (local ?? 0) + longestRepeat;
-    for (; local !== null && local < last; local = nextLocal(local)) {
+    while (local !== null && local < last) {
       const { first, second, skipped } = momentsOf(local, zone);
       if (twice && repeated === null && isLater(second)) repeated = second;
-      if ((skipped && expression.hourStar) || !isLater(first)) continue;
+      if (skipped && expression.hourStar) {
+        // The rest of what the clock was set forward over is skipped, too: it need not be gone through minute by minute.
+        local = nextLocal(localTime(first, zone) - minute);
+        continue;
+      }
+      if (!isLater(first)) {
+        local = nextLocal(local);
+        continue;
+      }
       return new Date(repeated === null ? first : Math.min(first, repeated));
     }
     return repeated === null ? null : new Date(repeated);
   }
 
-  const several = (instant: Date, count: number): Date[] => {
-    const fires: Date[] = [];
-    for (let fire = after(instant); fire !== null && fires.length < count; fire = after(fire)) fires.push(fire);
-    return fires.slice(0, count);
-  };
+  function* following(instant: Date, most = Number.POSITIVE_INFINITY): Generator<Date, undefined> {
+    let last = instant;
+    for (let number = 0; number < most; number += 1) {
+      const fire = after(last);
+      if (fire === null) return;
+      yield fire;
+      last = fire;
+    }
+  }
 
   function newest(from: Date, to: Date): Date | null {
     const earliest = from.getTime() - 1;
     for (let span = 60 * minute; ; span *= 2) {
       const start = new Date(Math.max(earliest, to.getTime() - span));
       let found: Date | null = null;
-      for (let fire = after(start); fire !== null && fire <= to; fire = after(fire)) found = fire;
+      for (const fire of following(start)) {
+        if (fire > to) break;
+        found = fire;
+      }
       if (found !== null || start.getTime() === earliest) return found;
     }
   }
 
   function count(from: Date, to: Date, most: number): number {
     let number = 0;
-    let fire = after(new Date(from.getTime() - 1));
-    for (; fire !== null && fire < to && number < most; fire = after(fire)) number += 1;
+    for (const fire of following(new Date(from.getTime() - 1), most)) {
+      if (fire >= to) break;
+      number += 1;
+    }
     return number;
   }
 
-  return { after, several, newest, count };
+  return { after, following, newest, count };
 }
 
 /** What a schedule goes by; both are checked when it is saved. */
@@ -89,6 +108,28 @@ export interface Timing {
 
 export const firesOfTiming = ({ schedule_cron_string, timezone }: Timing): Fires =>
   firesOf(parseCron(schedule_cron_string), timezone);
+
+/** The first fires after an instant, as they were found. */
+interface Found {
+  after: Date;
+  fires: readonly Date[];
+  /** No more come after them. */
+  isAll: boolean;
+}
+
+/** By expression and zone. Years may have to be gone through for one time, or to learn that no time comes. */
+const remembered = new LRUCache<string, Found>({ max: 1_000 });
+
+/** The first fires of a timing after an instant, found in steps. What was found before stays right until the first of it has passed. */
+export async function nextFires(timing: Timing, after: Date, count: number): Promise<readonly Date[]> {
+  const key = JSON.stringify([timing.schedule_cron_string, timing.timezone]);
+  const known = remembered.get(key);
+  const isRight = known !== undefined && known.after <= after && known.fires.slice(0, 1).every((fire) => fire > after);
+  if (isRight && (known.isAll || known.fires.length >= count)) return known.fires.slice(0, count);
+  const fires = await mapYielding(firesOfTiming(timing).following(after, count), (fire) => fire);
+  remembered.set(key, { after, fires, isAll: fires.length < count });
+  return fires;
+}
 
 /** What may fire by a clock: without an expression, or when it is off, it never does. */
 interface Timed {

@@ -1,9 +1,10 @@
 import { Cron } from 'croner';
 import { describe, expect, it, vi } from 'vitest';
 import { parseCron } from '../../../src/domain/schedules/cron-expression.ts';
-import { firesOf } from '../../../src/domain/schedules/next-fires.ts';
+import { firesOf, nextFires } from '../../../src/domain/schedules/next-fires.ts';
 import { cronExpression } from '../../support/cron/arbitrary.ts';
 import { scanMinutes } from '../../support/cron/minute-scan.ts';
+import { iterationsDuring } from '../../support/loop-iterations.ts';
 import fc from '../../support/properties.ts';
 
 const minute = 60_000;
@@ -22,8 +23,7 @@ const occurs = (text: string) => {
 
 /** Fires from `from` (included) to `to` (excluded), the first few. */
 const found = (text: string, zone: string, from: number, to: number) =>
-  firesOf(parseCron(text), zone)
-    .several(new Date(from - 1), most)
+  [...firesOf(parseCron(text), zone).following(new Date(from - 1), most)]
     .map((fire) => fire.getTime())
     .filter((fire) => fire < to);
 
@@ -92,9 +92,9 @@ describe('against a look at every minute', () => {
 
 describe('the day rule', () => {
   const days = (text: string, count = 4) =>
-    firesOf(parseCron(text), 'UTC')
-      .several(new Date('2026-02-01T12:00:00Z'), count)
-      .map((at) => at.toISOString().slice(0, 10));
+    [...firesOf(parseCron(text), 'UTC').following(new Date('2026-02-01T12:00:00Z'), count)].map((at) =>
+      at.toISOString().slice(0, 10),
+    );
 
   it.each([
     ['either of two restricted fields', '0 0 13 * 5', ['2026-02-06', '2026-02-13', '2026-02-20', '2026-02-27']],
@@ -132,32 +132,68 @@ describe('the day rule', () => {
     const check = (cron: string) => {
       const other = new Cron(cron, { mode: '5-part', timezone: 'UTC', domAndDow: false, paused: true });
       const from = new Date('2026-02-01T12:00:00Z');
-      expect(firesOf(parseCron(cron), 'UTC').several(from, 20)).toEqual(other.nextRuns(20, from));
+      expect([...firesOf(parseCron(cron), 'UTC').following(from, 20)]).toEqual(other.nextRuns(20, from));
     };
     fc.assert(fc.property(text, check), { numRuns: 200 });
   });
 });
 
+/** How often a clock of a zone is looked at meanwhile. */
+async function looksDuring(work: () => unknown): Promise<number> {
+  const looks = vi.spyOn(Intl.DateTimeFormat.prototype as { readonly format: unknown }, 'format', 'get');
+  try {
+    await work();
+    return looks.mock.calls.length;
+  } finally {
+    looks.mockRestore();
+  }
+}
+
 describe('times that are always skipped', () => {
-  it('are looked for until the calendar has repeated itself, not to the end of time', () => {
-    const looks = vi.spyOn(Intl.DateTimeFormat.prototype as { readonly format: unknown }, 'format', 'get');
-    try {
-      // The clock is set forward over it, on the only day it has in a year.
-      const fires = firesOf(parseCron('30 */24 25-31 3 */7'), 'Asia/Beirut');
-      expect(fires.after(new Date('2026-02-01T12:00:00Z'))).toBeNull();
-      expect(looks.mock.calls.length).toBeGreaterThan(0);
-      expect(looks.mock.calls.length).toBeLessThan(1_000);
-    } finally {
-      looks.mockRestore();
-    }
+  // The clock is set forward over them, on the only day they have in a year.
+  it.each([
+    ['one', '30 */24 25-31 3 */7', 'Asia/Beirut'],
+    ['every minute of an hour', '* */24 2-8 9 */7', 'America/Santiago'],
+  ])('are looked for until the calendar has repeated itself, not to the end of time: %s', async (_what, text, zone) => {
+    const looks = await looksDuring(() => {
+      expect(firesOf(parseCron(text), zone).after(new Date('2026-02-01T12:00:00Z'))).toBeNull();
+    });
+    expect(looks).toBeGreaterThan(0);
+    expect(looks).toBeLessThan(1_000);
+  });
+});
+
+describe('the next fires', () => {
+  const at = (text: string) => new Date(`2026-05-01T${text}Z`);
+
+  it('are not looked for again until the first of them has passed', async () => {
+    const timing = { schedule_cron_string: '*/10 5 * * *', timezone: 'Europe/Oslo' };
+    const first = await nextFires(timing, at('00:00'), 3);
+    expect(first).toEqual([at('03:00'), at('03:10'), at('03:20')]);
+    expect(await looksDuring(async () => expect(await nextFires(timing, at('02:59'), 3)).toEqual(first))).toBe(0);
+    expect(await looksDuring(async () => expect(await nextFires(timing, at('02:59'), 2)).toHaveLength(2))).toBe(0);
+    expect(await nextFires(timing, at('03:00'), 3)).toEqual([at('03:10'), at('03:20'), at('03:30')]);
+    expect(await nextFires(timing, at('03:00'), 4)).toHaveLength(4);
+    expect((await nextFires(timing, at('00:00'), 1))[0]).toEqual(at('03:00'));
+    expect((await nextFires({ ...timing, timezone: 'UTC' }, at('03:00'), 1))[0]).toEqual(at('05:00'));
+  });
+
+  it('are not looked for again where none come', async () => {
+    const timing = { schedule_cron_string: '*/3 */24 2-8 9 */7', timezone: 'America/Santiago' };
+    expect(await nextFires(timing, at('00:00'), 5)).toEqual([]);
+    const later = new Date('2027-05-01T00:00Z');
+    expect(await looksDuring(async () => expect(await nextFires(timing, later, 5)).toEqual([]))).toBe(0);
+  });
+
+  it('let others have their turn while they are looked for', async () => {
+    const timing = { schedule_cron_string: '0 */2 * * *', timezone: 'UTC' };
+    expect(await iterationsDuring(() => nextFires(timing, at('00:00'), 200))).toBeGreaterThan(3);
   });
 });
 
 describe('clocks that are changed', () => {
   const fires = (text: string, zone: string, from: string, count: number) =>
-    firesOf(parseCron(text), zone)
-      .several(new Date(from), count)
-      .map((at) => at.toISOString().slice(0, 16));
+    [...firesOf(parseCron(text), zone).following(new Date(from), count)].map((at) => at.toISOString().slice(0, 16));
 
   it.each([
     [

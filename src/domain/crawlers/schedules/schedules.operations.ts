@@ -3,9 +3,10 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
 import { idsThere } from '../../../kernel/sql.ts';
+import { Pace } from '../../../lib/concurrency.ts';
 import type { ProjectContext } from '../../projects/operation.ts';
 import { describeCron, parseCron } from '../../schedules/cron-expression.ts';
-import { firesOf, nextFireOf } from '../../schedules/next-fires.ts';
+import { nextFireOf, nextFires } from '../../schedules/next-fires.ts';
 import { ScheduleFire } from '../../schedules/schedule-fire.entity.ts';
 import { Crawler } from '../config/crawler.entity.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
@@ -32,9 +33,13 @@ const nextShown = 5;
 const idForm = /^[1-9]\d{0,9}$/;
 const maxId = 2 ** 31 - 1;
 
-function recordOf(row: CrawlerSchedule, crawler: Crawler, now: Date, runs: ReadonlySet<number>): ScheduleRecord {
+async function recordOf(
+  row: CrawlerSchedule,
+  crawler: Crawler,
+  now: Date,
+  runs: ReadonlySet<number>,
+): Promise<ScheduleRecord> {
   const { id, name, schedule_cron_string, timezone, enabled, created_at, updated_at } = row;
-  const expression = parseCron(schedule_cron_string);
   return {
     id,
     name,
@@ -45,8 +50,8 @@ function recordOf(row: CrawlerSchedule, crawler: Crawler, now: Date, runs: Reado
     schedule_cron_string,
     timezone,
     enabled,
-    description: describeCron(expression),
-    next_runs: enabled ? firesOf(expression, timezone).several(now, nextShown) : [],
+    description: describeCron(parseCron(schedule_cron_string)),
+    next_runs: enabled ? [...(await nextFires(row, now, nextShown))] : [],
     created_at,
     updated_at,
   };
@@ -64,10 +69,14 @@ async function scheduleRecords(
     CrawlerRun,
     rows.map(({ last_run_id }) => last_run_id),
   );
-  return rows.flatMap((row) => {
+  const records: ScheduleRecord[] = [];
+  const pace = new Pace();
+  for (const row of rows) {
+    if (pace.isDue) await pace.yield();
     const crawler = crawlers.find(({ id }) => id === row.crawler_id);
-    return crawler ? recordOf(row, crawler, now, runs) : [];
-  });
+    if (crawler) records.push(await recordOf(row, crawler, now, runs));
+  }
+  return records;
 }
 
 /** A schedule as callers see it. */
@@ -160,10 +169,10 @@ export const previewSchedule = crawlerOperation({
   async execute(context, { crawler: name, cron, timezone = 'UTC', count }) {
     const { em, services } = context;
     await findCrawler(context, name);
-    const expression = parseCron(cron);
+    const now = await services.sharedClock.now(em);
     return {
-      description: describeCron(expression),
-      next_runs: firesOf(expression, timezone).several(await services.sharedClock.now(em), count),
+      description: describeCron(parseCron(cron)),
+      next_runs: [...(await nextFires({ schedule_cron_string: cron, timezone }, now, count))],
     };
   },
 });

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ProjectContext } from '../../projects/operation.ts';
-import { firesOfTiming } from '../../schedules/next-fires.ts';
+import { nextFires } from '../../schedules/next-fires.ts';
 import { webhookUrl } from '../workflow-record.ts';
 import { isInGrace, secretStateOf } from './sealed-secret.ts';
 import type { Refusal, RefusalReason, WorkflowTrigger } from './trigger.entity.ts';
@@ -81,7 +81,7 @@ async function recordAt(context: Context, row: WorkflowTrigger, now: Date): Prom
     ...(type === 'webhook' ? await webhookFacts(context, row, now) : noWebhook),
     schedule_cron_string: schedule_cron_string ?? null,
     timezone: timing?.timezone ?? null,
-    next_fires: timing && enabled ? firesOfTiming(timing).several(now, nextShown) : [],
+    next_fires: timing && enabled ? [...(await nextFires(timing, now, nextShown))] : [],
     created_at,
     updated_at,
   };

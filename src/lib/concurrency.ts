@@ -100,12 +100,13 @@ export class Pace {
 
 /**
  * Does something with one item after the other, and lets all else have its turn now and then: thousands of links, decided by thousands of
- * patterns, take seconds, and a long text has hundreds of thousands of tokens.
+ * patterns, take seconds, and a long text has hundreds of thousands of tokens. What is done with an item may be asynchronous.
  */
-export async function forEachYielding<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
+export async function forEachYielding<T>(items: Iterable<T>, work: (item: T) => unknown): Promise<void> {
   const pace = new Pace();
   for (const item of items) {
-    work(item);
+    const done = work(item);
+    if (done instanceof Promise) await done;
     if (pace.isDue) await pace.yield();
   }
 }

@@ -147,6 +147,10 @@ function readDraft(raw: Readonly<Record<string, unknown>>): { values: DraftValue
  * as characters, so this refuses none but counted repetitions.
  */
 const maxProgram = 125_000;
+/** Instructions of one pattern that has more of them than characters: nothing else has its turn while a URL is held against it. */
+const maxRepeated = 1_000;
+/** Instructions of a pattern beside those its characters stand for. */
+const frame = 10;
 const maxCause = 200;
 
 const causeOf = (error: unknown) =>
@@ -161,7 +165,10 @@ async function patternFaults(field: 'include' | 'exclude', patterns: readonly st
   for (const [index, pattern] of patterns.entries()) {
     const refuse = (cause: string) => faults.push(faultAt(field, [index], `is not a valid pattern: ${cause}`));
     try {
-      size += RE2JS.compile(pattern).programSize();
+      const own = RE2JS.compile(pattern).programSize();
+      if (own > Math.max(maxRepeated, pattern.length + frame))
+        refuse('its counted repetitions are too large; repeat less, or split it into several patterns');
+      size += own;
     } catch (error) {
       refuse(causeOf(error));
     }

@@ -98,7 +98,7 @@ export const testUrl = crawlerOperation({
     const scope = { origin, hosts: [origin.host, ...siblings], allowed: settings.allowed_domains };
     const decide = await createDecider({ scope, include: settings.include, exclude: settings.exclude });
     const isEntry = [...settings.urls, ...settings.start_urls].some((entry) => spell(entry) === normalised);
-    const plain = decide(normalised, { kind: 'page', isEntry });
+    const plain = await decide(normalised, { kind: 'page', isEntry });
     const in_scope = plain.verdict === 'take' || plain.rule !== 'scope';
     const answer = (decision: typeof plain, robots: Verdict) => ({
       normalised,
@@ -113,7 +113,7 @@ export const testUrl = crawlerOperation({
     const standing = await verificationStatesOf(em, crawlers.limits, organization);
     if (settings.ignore_robots && standing(url.host).state === 'verified') return answer(plain, 'ignored');
     const rules: RobotsRules | null = await robotsOf(context, crawler, site, url);
-    const decision = decide(normalised, { kind: 'page', isEntry, robots: rules ?? disallowAll });
+    const decision = await decide(normalised, { kind: 'page', isEntry, robots: rules ?? disallowAll });
     if (!rules) return answer(decision, 'unreachable');
     return answer(decision, rules.isAllowed(normalised) ? 'allowed' : 'disallowed');
   },

@@ -164,8 +164,13 @@ export interface Discovery {
 type Found = Pick<UrlDraft, 'kind' | 'is_entry' | 'follows' | 'depth' | 'hop' | 'level' | 'parent_id'>;
 
 /** The rule that leaves a URL out; null: it is taken. */
-function ruleOf({ site, traps, depth, say }: Discovery, url: string, host: string, found: Found): string | null {
-  const rule = site.skips(url, host, found.kind, found.is_entry);
+async function ruleOf(
+  { site, traps, depth, say }: Discovery,
+  url: string,
+  host: string,
+  found: Found,
+): Promise<string | null> {
+  const rule = await site.skips(url, host, found.kind, found.is_entry);
   if (rule !== null) return rule;
   if (!found.is_entry) {
     const trap = traps.rule(url);
@@ -183,9 +188,9 @@ function ruleOf({ site, traps, depth, say }: Discovery, url: string, host: strin
 }
 
 /** A URL as it enters the frontier. */
-export function draftOf(discovery: Discovery, url: string, found: Found): UrlDraft {
-  const host = hostOfUrl(url);
-  return { url, ...found, priority: priorities[found.kind], rule: ruleOf(discovery, url, host, found) };
+export async function draftOf(discovery: Discovery, url: string, found: Found): Promise<UrlDraft> {
+  const rule = await ruleOf(discovery, url, hostOfUrl(url), found);
+  return { url, ...found, priority: priorities[found.kind], rule };
 }
 
 /** What a captured URL leads to: what the run has not come across like this yet, and the keys of all it links to. */
@@ -215,9 +220,10 @@ export async function discover(
     const found = view ? seen.keyed(view.getInt32(at), view.getInt32(at + 4)) : seen.of(url);
     at += keyBytes;
     all.add(found);
-    if (!noteWay(found, kind, depth)) return;
+    // Most links are known, and need not be waited for.
+    if (!noteWay(found, kind, depth)) return undefined;
     const way = { kind, is_entry: false, follows: true, depth, hop: 0, level, parent_id: of.id };
-    drafts.push(draftOf(discovery, url, way));
+    return draftOf(discovery, url, way).then((draft) => drafts.push(draft));
   };
   // By index: taking pairs apart as iterables makes more garbage than all else here.
   if (of.follows) await forEachYielding(links, (link) => come(link[0], 'page', of.depth + 1, 0));

@@ -53,7 +53,7 @@ const isLeftToRun = (settings: CrawlerRun['settings'], request: PageRequest, hea
 
 /** Whether a page may request a URL at all. Scope does not count: pages need resources of other hosts to be shown. */
 async function mayRequest({ discovery: { site } }: Pick<FetchContext, 'discovery'>, url: string): Promise<boolean> {
-  if (site.refuses(url)) return false;
+  if (await site.refuses(url)) return false;
   const rules = await site.robots(hostOfUrl(url));
   return rules === null || rules.isAllowed(url);
 }

@@ -1,3 +1,4 @@
+import { findYielding, mapYielding } from '../../../lib/concurrency.ts';
 import type { RobotsRules } from './robots.ts';
 
 /** Tests a URL; linear in its length. */
@@ -5,13 +6,13 @@ type UrlPattern = (url: string) => boolean;
 
 /**
  * Compiles patterns of `include` or `exclude` once for a run, in RE2 syntax and unanchored. The library is loaded when the first
- * pattern is met.
+ * pattern is met. In steps: to compile some hundreds takes seconds.
  * @throws PatternError for one that does not compile; crawlers never store such
  */
 async function compilePatterns(patterns: readonly string[]): Promise<UrlPattern[]> {
   if (patterns.length === 0) return [];
   const { RE2JS } = await import('re2js');
-  return patterns.map((pattern, index) => {
+  return mapYielding(patterns, (pattern, index) => {
     try {
       const expression = RE2JS.compile(pattern);
       return (url) => expression.test(url);
@@ -53,10 +54,8 @@ type UrlTrap = 'url_shape' | 'repeated_segment';
 
 const urlTrapBounds = { characters: 2_048, segments: 32, parameters: 32, inRow: 3, inAll: 5 };
 
-/** The trap a normalised URL is, or null: too long, too deep or with too many parameters; a segment over and over. */
-function urlTrap(url: URL): UrlTrap | null {
-  const { href, pathname, search } = url;
-  if (href.length > urlTrapBounds.characters) return 'url_shape';
+/** The trap a normalised URL is, or null: too deep or with too many parameters; a segment over and over. */
+function urlTrap({ pathname, search }: URL): UrlTrap | null {
   const segments = pathname.slice(1).split('/');
   if (segments.at(-1) === '') segments.pop();
   if (segments.length > urlTrapBounds.segments) return 'url_shape';
@@ -94,8 +93,11 @@ export interface DecideContext {
   isAnywhere?: boolean;
 }
 
-/** Decides by the URL alone, in this order: scope, exclude, include (pages only), robots, traps. */
-export type Decider = (url: string, context: DecideContext) => Decision;
+/**
+ * Decides by the URL alone, in this order: scope, length, exclude, include (pages only), robots, other traps. A pattern takes time with every character
+ * of a URL: one that is too long anyway is held against none, and all else has its turn between two patterns.
+ */
+export type Decider = (url: string, context: DecideContext) => Promise<Decision>;
 
 interface DeciderOptions {
   scope: CrawlScope;
@@ -113,13 +115,14 @@ const skip = (rule: SkipRule): Decision => ({ verdict: 'skip', rule });
 export async function createDecider({ scope, include, exclude }: DeciderOptions): Promise<Decider> {
   const isInScope = scopeTest(scope);
   const [included, excluded] = await Promise.all([compilePatterns(include), compilePatterns(exclude)]);
-  return (text, { kind, isEntry, robots, isAnywhere }) => {
+  return async (text, { kind, isEntry, robots, isAnywhere }) => {
     const url = URL.parse(text);
     if (url === null || !(isAnywhere || isInScope(url))) return skip('scope');
-    const at = excluded.findIndex((matches) => matches(text));
-    if (at !== -1) return skip(`exclude[${at}]`);
+    if (url.href.length > urlTrapBounds.characters) return skip('url_shape');
+    const exclusion = await findYielding(excluded.entries(), ([, matches]) => matches(text));
+    if (exclusion) return skip(`exclude[${exclusion[0]}]`);
     const needsInclude = kind === 'page' && !isEntry && included.length > 0;
-    if (needsInclude && !included.some((matches) => matches(text))) return skip('include');
+    if (needsInclude && !(await findYielding(included, (matches) => matches(text)))) return skip('include');
     if (robots && !robots.isAllowed(text)) return skip('robots');
     const trap = urlTrap(url);
     return trap === null ? take : skip(trap);

@@ -7,6 +7,7 @@ import {
   scopeTest,
 } from '../../../../src/domain/crawlers/urls/decide.ts';
 import { parseRobots } from '../../../../src/domain/crawlers/urls/robots.ts';
+import { iterationsDuring } from '../../../support/loop-iterations.ts';
 
 const scope = {
   origin: new URL('https://example.com'),
@@ -16,7 +17,7 @@ const scope = {
 const page: DecideContext = { kind: 'page', isEntry: false };
 const decider = (include: string[] = [], exclude: string[] = []) => createDecider({ scope, include, exclude });
 const ruleOf = async (url: string, context = page, include: string[] = [], exclude: string[] = []) => {
-  const decision = (await decider(include, exclude))(url, context);
+  const decision = await (await decider(include, exclude))(url, context);
   return decision.verdict === 'take' ? 'take' : decision.rule;
 };
 
@@ -88,7 +89,20 @@ describe('filters', () => {
 
   it('stays linear where others would not', async () => {
     const decide = await decider([], ['(a+)+$']);
-    expect(decide(`https://example.com/${'a'.repeat(1_900)}!`, page)).toEqual({ verdict: 'take' });
+    expect(await decide(`https://example.com/${'a'.repeat(1_900)}!`, page)).toEqual({ verdict: 'take' });
+  });
+
+  it('lets others have their turn between patterns, while they are compiled and while they decide', async () => {
+    const patterns = Array.from({ length: 200 }, (_, at) => `/nothing-${at}$`);
+    expect(await iterationsDuring(() => decider([], patterns))).toBeGreaterThan(5);
+    for (const decide of [await decider([], patterns), await decider(patterns, [])])
+      expect(await iterationsDuring(() => decide('https://example.com/', page))).toBeGreaterThan(5);
+  });
+
+  it('holds no URL against a pattern that is too long anyway', async () => {
+    const long = `https://example.com/${'a'.repeat(2_048)}`;
+    expect(await ruleOf(long, page, ['/b'], ['a'])).toBe('url_shape');
+    expect(await ruleOf(long.replace('.com', '.test'), page, [], ['a'])).toBe('scope');
   });
 
   it.each(['(', 'a{2000}', '(?=a)', '(a)\\1', '[z-a]'])('refuses %j and says where', async (pattern) => {
@@ -119,5 +133,5 @@ describe('traps of a URL', () => {
 });
 
 it('takes nothing that is no URL', async () => {
-  expect((await decider())('no url', page)).toEqual({ verdict: 'skip', rule: 'scope' });
+  expect(await (await decider())('no url', page)).toEqual({ verdict: 'skip', rule: 'scope' });
 });

@@ -144,7 +144,7 @@ async function redirected(context: FetchContext, of: LeasedUrl, answer: FetchedA
     return outcomeOf(of, { state: 'pending', ...facts, delay: 0 });
   if (of.is_entry) await context.adopt(hostOfUrl(target));
   const { kind, is_entry, follows, depth, hop, level, id } = of;
-  const draft = draftOf(context.discovery, target, {
+  const draft = await draftOf(context.discovery, target, {
     kind,
     is_entry,
     follows,

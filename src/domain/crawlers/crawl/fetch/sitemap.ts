@@ -98,11 +98,13 @@ export async function readSitemapOf(
   const { taken, log: childLog } = children(context, of, files);
   const common = { is_entry: false, depth: of.depth, hop: 0, parent_id: of.id };
   const drafts: UrlDraft[] = [];
-  await forEachYielding(taken, ({ url }) =>
-    drafts.push(draftOf(discovery, url, { ...common, kind: 'sitemap', follows: of.follows, level: of.level + 1 })),
+  await forEachYielding(taken, async ({ url }) =>
+    drafts.push(
+      await draftOf(discovery, url, { ...common, kind: 'sitemap', follows: of.follows, level: of.level + 1 }),
+    ),
   );
-  await forEachYielding(pages.sort(byAge), ({ url }) =>
-    drafts.push(draftOf(discovery, url, { ...common, kind: 'page', follows: true, level: 0 })),
+  await forEachYielding(pages.sort(byAge), async ({ url }) =>
+    drafts.push(await draftOf(discovery, url, { ...common, kind: 'page', follows: true, level: 0 })),
   );
   log.push(...childLog, ...skippedSitemaps(drafts, of.url));
   const link_keys = packKeys(

@@ -72,10 +72,10 @@ function entriesOf({ run: { mode, urls, settings } }: OpenRun): Entry[] {
 /** The URLs a run begins with, as its frontier takes them. */
 export async function entryDrafts(open: OpenRun, site: RunSite): Promise<UrlDraft[]> {
   const drafts: UrlDraft[] = [];
-  await forEachYielding(entriesOf(open), ({ link, kind, follows }) => {
+  await forEachYielding(entriesOf(open), async ({ link, kind, follows }) => {
     const url = normalise(link, site.origin, { origin: site.origin, stripParams: site.stripParams });
     if (url === null) return;
-    const rule = site.skips(url, hostOfUrl(url), kind, true);
+    const rule = await site.skips(url, hostOfUrl(url), kind, true);
     const priority = priorities[kind];
     drafts.push({ url, kind, is_entry: true, follows, depth: 0, priority, hop: 0, level: 0, parent_id: null, rule });
   });

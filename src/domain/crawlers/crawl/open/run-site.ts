@@ -1,7 +1,7 @@
 import type { CrawlLimits } from '../../config/crawl-limits.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
 import { isDowngrade, siblingOf } from '../../config/host.ts';
-import { createDecider, type Decider } from '../../urls/decide.ts';
+import { createDecider, type Decider, scopeTest } from '../../urls/decide.ts';
 import type { RobotsRules } from '../../urls/robots.ts';
 import type { Robots } from './host-robots.ts';
 
@@ -29,6 +29,7 @@ export class RunSite {
   readonly #rules = new Map<string, RobotsRules>();
   readonly #pending = new Map<string, Promise<RobotsRules>>();
   #decide: Decider;
+  #isInScope: (url: URL) => boolean;
 
   private constructor(options: RunSiteOptions, decide: Decider) {
     this.#options = options;
@@ -36,15 +37,20 @@ export class RunSite {
     this.stripParams = options.crawl.strip_params;
     this.#hosts = new Set([options.origin.host, ...options.hosts]);
     this.#decide = decide;
+    this.#isInScope = scopeTest(RunSite.#scope(options, options.hosts));
   }
 
   static async open(options: RunSiteOptions): Promise<RunSite> {
     return new RunSite(options, await RunSite.#decider(options, options.hosts));
   }
 
-  static #decider({ origin, settings }: RunSiteOptions, hosts: readonly string[]): Promise<Decider> {
-    const { include, exclude, allowed_domains } = settings;
-    return createDecider({ scope: { origin, hosts, allowed: allowed_domains }, include, exclude });
+  static #scope({ origin, settings }: RunSiteOptions, hosts: readonly string[]) {
+    return { origin, hosts, allowed: settings.allowed_domains };
+  }
+
+  static #decider(options: RunSiteOptions, hosts: readonly string[]): Promise<Decider> {
+    const { include, exclude } = options.settings;
+    return createDecider({ scope: RunSite.#scope(options, hosts), include, exclude });
   }
 
   /** Whether a host is the primary one or its sibling. */
@@ -63,24 +69,26 @@ export class RunSite {
     if (this.#hosts.has(host) || siblingOf(this.origin.host) !== host) return false;
     this.#hosts.add(host);
     this.#decide = await RunSite.#decider(this.#options, [...this.#hosts]);
+    this.#isInScope = scopeTest(RunSite.#scope(this.#options, [...this.#hosts]));
     return true;
   }
 
   /** The rule that leaves a URL out; null: it is taken, as far as is known by now. */
-  skips(url: string, host: string, kind: 'page' | 'asset' | 'sitemap', isEntry: boolean): string | null {
-    const decision = this.#decide(url, { kind, isEntry, robots: this.#rules.get(host) ?? null });
+  async skips(url: string, host: string, kind: 'page' | 'asset' | 'sitemap', isEntry: boolean): Promise<string | null> {
+    const decision = await this.#decide(url, { kind, isEntry, robots: this.#rules.get(host) ?? null });
     return decision.verdict === 'take' ? null : decision.rule;
   }
 
   /** Whether a URL is in scope, whatever else is said of it. */
   isInScope(url: string): boolean {
-    const decision = this.#decide(url, { kind: 'asset', isEntry: false });
-    return decision.verdict === 'take' || decision.rule !== 'scope';
+    const parsed = URL.parse(url);
+    return parsed !== null && this.#isInScope(parsed);
   }
 
   /** Whether a URL is refused even as a resource of a page, on any host; robots.txt aside. */
-  refuses(url: string): boolean {
-    return this.#decide(url, { kind: 'asset', isEntry: false, isAnywhere: true }).verdict === 'skip';
+  async refuses(url: string): Promise<boolean> {
+    const { verdict } = await this.#decide(url, { kind: 'asset', isEntry: false, isAnywhere: true });
+    return verdict === 'skip';
   }
 
   /** The rules of a host's robots.txt, fetched once. */

@@ -14,7 +14,7 @@ import type { Outlinks } from '../../../../../src/domain/crawlers/frontier/outco
 import fc from '../../../../support/properties.ts';
 
 const discovery = (): Discovery => ({
-  site: { skips: () => null } as unknown as RunSite,
+  site: { skips: async () => null } as unknown as RunSite,
   seen: new SeenUrls(),
   traps: new QueryTraps(),
   depth: Number.MAX_SAFE_INTEGER,

@@ -14,6 +14,9 @@ const source = {
 };
 const html = '<main><p>The first warm day of the year.</p></main>';
 
+const tellingTexts = (count: number) =>
+  Array.from({ length: count }, (_, at) => `The telling paragraph number ${at} of ${(at * 7919) % 99_991}`);
+
 it('reads a page in a process of its own, with its source or without', async () => {
   annotator = createPageAnnotator();
   expect((await annotator.read(html, source)).annotated).toMatchObject({ aligned: 1, blocks: [{ kind: 'paragraph' }] });
@@ -23,6 +26,36 @@ it('reads a page in a process of its own, with its source or without', async () 
     headings: ['bees'],
     annotated: null,
   });
+});
+
+it('gives back no more of a page than a bound for each block', async () => {
+  annotator = createPageAnnotator({ deadline: 30_000 });
+  const texts = Array.from(
+    { length: 2_000 },
+    (_, at) => `The telling paragraph number ${at} of ${(at * 7919) % 99_991}`,
+  );
+  const key = 'k'.repeat(20_000);
+  const long = `x-${'a'.repeat(50_000)}`;
+  const fields = texts.slice(0, 200).map((text, at) => `  f${at}: Field ${text}\n`);
+  const page = [
+    `<link rel="canonical" href="https://example.org/${'c'.repeat(20_000)}"><h1>${'h'.repeat(20_000)}</h1>`,
+    ...texts.slice(0, 200).map((text) => `<p>Field ${text}</p>`),
+    `<${long}>${texts.map((text) => `<p>${text}</p>`).join('')}</${long}>`,
+  ].join('');
+  const built = `---\n? ${key}\n:\n${fields.join('')}---\n${texts.join('\n\n')}\n`;
+  const reading = await annotator.read(page, { ...source, built });
+  expect(reading).toMatchObject({ canonical: null, headings: [], annotated: { aligned: 1 } });
+  expect(reading.annotated?.blocks).toHaveLength(texts.length);
+  expect(JSON.stringify(reading).length).toBeLessThan(texts.length * 500);
+});
+
+it('gives back no more than so many blocks', async () => {
+  annotator = createPageAnnotator({ deadline: 60_000 });
+  const texts = tellingTexts(10_100);
+  const page = texts.map((text) => `<p>${text}</p>`).join('');
+  const { annotated } = await annotator.read(page, { ...source, built: texts.join('\n\n') });
+  expect(annotated?.aligned).toBe(1);
+  expect(annotated?.blocks).toHaveLength(10_000);
 });
 
 it('gives up a page whose time is over, and reads the next', async () => {

@@ -23,7 +23,8 @@ import { type EntryRoutes, entryRoutes, routesWith, siteRootOf } from '../routes
 import type { SiteRoutes } from '../routes/routes-cache.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
-import { leastAligned } from './annotate.ts';
+import { leastAligned, mostBlocks } from './annotate.ts';
+import { longestSelector } from './page-leaves.ts';
 
 /**
  * Which lines of which file a page shows. The page is the one a deployment has built, the file that of its commit; lines are carried to the head of
@@ -85,7 +86,9 @@ const pageAnnotations = z
     is_editable: z
       .boolean()
       .describe(`Enough of the file was found (${leastAligned * 100} %) for its blocks to be edited on the page`),
-    blocks: z.array(pageBlock),
+    blocks: z
+      .array(pageBlock)
+      .describe(`At most ${mostBlocks}; one that no selector of ${longestSelector} characters leads to is left out`),
   })
   .meta({ id: 'PageAnnotations' });
 

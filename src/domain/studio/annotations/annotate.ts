@@ -20,15 +20,24 @@ import { blocksOfFile, dialectOf, type SourceBlock } from './source-blocks.ts';
 /** Fewer blocks than this share: the page shows the file in a way that is not understood. */
 export const leastAligned = 0.7;
 
+/** Most blocks of a page; others are left out. */
+export const mostBlocks = 10_000;
+
+/** Characters of an address, a name or a heading, and of a pointer; what is longer is left out. */
+const most = { name: 8_192, pointer: 1_000 };
+
+const isNamed = (text: string | null): text is string => text !== null && text.length <= most.name;
+
 /** Reads a page, and finds on it the blocks of the file it was built of and the fields of its frontmatter. */
 export function readPage(html: string, source: PageSource | null): PageReading {
   const page = leavesOf(html);
   const { canonical, leaves, elements, marks } = page;
   const headings = leaves.filter(({ element }) => elements[element]?.tag === 'h1').map(({ text }) => text);
+  const marked = entryMarked(marks);
   return {
-    canonical,
-    marked: entryMarked(marks),
-    headings: headings.slice(0, 10),
+    canonical: isNamed(canonical) ? canonical : null,
+    marked: isNamed(marked) ? marked : null,
+    headings: headings.filter(isNamed).slice(0, 10),
     annotated: source && annotate(page, source),
   };
 }
@@ -45,28 +54,31 @@ function annotate(page: Page, { path, entry, framework, built, current }: PageSo
   const frontmatter = parseFile(Buffer.from(built), path).frontmatter ?? {};
   const now = current === null ? null : parseFile(Buffer.from(current), path).frontmatter;
   const lines = frontmatterLines(current, path);
-  const fieldAt = (place: Pick<PageBlock, 'selector' | 'text'>, pointer: string, value: string): PageBlock => ({
-    kind: 'field',
-    ...place,
-    ...lines,
-    field: pointer,
-    confidence: 1,
-    is_changed: now === null || textsOf(now).every(([at, text]) => at !== pointer || text !== value),
-    has_template: false,
-  });
+  const found: PageBlock[] = [];
+  const add = (place: Place | null, block: Omit<PageBlock, keyof Place>) => {
+    if (place !== null && found.length < mostBlocks) found.push({ ...place, ...block });
+  };
+  const addField = (place: Place | null, pointer: string, value: string) => {
+    if (pointer.length > most.pointer) return;
+    add(place, {
+      kind: 'field',
+      ...lines,
+      field: pointer,
+      confidence: 1,
+      is_changed: now === null || textsOf(now).every(([at, text]) => at !== pointer || text !== value),
+      has_template: false,
+    });
+  };
   const fields = fieldsMarked(ofEntry, frontmatter);
   for (const { mark } of fields)
     for (const [at, { element }] of page.leaves.entries())
       if (element >= mark.element && element <= mark.last) taken.add(at);
-  const found = [
-    ...fields.map(({ mark, pointer, value }) => fieldAt(markedPlace(page, mark), pointer, value)),
-    ...fieldsShown(page, first, taken, frontmatter)
-      .filter(({ pointer }) => fields.every((field) => field.pointer !== pointer))
-      .map(({ leaf, pointer, value }) => fieldAt(placeOf(page, leaf), pointer, value)),
-  ];
+  for (const { mark, pointer, value } of fields) addField(markedPlace(page, mark), pointer, value);
+  for (const { leaf, pointer, value } of fieldsShown(page, first, taken, frontmatter))
+    if (fields.every((field) => field.pointer !== pointer)) addField(placeOf(page, leaf), pointer, value);
   for (const { block, leaf, confidence } of matches) {
     const { kind, start_line, end_line, has_template } = blocks[block] as SourceBlock;
-    found.push({ kind, ...placeOf(page, leaf), field: null, confidence, has_template, ...carry(start_line, end_line) });
+    add(placeOf(page, leaf), { kind, field: null, confidence, has_template, ...carry(start_line, end_line) });
   }
   const share = blocks.length === 0 ? 1 : matches.length / blocks.length;
   return { aligned: Math.round(share * 1000) / 1000, blocks: found };
@@ -116,14 +128,20 @@ function fieldsMarked(marks: readonly PageMark[], frontmatter: Frontmatter) {
   return [...found.values()];
 }
 
-const markedPlace = (page: Page, { element, text }: PageMark): Pick<PageBlock, 'selector' | 'text'> => ({
-  selector: selectorOf(page, element),
-  text: comparableText(text).slice(0, shownText),
-});
+/** Where a page shows a block, and what it shows there. */
+type Place = Pick<PageBlock, 'selector' | 'text'>;
 
-function placeOf(page: Page, at: number): Pick<PageBlock, 'selector' | 'text'> {
+/** The place of an element; null for one that no selector within bounds leads to. */
+function placeAt(page: Page, element: number, text: string): Place | null {
+  const selector = selectorOf(page, element);
+  return selector === null ? null : { selector, text: text.slice(0, shownText) };
+}
+
+const markedPlace = (page: Page, { element, text }: PageMark) => placeAt(page, element, comparableText(text));
+
+function placeOf(page: Page, at: number): Place | null {
   const leaf = page.leaves[at];
-  return { selector: selectorOf(page, leaf?.element ?? -1), text: leaf?.text.slice(0, shownText) ?? '' };
+  return placeAt(page, leaf?.element ?? -1, leaf?.text ?? '');
 }
 
 function frontmatterLines(text: string | null, path: string): Pick<PageBlock, 'start_line' | 'end_line'> {

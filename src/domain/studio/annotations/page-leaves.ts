@@ -204,13 +204,22 @@ export function leavesOf(html: string): Page {
 const isAnchor = ({ class: name = '', 'aria-label': label }: Record<string, string>): boolean =>
   /anchor|hash|headerlink|permalink/.test(name) || label !== undefined;
 
-/** A CSS selector of an element of a page, good for the page as it was served. */
-export function selectorOf({ elements }: Pick<Page, 'elements'>, element: number): string {
-  const steps: string[] = [];
+/** Longest selector, characters: every block of a page has one, and pages can be nested as deep as they are long. */
+export const longestSelector = 1_000;
+
+/** A name that a selector needs no escape for, and that is short; an element of another one is found by its place alone. */
+const plainTag = /^[a-z][a-z0-9-]{0,39}$/;
+
+/** A CSS selector of an element of a page, good for the page as it was served; null for one that lies too deep. */
+export function selectorOf({ elements }: Pick<Page, 'elements'>, element: number): string | null {
+  let selector = '';
+  let isWhole = false;
   for (let at = element; at >= 0; at = elements[at]?.parent ?? -1) {
     const { tag, nth } = elements[at] as PageElement;
-    steps.unshift(tag === 'html' || tag === 'body' ? tag : `${tag}:nth-child(${nth})`);
+    isWhole = tag === 'html' || tag === 'body';
+    const step = isWhole ? tag : `${plainTag.test(tag) ? tag : ''}:nth-child(${nth})`;
+    selector = selector === '' ? step : `${step} > ${selector}`;
+    if (selector.length > longestSelector) return null;
   }
-  if (steps[0] !== 'html' && steps[0] !== 'body') steps.unshift('body');
-  return steps.join(' > ');
+  return isWhole ? selector : ['body', selector].filter(Boolean).join(' > ');
 }

@@ -55,6 +55,22 @@ it('gives selectors that count what a browser adds', () => {
   ]);
 });
 
+it('gives selectors of a bounded length', () => {
+  const selectors = (html: string) => {
+    const page = leavesOf(html);
+    return page.leaves.map(({ element }) => selectorOf(page, element));
+  };
+  const long = `x-${'a'.repeat(50_000)}`;
+  expect(selectors(`<body><p>a</p><${long}><p>b</p></${long}></body>`)).toEqual([
+    'body > p:nth-child(1)',
+    'body > :nth-child(2) > p:nth-child(1)',
+  ]);
+  expect(selectors('<body><a:b><p>a</p></a:b></body>')).toEqual(['body > :nth-child(1) > p:nth-child(1)']);
+  const nested = (depth: number) => `<body>${'<div>'.repeat(depth)}<p>a</p>`;
+  expect(selectors(nested(45))[0]).toMatch(/^body > (?:div:nth-child\(1\) > ){45}p:nth-child\(1\)$/);
+  expect(selectors(nested(100_000))).toEqual([null]);
+});
+
 it('finds the address that a page gives itself', () => {
   expect(leavesOf('<head><link rel="canonical" href="https://example.org/a/"></head>').canonical).toBe(
     'https://example.org/a/',

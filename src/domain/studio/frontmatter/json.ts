@@ -66,7 +66,9 @@ export function readJson(source: string): Reading {
       function revive(this: object, key, member, context?: { source?: string }) {
         if (typeof member !== 'number' || context?.source === undefined || !isLossy(member, context.source))
           return member;
-        big.set(this, [...(big.get(this) ?? []), key]);
+        const keys = big.get(this);
+        if (keys) keys.push(key);
+        else big.set(this, [key]);
         return context.source;
       },
     );

@@ -21,6 +21,23 @@ describe('a file of millions of lines', () => {
   });
 });
 
+it('JSON with many numbers that JavaScript cannot hold is read in steps that grow with their count', () => {
+  const count = 1_000;
+  const file = Buffer.from(`{"a":[${Array(count).fill('1e999').join()}]}`);
+  const iterator = Object.getPrototypeOf([].values());
+  const { next } = iterator;
+  let steps = 0;
+  iterator.next = function counted(this: unknown) {
+    steps += 1;
+    return next.call(this);
+  };
+  const { frontmatter, lossy } = parseFile(file, 'a.json');
+  iterator.next = next;
+  expect(frontmatter).toEqual({ a: Array(count).fill('1e999') });
+  expect(lossy).toHaveLength(count);
+  expect(steps).toBeLessThan(20 * count);
+});
+
 describe('a block of YAML that is not simple', () => {
   const flow = (commas: number) => file(`a: [${'0,'.repeat(commas)}0]`);
 

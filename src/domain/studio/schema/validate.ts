@@ -1,5 +1,5 @@
 import type { FieldError } from '../../../kernel/errors.ts';
-import { yieldLoop } from '../../../lib/concurrency.ts';
+import { Pace, yieldLoop } from '../../../lib/concurrency.ts';
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { CollectionSchema } from './collection-schema.ts';
@@ -165,9 +165,44 @@ function checkReference({ relation, coerce }: SchemaField, value: unknown, { ref
   return [['reference', `"${target}" is no entry of "${relation.collection}"`]];
 }
 
+/** Characters of the alternatives that a message names. */
+const mostNamed = 1_000;
+
+/** Alternatives, the first ones of many: `"a", "b", "c" and 200 more`. */
+function named<T>(all: readonly T[], text: (one: T) => string, between: string): string {
+  const shown: string[] = [];
+  let room = mostNamed;
+  for (const one of all) {
+    const full = text(one);
+    if (full.length > room && shown.length > 0) break;
+    shown.push(full.length > room ? `${full.slice(0, room)}…` : full);
+    room -= full.length + between.length;
+  }
+  const rest = all.length - shown.length;
+  return shown.join(between) + (rest === 0 ? '' : ` and ${rest} more`);
+}
+
 /** `"a"`, or `one of "a", "b"`. */
 const choice = (options: readonly unknown[]) =>
-  (options.length > 1 ? 'one of ' : '') + options.map((option) => JSON.stringify(option)).join(', ');
+  (options.length > 1 ? 'one of ' : '') + named(options, (option) => String(JSON.stringify(option)), ', ');
+
+/** What is made of a field once: lists have thousands of values, and fields thousands of options. */
+function oncePerField<T>(make: (field: SchemaField) => T): (field: SchemaField) => T {
+  const made = new WeakMap<SchemaField, { of: T }>();
+  return (field) => {
+    const known = made.get(field) ?? { of: make(field) };
+    made.set(field, known);
+    return known.of;
+  };
+}
+
+const optionsOf = oncePerField(({ options }): ReadonlySet<unknown> => new Set(options));
+const enumFault = oncePerField(({ options = [] }): Fault[] => [
+  ['enum', options.length === 0 ? 'must be empty' : `must be ${choice(options)}`],
+]);
+const variantFault = oncePerField(({ variants = [] }): Fault[] => [
+  ['variant', `must be ${named(variants, describe, ' or ')}`],
+]);
 
 /** What is wrong with a value of any type but `object`. */
 function checkScalar(field: SchemaField, value: unknown, lookups: Lookups): Fault[] {
@@ -183,11 +218,8 @@ function checkScalar(field: SchemaField, value: unknown, lookups: Lookups): Faul
     case 'date':
     case 'datetime':
       return checkDate(field, value);
-    case 'enum': {
-      const { options = [] } = field;
-      if (field.coerce || options.some((option) => option === value)) return none;
-      return [['enum', options.length === 0 ? 'must be empty' : `must be ${choice(options)}`]];
-    }
+    case 'enum':
+      return field.coerce || optionsOf(field).has(value) ? none : enumFault(field);
     case 'reference':
       return checkReference(field, value, lookups);
     default:
@@ -195,68 +227,88 @@ function checkScalar(field: SchemaField, value: unknown, lookups: Lookups): Faul
   }
 }
 
+/** Errors and warnings that a validation shows, of each. */
+const MAX_FAULTS = 100;
+
 /** What a validation collects, and what it may ask. */
 interface Check extends Lookups {
   errors: FieldError[];
   warnings: FieldError[];
 }
 
-function report(faults: readonly Fault[], field: string, { errors }: Check): void {
-  for (const [code, message] of faults) errors.push({ field, code, message });
+/** Adds faults while there is room for them. */
+function add(faults: readonly FieldError[], to: FieldError[]): void {
+  if (to.length < MAX_FAULTS) to.push(...faults.slice(0, MAX_FAULTS - to.length));
 }
 
+const report = (faults: readonly Fault[], field: string, { errors }: Check) =>
+  add(
+    faults.map(([code, message]) => ({ field, code, message })),
+    errors,
+  );
+
+/** Checks done in steps: between them, all else can have its turn. */
+type Steps = Generator<void, void>;
+
 /** Checks one value against its field and adds what is wrong. */
-function checkValue(field: SchemaField, value: unknown, pointer: string, check: Check): void {
+function* checkValue(field: SchemaField, value: unknown, pointer: string, check: Check): Steps {
   if (value === null && field.nullable) return;
   if (!field.list) {
-    checkItem(field, value, pointer, check);
+    yield* checkItem(field, value, pointer, check);
   } else if (Array.isArray(value)) {
     report(outside(value.length, field.min_items, field.max_items, '_items', 'item'), pointer, check);
-    for (const [at, item] of value.entries()) checkItem(field, item, `${pointer}/${at}`, check);
+    for (const [at, item] of value.entries()) {
+      yield* checkItem(field, item, `${pointer}/${at}`, check);
+      yield;
+    }
   } else if (!field.coerce) report([['type', 'must be a list']], pointer, check);
 }
 
-function checkItem(field: SchemaField, value: unknown, pointer: string, check: Check): void {
-  if (field.variants) checkVariants(field.variants, value, pointer, check);
+function* checkItem(field: SchemaField, value: unknown, pointer: string, check: Check): Steps {
+  if (field.variants) yield* checkVariants(field, field.variants, value, pointer, check);
   else if (field.type !== 'object') report(checkScalar(field, value, check), pointer, check);
-  else if (isRecord(value)) checkKeys(field, value, pointer, check);
+  else if (isRecord(value)) yield* checkKeys(field, value, pointer, check);
   else if (!field.coerce) report([['type', 'must be an object']], pointer, check);
 }
 
-function checkKeys(field: SchemaField, value: Record<string, unknown>, pointer: string, check: Check): void {
+function* checkKeys(field: SchemaField, value: Record<string, unknown>, pointer: string, check: Check): Steps {
   if (field.fields === undefined) return;
   const known = new Set<string>();
   for (const one of field.fields) {
     known.add(one.name);
     const at = pointerTo(pointer, one.name);
-    if (Object.hasOwn(value, one.name)) checkValue(one, value[one.name], at, check);
+    if (Object.hasOwn(value, one.name)) yield* checkValue(one, value[one.name], at, check);
     else if (one.required) report([['required', 'is required']], at, check);
+    yield;
   }
   if (!field.strict) return;
   for (const key of Object.keys(value)) {
     if (known.has(key)) continue;
-    check.warnings.push({
-      field: pointerTo(pointer, key),
-      code: 'unknown_key',
-      message: 'is not in the schema',
-    });
+    add([{ field: pointerTo(pointer, key), code: 'unknown_key', message: 'is not in the schema' }], check.warnings);
   }
 }
 
 /** One alternative must fit. Of objects discriminated by a constant, the faults are those of the alternative that was meant. */
-function checkVariants(variants: readonly SchemaField[], value: unknown, pointer: string, check: Check): void {
+function* checkVariants(
+  field: SchemaField,
+  variants: readonly SchemaField[],
+  value: unknown,
+  pointer: string,
+  check: Check,
+): Steps {
   let meant: Check | null = null;
   for (const variant of variants) {
     const attempt: Check = { ...check, errors: [], warnings: [] };
-    checkValue(variant, value, pointer, attempt);
+    yield* checkValue(variant, value, pointer, attempt);
     if (attempt.errors.length === 0) {
-      check.warnings.push(...attempt.warnings);
+      add(attempt.warnings, check.warnings);
       return;
     }
     if (isMeant(variant, value)) meant ??= attempt;
+    yield;
   }
-  if (meant) check.errors.push(...meant.errors);
-  else report([['variant', `must be ${variants.map(describe).join(' or ')}`]], pointer, check);
+  if (meant) add(meant.errors, check.errors);
+  else report(variantFault(field), pointer, check);
 }
 
 function isMeant(variant: SchemaField, value: unknown): boolean {
@@ -264,7 +316,7 @@ function isMeant(variant: SchemaField, value: unknown): boolean {
   const constants = variant.fields?.filter((one) => one.type === 'enum' && one.required) ?? [];
   return (
     constants.length > 0 &&
-    constants.every((one) => Object.hasOwn(value, one.name) && one.options?.includes(value[one.name]))
+    constants.every((one) => Object.hasOwn(value, one.name) && optionsOf(one).has(value[one.name]))
   );
 }
 
@@ -288,8 +340,6 @@ interface Validation {
   warnings: FieldError[];
 }
 
-const MAX_FAULTS = 100;
-
 /** Pattern and pointer of each field that has one; a list is one step, `*`. */
 function* patternsOf(fields: readonly SchemaField[], pointer: string): Generator<[string, string]> {
   for (const field of fields) {
@@ -300,6 +350,12 @@ function* patternsOf(fields: readonly SchemaField[], pointer: string): Generator
     yield* patternsOf(field.fields ?? [], at);
     yield* patternsOf(field.variants ?? [], at);
   }
+}
+
+/** Checks what a file holds: an entry, or many by their names. */
+function* checkFile(entry: SchemaField, holdsMany: boolean, value: unknown, pointer: string, check: Check): Steps {
+  if (!holdsMany || typeof value !== 'object' || value === null) return yield* checkValue(entry, value, pointer, check);
+  for (const [key, item] of Object.entries(value)) yield* checkValue(entry, item, pointerTo(pointer, key), check);
 }
 
 /**
@@ -326,7 +382,7 @@ export async function validateEntry(
     const message = `the pattern ${pattern} cannot be checked`;
     let isUnchecked = false;
     const leaveOut = () => {
-      if (!isUnchecked) check.warnings.push({ field, code: 'pattern_unchecked', message });
+      if (!isUnchecked) add([{ field, code: 'pattern_unchecked', message }], check.warnings);
       isUnchecked = true;
     };
     if (known === null) leaveOut();
@@ -349,10 +405,10 @@ export async function validateEntry(
     fields: schema.fields,
     strict: schema.strict,
   };
-  if (schema.items_in_file && typeof frontmatter === 'object' && frontmatter !== null) {
-    for (const [key, item] of Object.entries(frontmatter)) checkValue(entry, item, pointerTo(prefix, key), check);
-  } else checkValue(entry, frontmatter, prefix, check);
+  const pace = new Pace();
+  for (const _ of checkFile(entry, schema.items_in_file, frontmatter, prefix, check))
+    if (pace.isDue) await pace.yield();
   const { errors, warnings } = check;
   if (schema.inferred) return { errors: [], warnings: [...errors, ...warnings].slice(0, MAX_FAULTS) };
-  return { errors: errors.slice(0, MAX_FAULTS), warnings: warnings.slice(0, MAX_FAULTS) };
+  return { errors, warnings };
 }

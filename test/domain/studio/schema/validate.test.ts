@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { toJsonSchema, toRecord } from '../../../../src/domain/studio/schema/json-schema.ts';
 import { type SchemaField, studioSchema } from '../../../../src/domain/studio/schema/schema.schema.ts';
 import { patternSize, validateEntry } from '../../../../src/domain/studio/schema/validate.ts';
+import { iterationsDuring } from '../../../support/loop-iterations.ts';
 import fc from '../../../support/properties.ts';
 import { foldSchema } from './sites.ts';
 
@@ -108,6 +109,54 @@ describe('an entry is compared with its schema', () => {
     const { posts } = await foldSchema('z.object({ a: z.string() })');
     const { errors } = await validateEntry({ ...posts, items_in_file: true }, { one: { a: 'x' }, two: {} });
     expect(errors.map((one) => one.field)).toEqual(['/two/a']);
+  });
+
+  const schemaOf = (field: Partial<SchemaField>) => ({
+    fields: [{ name: 'it', type: 'enum' as const, required: true, list: true, ...field }],
+    inferred: false,
+    strict: false,
+    items_in_file: false,
+  });
+
+  it('looks at the options of a field once, however many values are none of them', async () => {
+    let looks = 0;
+    const options = new Proxy(
+      Array.from({ length: 500 }, (_, at) => `option ${at} ${'x'.repeat(100)}`),
+      {
+        get(target, key, receiver) {
+          if (typeof key === 'string' && /^\d+$/.test(key)) looks += 1;
+          return Reflect.get(target, key, receiver);
+        },
+      },
+    );
+    const { errors } = await validateEntry(schemaOf({ options }), { it: Array(1_000).fill(1) });
+    expect(errors).toHaveLength(100);
+    expect(looks).toBeLessThan(2_000);
+  });
+
+  it('names as many alternatives as a message has room for', async () => {
+    const messageOf = async (field: Partial<SchemaField>, value: unknown) =>
+      (await validateEntry(schemaOf({ list: false, ...field }), { it: value })).errors[0]?.message;
+    expect(await messageOf({ options: ['a', 'b'] }, 'c')).toBe('must be one of "a", "b"');
+    const options = Array.from({ length: 1_200 }, (_, at) => `${at}`.padStart(198, '0'));
+    const shown = await messageOf({ options }, 'c');
+    expect(shown).toMatch(/^must be one of "0+", "0+1", "0+2", "0+3" and 1196 more$/);
+    expect(await messageOf({ options: ['a'.repeat(5_000), 'b'] }, 'c')).toMatch(/^must be one of "a{999}… and 1 more$/);
+    const variants = options.map((option) => ({ ...schemaOf({ list: false, options: [option] }).fields[0] }));
+    expect(await messageOf({ variants: variants as SchemaField[] }, 'c')).toMatch(
+      /^must be "0+" or "0+1" or "0+2" or "0+3" and 1196 more$/,
+    );
+  });
+
+  it('gives way while many alternatives are tried on many values', async () => {
+    const variants = Array.from({ length: 100 }, (_, at) => ({
+      ...schemaOf({ list: false, options: [at] }).fields[0],
+    }));
+    const steps = iterationsDuring(async () => {
+      const schema = schemaOf({ variants: variants as SchemaField[] });
+      expect((await validateEntry(schema, { it: Array(50).fill('x') })).errors).toHaveLength(50);
+    });
+    expect(await steps).toBeGreaterThan(50);
   });
 
   it('is not slowed by a pattern made to be slow', async () => {

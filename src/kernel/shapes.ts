@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { goesAsItIs } from '../lib/long-output.ts';
 import { isRecord } from '../lib/objects.ts';
+import { normalized } from '../lib/text.ts';
 import { type Preset, permissionNames, presets } from './actor.ts';
 import { fieldError } from './errors.ts';
 
@@ -198,8 +199,7 @@ export const fieldFault = z
  * @throws DomainError `invalid_request` when nothing is left; the caller then has to name one.
  */
 export function machineNameFrom(name: string): string {
-  const slug = name
-    .normalize('NFKD')
+  const slug = normalized(name, 'NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')

@@ -122,8 +122,11 @@ describe('refuses', () => {
   });
 });
 
-it('finds pages at every path they answer at, the exact file first', () => {
-  const { pages, addresses } = outputPages(['a.html', 'a', 'b/index.html', 'index.html', '404.html', 'c.png'], '/x');
+it('finds pages at every path they answer at, the exact file first', async () => {
+  const { pages, addresses } = await outputPages(
+    ['a.html', 'a', 'b/index.html', 'index.html', '404.html', 'c.png'],
+    '/x',
+  );
   expect(pages).toEqual(['a.html', 'b/index.html', 'index.html']);
   const at = (path: string) => addresses.get(path);
   expect(['/x/a', '/x/a.html', '/x/b', '/x/b/', '/x/b/index.html', '/x/', '/x/c.png', '/a'].map(at)).toEqual([

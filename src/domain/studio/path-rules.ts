@@ -1,4 +1,5 @@
 import { fieldError } from '../../kernel/errors.ts';
+import { foldCase, normalized } from '../../lib/text.ts';
 
 /** Longest path segment, bytes of UTF-8: the limit of the common file systems a clone may land on. */
 const segmentBytes = 255;
@@ -114,7 +115,7 @@ function addressProblem(path: string): string | null {
 
 /** Whether two names are one on a file system that folds case or normalises, as those of Windows and macOS do. */
 export function sameName(one: string, other: string): boolean {
-  return one.normalize('NFC').toLowerCase() === other.normalize('NFC').toLowerCase();
+  return foldCase(one) === foldCase(other);
 }
 
 const directoryProblem = (segment: string) =>
@@ -145,7 +146,7 @@ export function nameProblem(path: string): string | null {
  * @throws DomainError `invalid_path` when it could name something else, `invalid_name` when it is only unwise
  */
 export function checkPath(field: string, path: string): string {
-  const normal = path.normalize('NFC');
+  const normal = normalized(path);
   const problem = pathProblem(normal);
   if (problem !== null) throw fieldError('invalid_path', field, problem);
   const unwise = nameProblem(normal);

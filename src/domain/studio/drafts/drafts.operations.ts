@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { oneLine } from '../../../kernel/shapes.ts';
+import { normalized } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { changeActions, changeResult, prepareChanges } from '../changes/commit-changes.operations.ts';
 import { authorOf } from '../changes/write-rules.ts';
@@ -28,7 +29,7 @@ const longestSlug = 40;
 
 /** `Über uns!` → `uber-uns`; what no letter or digit is left of is `changes`. */
 export function slugOf(text: string): string {
-  const plain = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  const plain = normalized(text, 'NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const slug = plain.replace(/[^a-z0-9]+/g, '-').slice(0, longestSlug + 1);
   return slug.slice(0, longestSlug).replace(/^-+|-+$/g, '') || 'changes';
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { findPage, maxPerPage, pageInput, pageOf } from '../../../kernel/paging.ts';
 import { defined } from '../../../lib/objects.ts';
-import { foldCase } from '../../../lib/text.ts';
+import { foldCase, normalized } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { Deployment } from '../deployments/deployment.entity.ts';
@@ -78,8 +78,7 @@ const longest = 50;
 
 /** A name as a part of a host name: `[a-z0-9-]`, no `-` at either end, never `--` as 2nd and 3rd characters (those mean other things). */
 function slugFrom(name: string): string {
-  const plain = name
-    .normalize('NFKD')
+  const plain = normalized(name, 'NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')

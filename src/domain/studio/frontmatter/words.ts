@@ -1,3 +1,5 @@
+import { normalized } from '../../../lib/text.ts';
+
 const searchedBytes = 256 * 1024;
 /** Scripts that are written without spaces between words. */
 const spaceless = String.raw`[[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}]&&[\p{L}\p{N}]]`;
@@ -13,14 +15,8 @@ const wordsBytes = 1_000_000;
 /** Folds case and accents, so that `Élan` is found by `elan` and `Straße` by `strasse`: NFKD, marks removed, upper and then lower case. */
 export function foldText(text: string): string {
   if (isAscii.test(text)) return text.toLowerCase();
-  return text
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .toUpperCase()
-    .toLowerCase()
-    .replaceAll('ς', 'σ')
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '');
+  const plain = (some: string) => normalized(some, 'NFKD').replace(/\p{M}+/gu, '');
+  return plain(plain(text).toUpperCase().toLowerCase().replaceAll('ς', 'σ'));
 }
 
 /** What stands for each run of a text: a word for itself, a run without spaces for what `pieces` makes of its characters. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError, type ErrorCode } from '../../../kernel/errors.ts';
 import { findYielding } from '../../../lib/concurrency.ts';
+import { normalized } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type {
   IntroducedChange,
@@ -85,7 +86,7 @@ async function needOf(
   if (!isKept || (was !== null && !isRegular(was))) return manager('is a link or gets another mode');
   // Endpoints write names as they compare them: two of other bytes could be one path to them.
   if (was === null && path.includes('\ufffd')) return manager('must be valid UTF-8');
-  if (was === null && path !== path.normalize('NFC')) return manager("must be in Unicode's composed form (NFC)");
+  if (was === null && path !== normalized(path)) return manager("must be in Unicode's composed form (NFC)");
   const limit = services.settings.media_limit;
   // Of an entry only the size counts.
   const blob = await pushed.blob(oid, schemaAt(site, path) ? 0 : limit);

@@ -1,4 +1,6 @@
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import { mapYielding } from '../../../lib/concurrency.ts';
+import { normalized } from '../../../lib/text.ts';
 import { findDeployment } from '../deployments/deployment-record.ts';
 import { readManifest } from '../deployments/manifest.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
@@ -8,7 +10,7 @@ import type { StudioContext } from '../studio.ts';
 /** The path of an address, decoded; the origin, query and fragment go. */
 export function pathOf(url: string): string {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*/s, '');
-  return decodePath(path === '' ? '/' : path).normalize('NFC');
+  return normalized(decodePath(path === '' ? '/' : path));
 }
 
 /** What addresses of one page share, with a slash at the end or without, with `index.html` or `.html` or without. */
@@ -27,8 +29,8 @@ export interface PublishedPages {
 }
 
 /** Pages a sitemap lists. */
-export function listedPages(urls: readonly string[]): PublishedPages {
-  return { pages: urls, addresses: new Map(urls.map((url) => [pathOf(url), url])) };
+export async function listedPages(urls: readonly string[]): Promise<PublishedPages> {
+  return { pages: urls, addresses: new Map(await mapYielding(urls, (url) => [pathOf(url), url] as const)) };
 }
 
 /** Paths a page answers at beside its own, by the rules of the preview origin. */
@@ -43,13 +45,13 @@ function cleanPaths(file: string): string[] {
  * @param files paths relative to the output directory, not encoded
  * @param base path all of the site lies below, such as `/docs`; files are written without it
  */
-export function outputPages(files: readonly string[], base: string): PublishedPages {
+export async function outputPages(files: readonly string[], base: string): Promise<PublishedPages> {
   const clean = files.flatMap((file) => cleanPaths(file).map((path) => [path, file] as const));
   // Of two files that answer at one path the exact one counts.
   const all = [...clean, ...files.map((file) => [file, file] as const)];
   return {
     pages: files.filter((file) => /\.html?$/.test(file) && file !== '404.html'),
-    addresses: new Map(all.map(([path, file]) => [`${base}/${path}`.normalize('NFC'), file])),
+    addresses: new Map(await mapYielding(all, ([path, file]) => [normalized(`${base}/${path}`), file] as const)),
   };
 }
 

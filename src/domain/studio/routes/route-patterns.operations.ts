@@ -139,7 +139,7 @@ export const detectRoutePatterns = studioOperation({
     const { detected, base } = routes;
     const { site, warnings } = await siteAt(context, snapshot, { given: root, found: detected.root });
     const published = output
-      ? outputPages(await filesOf(context, output.manifest_sha256), base)
+      ? await outputPages(await filesOf(context, output.manifest_sha256), base)
       : await sitemapPages(context, sitemap_url);
     const found = published
       ? await confirmPatterns(context, snapshot, { routes, site, published })

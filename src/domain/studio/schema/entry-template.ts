@@ -11,6 +11,7 @@
  * Anything else is left out.
  */
 import { isRecord } from '../../../lib/objects.ts';
+import { normalized } from '../../../lib/text.ts';
 import { pad } from '../frameworks/routing/dates.ts';
 import { nameProblem } from '../path-rules.ts';
 import type { SchemaSource } from './schema.schema.ts';
@@ -136,9 +137,9 @@ function slugify(text: string): string {
 }
 
 function withLetters(text: string, letters: EntryTemplate['letters']): string {
-  if (letters === undefined) return text.normalize('NFC');
-  const unaccented = text.normalize('NFKD').replace(/\p{M}/gu, '');
-  return letters === 'ascii' ? unaccented.replace(/[^\x20-\x7e]+/g, '-') : unaccented.normalize('NFC');
+  if (letters === undefined) return normalized(text);
+  const unaccented = normalized(text, 'NFKD').replace(/\p{M}/gu, '');
+  return letters === 'ascii' ? unaccented.replace(/[^\x20-\x7e]+/g, '-') : normalized(unaccented);
 }
 
 /** The longest beginning of a text of so many bytes. */

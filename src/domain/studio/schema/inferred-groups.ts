@@ -1,4 +1,5 @@
 import { forEachYielding, Pace, sortYielding } from '../../../lib/concurrency.ts';
+import { normalized } from '../../../lib/text.ts';
 import { membership, type PathSet } from './path-set.ts';
 import { collectionNamePattern } from './schema.schema.ts';
 import {
@@ -66,8 +67,7 @@ export const isToolFile = membership(toolFiles);
 
 /** A collection name out of a directory name: accents and forbidden characters go. */
 export function collectionName(text: string): string {
-  const plain = text
-    .normalize('NFKD')
+  const plain = normalized(text, 'NFKD')
     .replace(/\p{M}+/gu, '')
     .replace(/[^A-Za-z0-9_.-]+/g, '-')
     .replace(/^[.-]+|-+$/g, '')

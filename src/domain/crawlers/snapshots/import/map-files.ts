@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { foldCase, normalized } from '../../../../lib/text.ts';
 import { gitSettings, isGitDisguise, nameProblem } from '../../../studio/path-rules.ts';
 import { rewritableKind } from '../rewrite/rewrite-content.ts';
 import type { SiteAddresses } from '../site-addresses.ts';
@@ -53,7 +54,7 @@ function shortened(segment: string): string {
  * character or the whole name means something else there, at most 200 bytes.
  */
 export function safeSegment(segment: string): string {
-  const plain = decoded(segment).normalize('NFC');
+  const plain = normalized(decoded(segment));
   if (plain === '') return '%2F';
   const name = plain.replace(unsafe, encoded);
   if (isGitDisguise(name)) return shortened(encoded(name));
@@ -95,7 +96,6 @@ const deepestPath = 48;
 const isHtml = ({ content_type }: CapturedFile) => ['html', 'xhtml'].includes(rewritableKind(content_type) ?? '');
 
 /** Two paths that some file system takes for one. */
-const keyOf = (path: string) => path.normalize('NFC').toLowerCase();
 
 /** The path a URL would like to have, its query aside. @param isTwin there is another content at the same path with a slash */
 function wishedPath(file: CapturedFile, place: URL, isTwin: boolean): string {
@@ -121,7 +121,7 @@ function bounded(path: string, url: string): string {
 }
 
 /** What would need the file of an import's own as a directory goes into another one. */
-const besideManifest = (path: string) => (keyOf(path).startsWith(`${manifestPath}/`) ? `%5F${path.slice(1)}` : path);
+const besideManifest = (path: string) => (foldCase(path).startsWith(`${manifestPath}/`) ? `%5F${path.slice(1)}` : path);
 
 interface Wish {
   url: string;
@@ -129,19 +129,19 @@ interface Wish {
 }
 
 function* foldersOf(path: string): Generator<string> {
-  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) yield keyOf(path.slice(0, at));
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) yield foldCase(path.slice(0, at));
 }
 
 /** Gives each its path, or that with a hash before its extension where another has it already, or needs it as a directory. */
 function settle(wishes: readonly Wish[]): Map<string, string> {
   const folders = new Set(wishes.flatMap(({ path }) => [...foldersOf(path)]).concat('_portico'));
-  const taken = new Set([keyOf(manifestPath)]);
+  const taken = new Set([foldCase(manifestPath)]);
   const files = new Map<string, string>();
   for (const { url, path } of wishes) {
     let settled = path;
-    for (let digits = 8; taken.has(keyOf(settled)) || folders.has(keyOf(settled)); digits += 8)
+    for (let digits = 8; taken.has(foldCase(settled)) || folders.has(foldCase(settled)); digits += 8)
       settled = withMark(path, `~${shortHash(url, digits)}`);
-    taken.add(keyOf(settled));
+    taken.add(foldCase(settled));
     files.set(url, settled);
   }
   return files;

@@ -1,4 +1,5 @@
 import { isRecord } from '../../../../lib/objects.ts';
+import { normalized } from '../../../../lib/text.ts';
 import type { Frontmatter } from '../../frontmatter/values.ts';
 import { type ConfigReading, readCodeConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { compileGlob } from '../../schema/glob.ts';
@@ -315,8 +316,7 @@ function filter(value: string | Date, text: string): string | null {
 const slug = (text: string): string =>
   partOf(text, (part) =>
     githubSlug(
-      part
-        .normalize('NFKD')
+      normalized(part, 'NFKD')
         .replace(/\p{M}+/gu, '')
         .replace(/[\s_/.]+/gu, '-'),
     )

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { isRecord } from '../../../../lib/objects.ts';
+import { normalized } from '../../../../lib/text.ts';
 import type { Frontmatter } from '../../frontmatter/values.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { dayNames, momentOf, monthNames, pad, readDate, yearDay } from '../routing/dates.ts';
@@ -31,7 +32,7 @@ function sanitizePart(text: string, lower: boolean): string {
   let result = '';
   let pending = false;
   let hyphen = false;
-  for (const char of text.normalize('NFC')) {
+  for (const char of normalized(text)) {
     if (allowed.test(char)) {
       hyphen = char === '-';
       if (pending && !hyphen) result += '-';

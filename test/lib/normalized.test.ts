@@ -1,0 +1,74 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { foldText } from '../../src/domain/studio/frontmatter/words.ts';
+import { checkPath } from '../../src/domain/studio/path-rules.ts';
+import { outputPages } from '../../src/domain/studio/routes/published-pages.ts';
+import { comparableText, normalized } from '../../src/lib/text.ts';
+import fc from '../support/properties.ts';
+
+afterEach(() => void vi.restoreAllMocks());
+
+const forms = ['NFC', 'NFD', 'NFKC', 'NFKD'] as const;
+/** Marks of classes that are put in order, and one whose class is none. */
+const signs = ['\u0301', '\u0323', '\u05b0', '\u3099', '\uff9e', '\u0344', '\u0bbe', '\u{1d165}', '\u034f'];
+const letters = ['a', 'é', 'ß', '가', '\u1100', '\u1161', '\u11a8', 'か', '\u0bc6', 'ﬁ', '\u0e33', '\ud800', '/', ' '];
+const some = fc.array(fc.oneof(fc.constantFrom(...letters), fc.constantFrom(...signs), fc.string({ unit: 'binary' })));
+const run = (of: string, length: number) => of.repeat(length).slice(0, length);
+
+/** The longest run of marks that was normalised while something was done. */
+async function longestDuring(work: () => unknown): Promise<number> {
+  const normalize = vi.spyOn(String.prototype, 'normalize');
+  await work();
+  const texts = normalize.mock.contexts.flatMap((text) => String(text).match(/[\p{M}\uff9e\uff9f]+/gu) ?? []);
+  return Math.max(0, ...texts.map((text) => text.length));
+}
+
+describe('a text is normalised', () => {
+  it('as the language does it, with up to 128 marks in a row', () => {
+    fc.assert(
+      fc.property(some, fc.nat({ max: 128 }), fc.constantFrom(...forms), (parts, length, form) => {
+        const text = `${parts.join('')}a${run('\u0301\u0323', length)}b${parts.join('')}`;
+        fc.pre(!/[\p{M}\uff9e\uff9f]{129}/u.test(text));
+        expect(normalized(text, form)).toBe(text.normalize(form));
+      }),
+    );
+  });
+
+  it('the same around longer runs, of which nothing is lost', () => {
+    fc.assert(
+      fc.property(some, some, fc.constantFrom(...forms), (before, after, form) => {
+        const [start, end] = [`${before.join('')}-`, `-${after.join('')}`];
+        const marks = run('\u0301\u0323', 1_000);
+        const made = normalized(`${start}${marks}${end}`, form);
+        expect(made.startsWith(start.normalize(form))).toBe(true);
+        expect(made.endsWith(end.normalize(form))).toBe(true);
+        expect(made.normalize('NFD')).toBe(`${start}${marks}${end}`.normalize(form).normalize('NFD'));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  const long = `a${run('\u0301\u0323', 20_000)}`;
+
+  it.each<[string, () => unknown]>([
+    ['a path that is given', () => expect(() => checkPath('path', long)).toThrow('bytes long')],
+    ['what is searched', () => expect(foldText(long)).toBe('a')],
+    ['what a page is compared by', () => comparableText(long)],
+    ['the pages of an output', () => outputPages([`${long}.html`], '')],
+    ['sound marks of Japanese', () => normalized(run('\uff9e\u0301', 20_000), 'NFKD')],
+  ])('in pieces of few marks: %s', async (_what, work) => {
+    expect(await longestDuring(work)).toBeLessThanOrEqual(128);
+  });
+
+  it('by normalized() wherever it can be long', async () => {
+    const root = new URL('../../src/', import.meta.url);
+    const files = (await readdir(root, { recursive: true })).filter((file) => /\.tsx?$/.test(file));
+    const own: string[] = [];
+    for (const file of files) {
+      const text = await readFile(new URL(file, root), 'utf8');
+      if (/\.normalize\('NF/.test(text) && !file.startsWith('dashboard/')) own.push(file);
+    }
+    // A password has at most 256 characters, and what is made of it is stored; Hexo replaces one letter at a time.
+    expect(own.sort()).toEqual(['domain/studio/frameworks/hexo/routes.ts', 'domain/users/passwords.ts']);
+  });
+});

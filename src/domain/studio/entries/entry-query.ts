@@ -155,40 +155,73 @@ function likewise(wanted: unknown, actual: unknown): unknown {
   return wanted;
 }
 
-const equals = (actual: unknown, wanted: unknown): boolean =>
-  Array.isArray(actual) ? actual.some((item) => equals(item, wanted)) : actual === likewise(wanted, actual);
+/** What a condition wants, read once as each kind of value it is compared with: it may be long, and so may lists. */
+class Wanted {
+  readonly #value: unknown;
+  readonly #read = new Map<string, unknown>();
 
-/** The values of lists that were wanted, read as each kind of value they were compared with. */
-const choices = new WeakMap<readonly unknown[], Map<string, ReadonlySet<unknown>>>();
+  constructor(value: unknown) {
+    this.#value = value;
+  }
 
-function choicesFor(wanted: readonly unknown[], actual: unknown): ReadonlySet<unknown> {
-  const byKind = choices.get(wanted) ?? new Map<string, ReadonlySet<unknown>>();
-  choices.set(wanted, byKind);
-  const known = byKind.get(typeof actual) ?? new Set(wanted.map((item) => likewise(item, actual)));
-  byKind.set(typeof actual, known);
-  return known;
+  /** As values of a kind are compared with it. */
+  like(actual: unknown): unknown {
+    return this.#once(typeof actual, () => likewise(this.#value, actual));
+  }
+
+  /** The same for each of a list that is wanted. */
+  anyLike(actual: unknown): ReadonlySet<unknown> {
+    return this.#once(
+      `any ${typeof actual}`,
+      () => new Set((this.#value as readonly unknown[]).map((item) => likewise(item, actual))),
+    );
+  }
+
+  /** As a part of texts, in lower case. */
+  get part(): string {
+    return this.#once('part', () => String(this.#value).toLowerCase());
+  }
+
+  /** Whether it is the value itself that is wanted. */
+  is(value: unknown): boolean {
+    return this.#value === value;
+  }
+
+  #once<T>(kind: string, read: () => T): T {
+    if (!this.#read.has(kind)) this.#read.set(kind, read());
+    return this.#read.get(kind) as T;
+  }
 }
+
+const wantedBy = new WeakMap<Condition, Wanted>();
+
+function wantedOf(condition: Condition): Wanted {
+  const wanted = wantedBy.get(condition) ?? new Wanted(condition.value);
+  wantedBy.set(condition, wanted);
+  return wanted;
+}
+
+const equals = (actual: unknown, wanted: Wanted): boolean =>
+  Array.isArray(actual) ? actual.some((item) => equals(item, wanted)) : actual === wanted.like(actual);
 
 /** Whether a value, or one of a list, is one of those wanted: both may be tens of thousands. */
-const isAmong = (actual: unknown, wanted: unknown): boolean =>
-  Array.isArray(actual)
-    ? actual.some((item) => isAmong(item, wanted))
-    : choicesFor(wanted as readonly unknown[], actual).has(actual);
+const isAmong = (actual: unknown, wanted: Wanted): boolean =>
+  Array.isArray(actual) ? actual.some((item) => isAmong(item, wanted)) : wanted.anyLike(actual).has(actual);
 
-function contains(actual: unknown, wanted: unknown): boolean {
-  if (Array.isArray(actual)) return actual.some((item) => equals(item, wanted));
-  return typeof actual === 'string' && actual.toLowerCase().includes(String(wanted).toLowerCase());
+function contains(actual: unknown, wanted: Wanted): boolean {
+  if (Array.isArray(actual)) return equals(actual, wanted);
+  return typeof actual === 'string' && actual.toLowerCase().includes(wanted.part);
 }
 
-function ordered(actual: unknown, wanted: unknown, holds: (order: number) => boolean): boolean {
+function ordered(actual: unknown, wanted: Wanted, holds: (order: number) => boolean): boolean {
   if (Array.isArray(actual)) return actual.some((item) => ordered(item, wanted, holds));
-  const value = likewise(wanted, actual);
+  const value = wanted.like(actual);
   if (rankOf(actual) >= incomparable || rankOf(actual) !== rankOf(value) || Number.isNaN(value)) return false;
   const [left, right] = [actual, value] as [string, string];
   return holds(left < right ? -1 : left > right ? 1 : 0);
 }
 
-const tests: Record<Operator, (actual: unknown, wanted: unknown) => boolean> = {
+const tests: Record<Operator, (actual: unknown, wanted: Wanted) => boolean> = {
   eq: equals,
   ne: (actual, wanted) => !equals(actual, wanted),
   in: isAmong,
@@ -198,11 +231,11 @@ const tests: Record<Operator, (actual: unknown, wanted: unknown) => boolean> = {
   gt: (actual, wanted) => ordered(actual, wanted, (order) => order > 0),
   gte: (actual, wanted) => ordered(actual, wanted, (order) => order >= 0),
   contains,
-  exists: (actual, wanted) => (actual !== undefined && actual !== null) === wanted,
+  exists: (actual, wanted) => wanted.is(actual !== undefined && actual !== null),
 };
 
 export const matches = (known: KnownEntry, conditions: readonly Condition[]): boolean =>
-  conditions.every(({ field, operator, value, isTime }) => {
-    const actual = fieldValue(known, field);
-    return isTime ? tests[operator](asTime(actual), value) : tests[operator](actual, value);
+  conditions.every((condition) => {
+    const actual = fieldValue(known, condition.field);
+    return tests[condition.operator](condition.isTime ? asTime(actual) : actual, wantedOf(condition));
   });

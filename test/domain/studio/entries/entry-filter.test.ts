@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { type KnownEntry, matches, readFilter } from '../../../../src/domain/studio/entries/entry-query.ts';
 import fc from '../../../support/properties.ts';
 
@@ -32,6 +32,15 @@ it('each value of a list is looked at once, however many are wanted', () => {
   });
   expect(isShown(held, { in: ['a', 'b', 'c'] })).toBe(false);
   expect(looks).toBe(1_000);
+});
+
+it.each(['eq', 'ne', 'lt', 'gte', 'contains'])('the text that %s wants is read once for all values', (operator) => {
+  const conditions = readFilter({ field: { [operator]: '7'.repeat(1_000) } });
+  const trim = vi.spyOn(String.prototype, 'trim');
+  for (let entries = 0; entries < 3; entries += 1) matches(known(new Array(1_000).fill(1)), conditions);
+  const reads = trim.mock.calls.length;
+  trim.mockRestore();
+  expect(reads).toBe(1);
 });
 
 it('a filter is no longer than an address can be', () => {

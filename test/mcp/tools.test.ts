@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { permissionOf } from '../../src/domain/assistant/call-tool.ts';
 import { tools } from '../../src/domain/assistant/tools.ts';
-import { getBranchRules } from '../../src/domain/studio/repository/branches.operations.ts';
+import { readBranchRules } from '../../src/domain/studio/repository/branches.operations.ts';
 import { permissionNames, presets } from '../../src/kernel/actor.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
 import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
@@ -281,7 +281,7 @@ describe('writing tools', () => {
 
   it('refuse a branch that cannot be looked at', async () => {
     const before = await headOf('main');
-    vi.spyOn(getBranchRules, 'execute').mockRejectedValueOnce(new DomainError('unavailable', 'Away'));
+    vi.spyOn(readBranchRules, 'execute').mockRejectedValueOnce(new DomainError('unavailable', 'Away'));
     const draft = { collection: 'posts', slug: 'en/away', frontmatter: { title: 'Away', author: 'ada' } };
     expect((await callTool(client, 'create_entry', { ...draft, branch: 'main' })).content.error).toBe('unavailable');
     expect(await headOf('main')).toBe(before);

@@ -12,7 +12,7 @@ import { parseInput } from '../../kernel/parse.ts';
 import { admitByPath, recordRefusal, run } from '../../kernel/run.ts';
 import { type JsonSchema, jsonSchemaOf } from '../../kernel/shapes.ts';
 import { isRecord } from '../../lib/objects.ts';
-import { getBranchRules } from '../studio/repository/branches.operations.ts';
+import { readBranchRules } from '../studio/repository/branches.operations.ts';
 import type { TextCode } from './conversation.entity.ts';
 import type { Consent, Read, Tool, ToolInput } from './tools.ts';
 
@@ -234,7 +234,7 @@ const reader = (caller: ToolCaller): Read => {
  */
 async function checkTarget({ publish }: ToolCaller, read: Read, field: string, branch: string): Promise<void> {
   if (publish) return;
-  const rules = await read(getBranchRules, { name: branch });
+  const rules = await read(readBranchRules, { name: branch });
   const what = rules.default
     ? 'the default branch'
     : rules.protected

@@ -63,8 +63,8 @@ export const getBranch = studioOperation({
   },
 });
 
-export const getBranchRules = studioOperation({
-  name: 'studio.getBranchRules',
+export const readBranchRules = studioOperation({
+  name: 'studio.readBranchRules',
   kind: 'query',
   permission: 'browse_studio',
   notInSteps: true,

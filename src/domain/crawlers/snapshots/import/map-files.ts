@@ -95,8 +95,6 @@ const deepestPath = 48;
 
 const isHtml = ({ content_type }: CapturedFile) => ['html', 'xhtml'].includes(rewritableKind(content_type) ?? '');
 
-/** Two paths that some file system takes for one. */
-
 /** The path a URL would like to have, its query aside. @param isTwin there is another content at the same path with a slash */
 function wishedPath(file: CapturedFile, place: URL, isTwin: boolean): string {
   const segments = place.pathname.slice(1).split('/');

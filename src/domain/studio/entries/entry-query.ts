@@ -55,6 +55,8 @@ export function asTime(value: unknown): unknown {
 const maxConditions = 20;
 /** Of its JSON: as much as an address holds. A filter is tried on every entry, and is part of what its order is kept by. */
 const maxBytes = 16 * 1024;
+/** Characters that are looked for in a text. The engine looks for longer ones in a time that grows with both lengths multiplied. */
+const maxPart = 250;
 
 /**
  * Reads `filter[<field>][<op>]=value`.
@@ -89,6 +91,9 @@ export function readFilter(filter: Record<string, unknown>): Condition[] {
   return conditions;
 }
 
+/** A value as it is looked for in texts, in letters of either case. */
+const partOf = (value: unknown): string => String(value).toLowerCase();
+
 function readValue(name: string, operator: Operator, value: unknown): unknown {
   if (operator === 'exists') {
     if (value === true || value === 'true') return true;
@@ -101,6 +106,8 @@ function readValue(name: string, operator: Operator, value: unknown): unknown {
     throw fieldError('invalid_filter', name, 'must be a list of values');
   }
   if (value === null || typeof value === 'object') throw fieldError('invalid_filter', name, 'must be one plain value');
+  if (operator === 'contains' && partOf(value).length > maxPart)
+    throw fieldError('invalid_filter', name, `must be at most ${maxPart} characters; look for fewer of them`);
   return value;
 }
 
@@ -179,7 +186,7 @@ class Wanted {
 
   /** As a part of texts, in lower case. */
   get part(): string {
-    return this.#once('part', () => String(this.#value).toLowerCase());
+    return this.#once('part', () => partOf(this.#value));
   }
 
   /** Whether it is the value itself that is wanted. */

@@ -158,7 +158,9 @@ export const selectionInput = {
     .describe(
       'Fields, each descending with a leading -. `@updated` is when entries were last committed, for lists of up to 20,000 entries',
     ),
-  filter: freeObject.optional().describe('filter[<field>][<operator>]=value; at most 16 KiB'),
+  filter: freeObject
+    .optional()
+    .describe('filter[<field>][<operator>]=value; at most 16 KiB, and 250 characters for contains'),
   draft: z.enum(['any', 'only', 'without']).meta({ id: 'DraftFilter' }).default('any'),
   locale: z.string().max(35).optional(),
   invalid: z

@@ -248,27 +248,34 @@ const report = (faults: readonly Fault[], field: string, { errors }: Check) =>
   );
 
 /** Checks done in steps: between them, all else can have its turn. */
-type Steps = Generator<void, void>;
+type Steps = Iterable<void>;
 
-/** Checks one value against its field and adds what is wrong. */
-function* checkValue(field: SchemaField, value: unknown, pointer: string, check: Check): Steps {
-  if (value === null && field.nullable) return;
-  if (!field.list) {
-    yield* checkItem(field, value, pointer, check);
-  } else if (Array.isArray(value)) {
-    report(outside(value.length, field.min_items, field.max_items, '_items', 'item'), pointer, check);
-    for (const [at, item] of value.entries()) {
-      yield* checkItem(field, item, `${pointer}/${at}`, check);
-      yield;
-    }
-  } else if (!field.coerce) report([['type', 'must be a list']], pointer, check);
+/** Of a check that is over already. */
+const noSteps: Steps = [];
+
+/** Checks one value against its field and adds what is wrong: of a plain value at once, as lists have many of them. */
+function checkValue(field: SchemaField, value: unknown, pointer: string, check: Check): Steps {
+  if (value === null && field.nullable) return noSteps;
+  if (!field.list) return checkItem(field, value, pointer, check);
+  if (Array.isArray(value)) return checkList(field, value, pointer, check);
+  if (!field.coerce) report([['type', 'must be a list']], pointer, check);
+  return noSteps;
 }
 
-function* checkItem(field: SchemaField, value: unknown, pointer: string, check: Check): Steps {
-  if (field.variants) yield* checkVariants(field, field.variants, value, pointer, check);
-  else if (field.type !== 'object') report(checkScalar(field, value, check), pointer, check);
-  else if (isRecord(value)) yield* checkKeys(field, value, pointer, check);
+function* checkList(field: SchemaField, value: readonly unknown[], pointer: string, check: Check): Steps {
+  report(outside(value.length, field.min_items, field.max_items, '_items', 'item'), pointer, check);
+  for (const [at, item] of value.entries()) {
+    yield* checkItem(field, item, `${pointer}/${at}`, check);
+    yield;
+  }
+}
+
+function checkItem(field: SchemaField, value: unknown, pointer: string, check: Check): Steps {
+  if (field.variants) return checkVariants(field, field.variants, value, pointer, check);
+  if (field.type !== 'object') report(checkScalar(field, value, check), pointer, check);
+  else if (isRecord(value)) return checkKeys(field, value, pointer, check);
   else if (!field.coerce) report([['type', 'must be an object']], pointer, check);
+  return noSteps;
 }
 
 function* checkKeys(field: SchemaField, value: Record<string, unknown>, pointer: string, check: Check): Steps {

@@ -149,7 +149,7 @@ interface FieldOptions {
   /** The type of the answer, where `resolve` makes another one of it. */
   type?: string;
   // biome-ignore lint/suspicious/noExplicitAny: each row names the fields of its own arguments
-  resolve?(input: any, context: GraphqlContext): unknown;
+  resolve?(input: any, context: GraphqlContext, selects: Selects): unknown;
 }
 
 const only = (values: Values, names: readonly string[]): Values =>

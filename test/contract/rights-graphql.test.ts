@@ -109,7 +109,7 @@ const unreachedQueries = [
   'studio.readBranchRules',
   'studio.readChanges',
   'studio.readImport',
-  'workflows.getExecutions',
+  'workflows.getExecution',
   'workflows.getWebhookDeliveries',
   'workflows.getWebhookDelivery',
   'workflows.listExecutionEvents',

@@ -1,7 +1,12 @@
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { getWebhookDeliveries } from '../../src/domain/workflows/deliveries/deliveries.operations.ts';
+import { getExecutions } from '../../src/domain/workflows/executions/executions.operations.ts';
+import { systemActor } from '../../src/kernel/actor.ts';
+import { run } from '../../src/kernel/run.ts';
+import { systemCall } from '../../src/server/first-run.ts';
 import { shared } from '../support/app.ts';
 import { graphqlApp } from '../support/graphql-app.ts';
-import { call, newWebhook, startWebhookApp } from '../support/webhook.ts';
+import { call, newWebhook, startWebhookApp, workflowsPath } from '../support/webhook.ts';
 
 const app = shared(graphqlApp);
 let workflow: string;
@@ -76,4 +81,78 @@ it('leads from an execution to the call that started it, and from there back', a
   } finally {
     await webhooks.stop();
   }
+});
+
+describe('what large calls brought', () => {
+  const webhooks = shared(startWebhookApp);
+  const count = 13;
+  const size = 3 * 1024 * 1024;
+  let names: { workflow: string; trigger: string };
+  beforeAll(async () => {
+    const hook = await newWebhook(webhooks, { auth_mode: 'secret' });
+    names = hook;
+    const query = `token=${hook.secret}`;
+    const headers = { 'content-type': 'text/plain' };
+    await call(webhooks.url, hook.endpoint, { query, headers, body: Buffer.alloc(size, 'x') });
+    const found = await webhooks.ask('GET', `${workflowsPath}${hook.path}/deliveries`);
+    const again = `${workflowsPath}${hook.path}/deliveries/${found.body[0].id}/redeliver`;
+    for (let n = 1; n < count; n += 1) expect((await webhooks.ask('POST', again, {})).status).toBe(202);
+  });
+
+  const reads = () => vi.spyOn(webhooks.services.blobs, 'read');
+  const lists = async (list: string) => {
+    const read = reads();
+    const query = `{ project(${at}) { workflow(id: "${names.workflow}") { ${list} } } }`;
+    const { body } = await webhooks.ask('POST', '/graphql', { body: { query } });
+    const calls = read.mock.calls.length;
+    read.mockRestore();
+    return { ...body, reads: calls };
+  };
+  const deliveries = (selected: string, first = count) =>
+    lists(`trigger(id: "${names.trigger}") { deliveries(first: ${first}) { nodes { ${selected} } } }`);
+
+  it('is read only where it is selected', async () => {
+    const found = await lists(`executions(first: ${count}) { nodes { delivery { id has_expired headers } } }`);
+    expect([found.errors, found.reads]).toEqual([undefined, 0]);
+    expect(found.data.project.workflow.executions.nodes[0].delivery).toMatchObject({ has_expired: false });
+    const others = await deliveries('execution { output step_count steps { path } }');
+    expect([others.errors, others.reads]).toEqual([undefined, 0]);
+  });
+
+  it('is read as far as one answer may hold it, and refused before it is read beyond', async () => {
+    const few = await deliveries('execution { input }', 2);
+    expect([few.errors, few.reads]).toEqual([undefined, 2]);
+    const [{ execution }] = few.data.project.workflow.trigger.deliveries.nodes;
+    expect(execution.input.body).toHaveLength(size);
+    for (const many of [
+      await deliveries('execution { input }'),
+      await lists(`executions(first: ${count}) { nodes { delivery { body } } }`),
+    ]) {
+      expect(many.errors[0].extensions.code).toBe('PAYLOAD_TOO_LARGE');
+      expect(many.reads).toBe(0);
+    }
+  });
+
+  it('is read no further when the request has ended', async () => {
+    const rows = await webhooks.services.orm.em.fork().execute('select id, execution_id from delivery');
+    const actor = systemActor('test', ['browse_workflows'], 'portico.test');
+    for (const [operation, wanted] of [
+      [getWebhookDeliveries, { deliveries: rows.map(({ id }) => id), contents: true }],
+      [getExecutions, { executions: rows.map(({ execution_id }) => execution_id), include: ['input'] }],
+    ] as const) {
+      const end = new AbortController();
+      const read = reads().mockImplementation(async function* () {
+        end.abort(new Error('the request has ended'));
+        yield Buffer.from('x');
+      });
+      const ended = run(
+        operation as typeof getExecutions,
+        { ...systemCall(webhooks.services, actor), signal: end.signal },
+        { organization: 'acme', project: 'site', ...wanted } as never,
+      );
+      await expect(ended).rejects.toThrow('the request has ended');
+      expect(read).toHaveBeenCalledTimes(1);
+      read.mockRestore();
+    }
+  });
 });

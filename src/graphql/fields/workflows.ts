@@ -23,6 +23,7 @@ import {
   listExecutionLog,
   readExecutionEvents,
 } from '../../domain/workflows/executions/execution-events.operations.ts';
+import { executionParts } from '../../domain/workflows/executions/execution-record.ts';
 import {
   getExecution,
   getExecutions,
@@ -58,8 +59,10 @@ import {
   updateWorkflow,
   validateWorkflow,
 } from '../../domain/workflows/workflows.operations.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import type { EventSubject } from '../../ports/event-feed.ts';
 import type { GraphqlContext } from '../context.ts';
+import type { Place } from '../place.ts';
 import type { Selects } from '../selected-fields.ts';
 import type { Source } from '../stream/follow.ts';
 import { batch, field, link, mutation, node, object, part, type Row, subscription } from '../table.ts';
@@ -80,9 +83,19 @@ const nothing = () => undefined;
 
 const deliveries = ['WorkflowDelivery', 'WorkflowDeliverySummary'];
 const executions = ['Execution', 'ExecutionSummary'];
-/** Whether more is selected of an execution than lists have of it. */
-const whole = (selects: Selects) => selects('input', 'output', 'steps', 'step_count');
+/** What is selected of an execution that lists do not have of it. */
+const include = (selects: Selects) => executionParts.filter((part) => selects(part));
+/** Whether it is selected what a delivery brought. */
+const contents = (selects: Selects) => selects('body', 'body_note', 'body_error', 'raw');
 const begun = { workflow: nothing, execution: 'execution_id' };
+
+/** One execution with what is selected of it alone. */
+async function executionAt({ organization, project, execution }: Place, context: GraphqlContext, selects: Selects) {
+  const wanted = { organization, project, executions: [execution], include: include(selects) };
+  const [found] = await context.run(getExecutions, wanted);
+  if (!found) throw new DomainError('not_found', 'Execution not found');
+  return found;
+}
 
 /** The events of an execution, until it has ended. A position is the `seq` of an event. */
 function executionEvents(at: AtExecution, context: GraphqlContext): Source<unknown> {
@@ -142,7 +155,7 @@ export const workflows: readonly Row[] = [
     'execution',
     getExecutions,
     { executions: ({ execution_id }: { execution_id: string | null }) => execution_id },
-    { description: 'What it started', cost: 5, given: { whole } },
+    { description: 'What it started', cost: 5, given: { include } },
   ),
   link('WorkflowTrigger', 'workflow', getWorkflow, {}, 'The workflow it starts'),
   field('WorkflowTrigger', 'deliveries', listWebhookDeliveries),
@@ -169,13 +182,18 @@ export const workflows: readonly Row[] = [
     {
       description: 'The call of a webhook that started it; null when its trigger was deleted',
       cost: 5,
+      given: { contents },
       at: ({ workflow_id, trigger }: Started) => ({ workflow: workflow_id, trigger: trigger.id }),
     },
   ),
   link('BegunExecution', 'execution', getExecution, begun, 'What was begun'),
   link('RetriedDeadLetter', 'retry', getExecution, begun, 'The new execution'),
   field('Workflow', 'executions', listExecutions),
-  field('Project', 'execution', getExecution, { names: { execution: 'id' }, given: { workflow: nothing } }),
+  field('Project', 'execution', getExecution, {
+    names: { execution: 'id' },
+    given: { workflow: nothing },
+    resolve: executionAt,
+  }),
   field('Project', 'dead_letters', listDeadLetters),
   field('Execution', 'step_runs', listStepRuns, { given: { workflow: nothing } }),
   field('Execution', 'events', listExecutionLog, { given: { workflow: nothing } }),

@@ -16,7 +16,7 @@ import {
   deliverySummary,
   workflowDelivery,
 } from './delivery.schema.ts';
-import { eventOf, inputOfDelivery } from './delivery-input.ts';
+import { eventOf, inputOfDelivery, sizeOfInput } from './delivery-input.ts';
 
 function summaryOf(row: Delivery): z.output<typeof deliverySummary> {
   const { id, outcome, method, body_differs, raw_size, raw_sha256, received_at, headers } = row;
@@ -44,23 +44,30 @@ async function findDelivery(em: EntityManager, { id: trigger_id }: WorkflowTrigg
 
 const hasExpired = ({ body, body_sha256, raw_size }: Delivery) => body == null && body_sha256 == null && raw_size > 0;
 
+/** A delivery whose bytes are not read. */
+const withoutContents = (row: Delivery): z.output<typeof workflowDelivery> => ({
+  ...summaryOf(row),
+  headers: row.headers,
+  query: row.query,
+  body: null,
+  body_note: null,
+  body_error: null,
+  raw: null,
+  has_expired: hasExpired(row),
+});
+
+/** A delivery with what it brought, for which room has been taken. */
 async function deliveryRecord(
-  { services, workflows }: Pick<WorkflowContext, 'services' | 'workflows'>,
+  { services, workflows, room }: Pick<WorkflowContext, 'services' | 'workflows' | 'room'>,
   row: Delivery,
 ): Promise<z.output<typeof workflowDelivery>> {
-  const { headers, query, body, body_note, body_error, raw } = await inputOfDelivery(
-    { blobs: services.blobs, workflows },
-    row,
-  );
+  const { body, body_note, body_error, raw } = await inputOfDelivery({ blobs: services.blobs, workflows, room }, row);
   return {
-    ...summaryOf(row),
-    headers,
-    query,
+    ...withoutContents(row),
     body: body as z.output<typeof workflowDelivery>['body'],
     body_note: body_note ?? null,
     body_error: body_error ?? null,
     raw,
-    has_expired: hasExpired(row),
   };
 }
 
@@ -93,7 +100,9 @@ export const getWebhookDelivery = workflowOperation({
   input: z.object(deliveryName),
   output: workflowDelivery,
   async execute(context, { delivery: id, ...names }) {
-    return deliveryRecord(context, await findDelivery(context.em, await readTrigger(context, names), id));
+    const row = await findDelivery(context.em, await readTrigger(context, names), id);
+    await context.room(sizeOfInput(row));
+    return deliveryRecord(context, row);
   },
 });
 
@@ -103,9 +112,12 @@ export const getWebhookDeliveries = workflowOperation({
   permission: 'browse_workflows',
   notInSteps: true,
   summary: 'Calls of webhooks by their ids, in the order of the input; null for missing ones',
-  input: z.object({ deliveries: z.array(z.string().max(100)).max(maxPerPage, `must be at most ${maxPerPage}`) }),
+  input: z.object({
+    deliveries: z.array(z.string().max(100)).max(maxPerPage, `must be at most ${maxPerPage}`),
+    contents: z.boolean().describe('With their bodies'),
+  }),
   output: z.array(workflowDelivery.nullable()),
-  async execute(context, { deliveries: ids }) {
+  async execute(context, { deliveries: ids, contents }) {
     const isAlive = sqlRaw(
       `exists (select 1 from workflow_trigger join workflow on workflow.id = workflow_id
          where workflow_trigger.id = trigger_id and project_id = ? and workflow.deleted_at is null and workflow_trigger.deleted_at is null)`,
@@ -114,7 +126,13 @@ export const getWebhookDeliveries = workflowOperation({
     const named = ids.filter((id) => isUuid(id));
     const where = { id: { $in: named }, [isAlive]: [] };
     const rows = named.length === 0 ? [] : await context.em.find(Delivery, where, { disableIdentityMap: true });
-    const records = await Promise.all(rows.map((row) => deliveryRecord(context, row)));
+    if (contents) await context.room(rows.reduce((sum, row) => sum + sizeOfInput(row), 0));
+    const records = [];
+    // One after the other: each may be large, and the caller may be gone before the last one.
+    for (const row of rows) {
+      context.signal.throwIfAborted();
+      records.push(contents ? await deliveryRecord(context, row) : withoutContents(row));
+    }
     const byId = new Map(records.map((record) => [record.id, record]));
     return ids.map((id) => byId.get(id) ?? null);
   },

@@ -301,7 +301,16 @@ interface DeliveryInput extends BodyValue {
   trigger: { id: string; type: 'webhook' };
 }
 
-type Needs = Pick<WorkflowServices, 'blobs' | 'workflows'>;
+type Needs = Pick<WorkflowServices, 'blobs' | 'workflows'> & {
+  /** Takes memory for what a body inflates to; absent: nothing is sent of it. */
+  room?(bytes: number): Promise<void>;
+};
+
+/** Bytes that the input of a delivery takes, before its body is inflated: as many as came, twice where they are given as text too. */
+export const sizeOfInput = ({ body, body_sha256, raw_size }: Delivery): number => {
+  if (body == null && body_sha256 == null) return 0;
+  return raw_size > maxRaw ? raw_size : 2 * raw_size;
+};
 
 /** The bytes of a delivery as they came; null when they are not kept any more. */
 async function bytesOfDelivery({ blobs }: Pick<Needs, 'blobs'>, delivery: Delivery): Promise<Buffer | null> {
@@ -314,7 +323,7 @@ async function bytesOfDelivery({ blobs }: Pick<Needs, 'blobs'>, delivery: Delive
   return delivery.raw_size === 0 ? Buffer.alloc(0) : null;
 }
 
-async function decodedValue({ workflows }: Needs, { headers }: Delivery, raw: Buffer): Promise<BodyValue> {
+async function decodedValue({ workflows, room }: Needs, { headers }: Delivery, raw: Buffer): Promise<BodyValue> {
   const type = headers['content-type'];
   const coding = codingOf(headers['content-encoding']);
   if (coding == null) return bodyValueOf(raw, type);
@@ -322,7 +331,10 @@ async function decodedValue({ workflows }: Needs, { headers }: Delivery, raw: Bu
   const found = await inflate({ head: raw, chunks: [raw] }, coding, workflows.limits.body_bytes, (piece) =>
     pieces.push(piece),
   );
-  if (found === 'whole') return bodyValueOf(Buffer.concat(pieces), type);
+  if (found === 'whole') {
+    await room?.(pieces.reduce((sum, piece) => sum + piece.length, 0));
+    return bodyValueOf(Buffer.concat(pieces), type);
+  }
   const message = found === 'corrupt' ? `is not valid ${coding}` : 'is too large when it is inflated';
   return { body: null, body_error: { message, position: null } };
 }

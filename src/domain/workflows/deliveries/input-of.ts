@@ -1,6 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Execution } from '../executions/execution.entity.ts';
-import type { WorkflowServices } from '../workflows.ts';
 import { Delivery } from './delivery.entity.ts';
 import { inputOfDelivery } from './delivery-input.ts';
 
@@ -23,7 +22,7 @@ export async function deliveriesOf(em: EntityManager, rows: readonly Started[]):
  * @param deliveries those of `deliveriesOf`
  */
 export async function inputOf(
-  services: Pick<WorkflowServices, 'blobs' | 'workflows'>,
+  services: Parameters<typeof inputOfDelivery>[0],
   row: Started,
   deliveries: ReadonlyMap<string, Delivery>,
 ): Promise<unknown> {

@@ -48,6 +48,10 @@ export async function readValue(blobs: BlobStore, value: unknown, sha256: string
   return JSON.parse(Buffer.concat(parts).toString('utf8'));
 }
 
+/** Bytes of a stored value as JSON. @param inRow those its row has of it, null: none */
+export const sizeOfValue = async (blobs: BlobStore, inRow: number | null, sha256: string | null): Promise<number> =>
+  sha256 === null ? (inRow ?? 0) : ((await blobs.sizes(sha256))?.identity ?? 0);
+
 // JSON values travel as texts: `json` keeps them to the letter, escapes that PostgreSQL's own functions refuse included.
 const writeSql = `
   insert into step_run (execution_id, path, position, step_id, type, status, tries, input, output, output_sha256, error, waits_for,
@@ -93,12 +97,38 @@ export async function storeOutput(services: Pick<Services, 'blobs'>, run: StepSt
 type Row = Omit<StepRun, 'started_at' | 'finished_at' | 'next_try_at'> &
   Record<'started_at' | 'finished_at' | 'next_try_at', Date | string | null>;
 
+/** Step runs from the first one of their executions on, or as many as a window has. */
+interface StepWindow {
+  offset: number;
+  limit: number | null;
+}
+
+const sizeSql = `
+  select coalesce(sum(octet_length(input::text)), 0)::float8 + coalesce(sum(octet_length(output::text)), 0)::float8 as bytes,
+    coalesce(array_agg(output_sha256) filter (where output_sha256 is not null), '{}') as blobs
+  from (select input, output, output_sha256 from step_run where execution_id = any(string_to_array(?, ' ')::uuid[])
+    order by execution_id, position offset ? limit ?) as run`;
+
+/** Bytes of the inputs and outputs that `readStepRows` reads. */
+export async function sizeOfStepRows(
+  em: EntityManager,
+  { blobs }: Pick<Services, 'blobs'>,
+  ids: readonly string[],
+  { offset, limit }: StepWindow,
+): Promise<number> {
+  if (ids.length === 0) return 0;
+  const [found] = await em.execute<{ bytes: number; blobs: string[] }[]>(sizeSql, [ids.join(' '), offset, limit]);
+  let bytes = found?.bytes ?? 0;
+  for (const sha256 of found?.blobs ?? []) bytes += await sizeOfValue(blobs, null, sha256);
+  return bytes;
+}
+
 /** The step runs of executions, or those within a window, by execution, in the order they began; outputs are read back from where they lie. */
 export async function readStepRows(
   em: EntityManager,
   { blobs }: Pick<Services, 'blobs'>,
   ids: readonly string[],
-  { offset, limit }: { offset: number; limit: number | null } = { offset: 0, limit: null },
+  { offset, limit }: StepWindow = { offset: 0, limit: null },
 ): Promise<Map<string, StepState[]>> {
   const found = new Map<string, StepState[]>();
   if (ids.length === 0) return found;

@@ -3,13 +3,13 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { maxWhole, type Window } from '../../../kernel/paging.ts';
-import type { Services } from '../../../kernel/services.ts';
 import { isUuid } from '../../../lib/ids.ts';
 import { dateOf } from '../../../lib/timing.ts';
 import { actorNames } from '../../identity/actor-names.ts';
 import type { ProjectContext } from '../../projects/operation.ts';
+import { sizeOfInput } from '../deliveries/delivery-input.ts';
 import { deliveriesOf, inputOf } from '../deliveries/input-of.ts';
-import { readStepRows, readValue } from '../engine/checkpoints.ts';
+import { readStepRows, readValue, sizeOfStepRows, sizeOfValue } from '../engine/checkpoints.ts';
 import type { StepState } from '../engine/plan.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import type { WorkflowContext } from '../workflows.ts';
@@ -49,22 +49,15 @@ export async function findExecution(
   return row;
 }
 
-/**
- * Executions of the project whose workflows are not deleted, as far as they exist.
- * @param whole with input, output and state
- */
-export async function findExecutions(
-  { em, project }: Context,
-  ids: readonly string[],
-  whole: boolean,
-): Promise<Execution[]> {
+/** Executions of the project whose workflows are not deleted, as far as they exist, without input, output and state. */
+export async function findExecutions({ em, project }: Context, ids: readonly string[]): Promise<Execution[]> {
   const named = ids.filter((id) => isUuid(id));
   if (named.length === 0) return [];
   const alive = raw('exists (select 1 from workflow where id = workflow_id and deleted_at is null)');
   const rows = await em.find(
     Execution,
     { id: { $in: named }, project_id: project.id, [alive]: [] },
-    { disableIdentityMap: true, ...(!whole && { exclude: ['input', 'output', 'state'] as never }) },
+    { disableIdentityMap: true, exclude: ['input', 'output', 'state'] },
   );
   return rows as Execution[];
 }
@@ -150,39 +143,115 @@ const stepShown = (run: StepState): StepRun => ({
   next_try_at: dateOf(run.next_try_at),
 });
 
-/** Step runs of an execution, in the order they began. */
+/** Step runs of an execution, in the order they began, when room has been taken for them. */
 export async function stepsOf(
-  em: EntityManager,
-  services: Pick<Services, 'blobs'>,
+  { em, services, room }: Pick<WorkflowContext, 'em' | 'services' | 'room'>,
   id: string,
   window: Pick<Window, 'offset' | 'limit'>,
 ): Promise<StepRun[]> {
+  await room(await sizeOfStepRows(em, services, [id], window));
   return ((await readStepRows(em, services, [id], window)).get(id) ?? []).map(stepShown);
 }
 
-type ShownContext = Pick<WorkflowContext, 'em' | 'services' | 'workflows' | 'organization'>;
+type ShownContext = Pick<WorkflowContext, 'em' | 'services' | 'workflows' | 'organization' | 'signal' | 'room'>;
 
-/** Executions with all there is to them, in the order given. */
+/** What there is to an execution beside its summary. */
+export const executionParts = ['input', 'output', 'steps', 'step_count'] as const;
+type ExecutionPart = (typeof executionParts)[number];
+
+/** What the rows of executions hold: bytes of their inputs and outputs as JSON. */
+interface Held {
+  id: string;
+  input: number | null;
+  output: number | null;
+  output_sha256: string | null;
+}
+
+const heldSql = `
+  select id, octet_length(input::text) as input, octet_length(output::text) as output, output_sha256
+  from execution where id = any(string_to_array(?, ' ')::uuid[])`;
+const readSql = {
+  input: 'select input as value from execution where id = ?',
+  output: 'select output as value from execution where id = ?',
+};
+
+/** Reads inputs and outputs of executions, each by itself, when room has been taken for all of them. */
+async function valuesOf(
+  { em, services, workflows, room }: ShownContext,
+  rows: readonly Execution[],
+  wanted: readonly ('input' | 'output')[],
+) {
+  const held = await em.execute<Held[]>(heldSql, [rows.map(({ id }) => id).join(' ')]);
+  const byId = new Map(held.map((one) => [one.id, one]));
+  const own = async (id: string, of: 'input' | 'output'): Promise<unknown> =>
+    byId.get(id)?.[of] == null ? null : (await em.execute<{ value: unknown }[]>(readSql[of], [id]))[0]?.value;
+  const derived = wanted.includes('input') ? rows.filter(({ id }) => byId.get(id)?.input == null) : [];
+  const deliveries = await deliveriesOf(
+    em,
+    derived.map((row) => ({ ...row, input: null })),
+  );
+  const delivered = ({ delivery_id }: Execution) => (delivery_id == null ? undefined : deliveries.get(delivery_id));
+  return {
+    async sizeOf(row: Execution, of: 'input' | 'output'): Promise<number> {
+      const { input = null, output = null, output_sha256 = null } = byId.get(row.id) ?? {};
+      if (of === 'output') return sizeOfValue(services.blobs, output, output_sha256);
+      const delivery = delivered(row);
+      return input ?? (delivery ? sizeOfInput(delivery) : 0);
+    },
+    async read(row: Execution, of: 'input' | 'output'): Promise<unknown> {
+      const value = await own(row.id, of);
+      if (of === 'output') return readValue(services.blobs, value, byId.get(row.id)?.output_sha256 ?? null);
+      return inputOf({ blobs: services.blobs, workflows, room }, { ...row, input: value }, deliveries);
+    },
+  };
+}
+
+/**
+ * Executions in the order given, with the parts of them that are wanted: nothing else is read, and each only when room has been taken for all,
+ * one after the other.
+ */
 export async function executionRecords(
   context: ShownContext,
   rows: readonly Execution[],
+  parts: readonly ExecutionPart[],
 ): Promise<z.output<typeof execution>[]> {
-  const { em, services, workflows } = context;
-  const ids = rows.map(({ id }) => id);
-  const [deliveries, counts] = [await deliveriesOf(em, rows), await stepCounts(em, ids)];
-  // Together where they are few; otherwise the first of each.
-  const isFew = [...counts.values()].reduce((sum, count) => sum + count, 0) <= maxWhole;
-  const few = isFew ? await readStepRows(em, services, [...counts.keys()]) : null;
-  const whole = { offset: 0, limit: maxWhole };
+  const { em, services, signal, room } = context;
+  const wants = (part: ExecutionPart) => parts.includes(part);
   const summaries = await executionsShown(context, rows);
+  const counts =
+    wants('steps') || wants('step_count')
+      ? await stepCounts(
+          em,
+          rows.map(({ id }) => id),
+        )
+      : null;
+  const withSteps = wants('steps') && counts ? [...counts.keys()] : [];
+  // Together where they are few; otherwise the first of each.
+  const isFew = [...(counts?.values() ?? [])].reduce((sum, count) => sum + count, 0) <= maxWhole;
+  const together = isFew ? [withSteps] : withSteps.map((id) => [id]);
+  const first = { offset: 0, limit: maxWhole };
+  const inRows = (['input', 'output'] as const).filter(wants);
+  const values = inRows.length > 0 ? await valuesOf(context, rows, inRows) : null;
+
+  let bytes = 0;
+  for (const ids of together) bytes += await sizeOfStepRows(em, services, ids, first);
+  for (const row of rows) for (const of of inRows) bytes += (await values?.sizeOf(row, of)) ?? 0;
+  await room(bytes);
+
+  const steps = new Map<string, StepRun[]>();
+  for (const ids of together) {
+    signal.throwIfAborted();
+    for (const [id, runs] of await readStepRows(em, services, ids, first)) steps.set(id, runs.map(stepShown));
+  }
   const records = [];
   for (const [index, row] of rows.entries()) {
+    signal.throwIfAborted();
     records.push({
       ...(summaries[index] as z.output<typeof executionSummary>),
-      input: (await inputOf({ blobs: services.blobs, workflows }, row, deliveries)) as Json,
-      output: (await readValue(services.blobs, row.output, row.output_sha256 ?? null)) as Json,
-      steps: few ? (few.get(row.id) ?? []).map(stepShown) : await stepsOf(em, services, row.id, whole),
-      step_count: counts.get(row.id) ?? 0,
+      input: (wants('input') ? ((await values?.read(row, 'input')) ?? null) : null) as Json,
+      output: (wants('output') ? ((await values?.read(row, 'output')) ?? null) : null) as Json,
+      steps: steps.get(row.id) ?? [],
+      step_count: counts?.get(row.id) ?? 0,
     });
   }
   return records;
@@ -190,6 +259,13 @@ export async function executionRecords(
 
 /** One execution with all there is to it. */
 export async function executionRecord(context: ShownContext, row: Execution): Promise<z.output<typeof execution>> {
-  const [record] = await executionRecords(context, [row]);
+  const [record] = await executionRecords(context, [row], executionParts);
   return record as z.output<typeof execution>;
 }
+
+/**
+ * An execution as a command has left it. It takes no room, for which a command would be undone: what is too large to be shown can still be
+ * cancelled.
+ */
+export const changedRecord = (context: ShownContext, row: Execution): Promise<z.output<typeof execution>> =>
+  executionRecord({ ...context, room: async () => {} }, row);

@@ -7,6 +7,7 @@ import { workflowOperation } from '../workflows.ts';
 import { Execution } from './execution.entity.ts';
 import {
   countSteps,
+  executionParts,
   executionRecord,
   executionRecords,
   executionsShown,
@@ -15,9 +16,6 @@ import {
   stepsOf,
 } from './execution-record.ts';
 import { execution, executionId, executionSummary, executionTriggerType, stepRun } from './executions.schema.ts';
-
-/** In place of what is not requested. */
-const notRead = { input: null, output: null, steps: [], step_count: 0 };
 
 export const listExecutions = workflowOperation({
   name: 'workflows.listExecutions',
@@ -75,14 +73,11 @@ export const getExecutions = workflowOperation({
   summary: 'Executions by their ids, in the order of the input; null for missing ones',
   input: z.object({
     executions: z.array(z.string().max(100)).max(maxPerPage, `must be at most ${maxPerPage}`),
-    whole: z.boolean().describe('With input, output and steps'),
+    include: z.array(z.enum(executionParts)).max(executionParts.length).describe('What is read beside the summary'),
   }),
   output: z.array(execution.nullable()),
-  async execute(context, { executions: ids, whole }) {
-    const rows = await findExecutions(context, ids, whole);
-    const records = whole
-      ? await executionRecords(context, rows)
-      : (await executionsShown(context, rows)).map((summary) => ({ ...summary, ...notRead }));
+  async execute(context, { executions: ids, include }) {
+    const records = await executionRecords(context, await findExecutions(context, ids), include);
     const byId = new Map(records.map((record) => [record.id, record]));
     return ids.map((id) => byId.get(id) ?? null);
   },
@@ -96,9 +91,8 @@ export const listStepRuns = workflowOperation({
   input: z.object({ ...executionId, ...pageInput }),
   output: pageOf(stepRun),
   async execute(context, { workflow, execution: id, ...paging }) {
-    const { em, services } = context;
     const row = await findExecution(context, { execution: id, ...(workflow !== undefined && { workflow }) });
     const window = windowOf(paging);
-    return pageFrom(await stepsOf(em, services, row.id, window), await countSteps(em, row.id), window);
+    return pageFrom(await stepsOf(context, row.id, window), await countSteps(context.em, row.id), window);
   },
 });

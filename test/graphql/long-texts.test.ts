@@ -46,3 +46,47 @@ describe('the texts of one answer', () => {
     expect(errors).toHaveLength(1);
   });
 });
+
+describe('the frontmatter of one answer', () => {
+  const locales = [...'abcdefghijklmn'].map((letter) => `a${letter}`);
+  const long = shared(startTestApp);
+  beforeAll(async () => {
+    const config = {
+      locales: { codes: locales, default: 'aa', placement: 'directory' },
+      collections: [
+        { name: 'posts', path: 'content/posts', format: 'yaml', fields: [{ name: 'title', type: 'string' }] },
+      ],
+    };
+    const files = locales.map((locale) => [
+      `content/posts/${locale}/same.md`,
+      `---\ntitle: ${locale}\nnotes: ${'x'.repeat(200_000)}\n---\nText\n`,
+    ]);
+    await seed(long, { 'studio.config.json': JSON.stringify(config), ...Object.fromEntries(files) });
+  });
+  const lists = async (fields: (at: number) => string, count: number) => {
+    const some = Array.from({ length: count }, (_, at) => `l${at}: ${fields(at)}`).join(' ');
+    const query = `{ project(organization: "acme", project: "site") { studio { collection(name: "posts") { ${some} } } } }`;
+    const { status, body } = await long.ask('POST', '/graphql', { body: { query } });
+    expect(status).toBe(200);
+    return body;
+  };
+  // Lists of other lengths are not the same one.
+  const list = (at: number, selected: string) => `entries(first: ${locales.length + at}) { nodes { ${selected} } }`;
+
+  it('is of at most 32 MiB together', async () => {
+    const within = await lists((at) => list(at, 'slug frontmatter'), 11);
+    expect(within.errors).toBeUndefined();
+    expect(within.data.project.studio.collection.l10.nodes[0].frontmatter.notes).toHaveLength(200_000);
+    const beyond = await lists((at) => list(at, 'slug frontmatter'), 12);
+    expect(beyond.errors).toMatchObject([{ extensions: { code: 'PAYLOAD_TOO_LARGE' } }]);
+    expect((await lists((at) => list(at, 'slug title'), 12)).errors).toBeUndefined();
+  });
+
+  it('is so in other languages', async () => {
+    const beyond = await lists((at) => list(at, 'translations { slug frontmatter }'), 1);
+    expect(beyond.errors[0].extensions.code).toBe('PAYLOAD_TOO_LARGE');
+    const within = await lists((at) => list(at, 'translations { slug title }'), 1);
+    expect(within.errors).toBeUndefined();
+    expect(within.data.project.studio.collection.l0.nodes[0].translations).toHaveLength(locales.length - 1);
+  });
+});

@@ -67,6 +67,10 @@ const include = (_collection: unknown, selects: Selects) => [
   ...(selects('updated_at', 'updated_by') ? ['updated'] : []),
 ];
 
+/** The entries of a list, which take room for their frontmatter only where it is selected. */
+const listOf = (input: Place, context: GraphqlContext, selects: Selects) =>
+  context.list(listEntries, selects('frontmatter') ? input : { ...input, fields: [] });
+
 async function entryAt(input: Place, context: GraphqlContext) {
   const found = await context.run(findEntryByUrl, input);
   if (found === null) return null;
@@ -93,7 +97,7 @@ export const entries: readonly Row[] = [
   field('Studio', 'collections', listCollections),
   field('Studio', 'collection', getCollection, { names: { collection: 'name' }, locate: locateCollection }),
   field('Collection', 'schema', getSchema),
-  field('Collection', 'entries', listEntries, { given: { include } }),
+  field('Collection', 'entries', listEntries, { given: { include }, resolve: listOf }),
   field('Collection', 'template', entryTemplate),
   field('Collection', 'snippets', listSnippets, { cost: 20 }),
 
@@ -125,7 +129,16 @@ export const entries: readonly Row[] = [
     { slugs: slugOf },
     { description: 'Entries it names in its relations, the first 500' },
   ),
-  batch(all, 'translations', listTranslations, { slugs: slugOf }, { description: 'The same entry in other languages' }),
+  batch(
+    all,
+    'translations',
+    listTranslations,
+    { slugs: slugOf },
+    {
+      description: 'The same entry in other languages',
+      given: { frontmatter: (selects) => selects('frontmatter') },
+    },
+  ),
   batch(all, 'media', listEntryMedia, { slugs: slugOf }, { description: 'Files it shows or links to' }),
   // These need a read per entry, and so exist only on an entry that is read alone.
   field('Entry', 'history', listCommits, {

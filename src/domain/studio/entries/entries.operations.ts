@@ -17,7 +17,7 @@ import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
 import { isByHistory, orderEntries, selectionInput, selectionOf } from './entry-selection.ts';
 import { ownFiles } from './own-files.ts';
-import { entryOf, summaryOf } from './saved-entry.ts';
+import { entryOf, frontmatterSize, summaryOf } from './saved-entry.ts';
 import { faultsOf } from './validate.ts';
 
 const listInput = z.object({
@@ -39,7 +39,7 @@ const listInput = z.object({
 /** Bytes of the files whose bodies one page holds. */
 const bodiesLimit = 16 * 1024 * 1024;
 
-/** Adds what `include` asks for to a page of summaries. */
+/** Takes room for a page of summaries, then adds what `include` asks for to them. */
 async function include(
   { git, studio, room }: Pick<StudioContext, 'git' | 'studio' | 'room'>,
   snapshot: Snapshot,
@@ -47,7 +47,8 @@ async function include(
   places: readonly IndexedEntry[],
   wanted: readonly string[],
 ): Promise<void> {
-  if (wanted.includes('body')) {
+  if (!wanted.includes('body')) await room(await frontmatterSize(items));
+  else {
     let left = bodiesLimit;
     const read: { item: z.output<typeof entrySummary>; place: IndexedEntry }[] = [];
     for (const [at, item] of items.entries()) {
@@ -57,7 +58,8 @@ async function include(
       if (left < 0) item.truncated = true;
       else read.push({ item, place });
     }
-    await room(read.reduce((sum, { item }) => sum + item.size, 0));
+    const bodiless = await frontmatterSize(items.filter(({ truncated }) => truncated));
+    await room(read.reduce((sum, { item }) => sum + item.size, bodiless));
     const oids = read.map(({ place }) => place.oid);
     let at = 0;
     for await (const content of soundBlobs(snapshot, oids)) {
@@ -176,8 +178,9 @@ export const getEntry = studioOperation({
     // What is wrong with it, and who else names its files, depends on other entries too.
     const scope = wanted.length > 0 ? [snapshot.tree] : [];
     tag(`"${place.oid}.${viewOf([site.schemaKey + routes.key, place.slug, raw, ...scope])}"`);
+    const [size] = await git.sizes([place.oid]);
+    await room((raw ? 2 : 1) * (size ?? 0));
     const content = await snapshot.blob(place.oid);
-    await room(raw ? 2 * content.length : content.length);
     const record = entryOf(index, place, openFile(content, place.path), { raw });
     const faults = wanted.includes('faults') ? { faults: await faultsOf(site, index.schema, record) } : {};
     const files = wanted.includes('own_files')
@@ -209,7 +212,7 @@ export const searchEntries = studioOperation({
     if (!q?.trim()) throw fieldError('invalid_request', 'q', 'must not be empty, unless `collection` is given');
     const needless = ofOneCollection.find((name) => others[name] !== undefined && others[name] !== 'any');
     if (needless) throw fieldError('invalid_request', needless, 'needs `collection`');
-    const { git, studio } = context;
+    const { git, studio, room } = context;
     const window = windowOf(input);
     const snapshot = await pageSnapshot(git, window, input);
     const site = await studio.content.site(git, snapshot);
@@ -228,6 +231,7 @@ export const searchEntries = studioOperation({
       const url = urlMember(routes, place.collection, place, known.frontmatter);
       return [{ ...summaryOf(place.collection, place, known), ...url }];
     });
+    await room(await frontmatterSize(items));
     return pageFrom(items, found.length, window, snapshot.commit);
   },
 });

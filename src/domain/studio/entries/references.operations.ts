@@ -8,7 +8,7 @@ import { labelAt } from '../schema/json-schema.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { entrySummary } from './entries.schema.ts';
 import { firstRelations, namedIn, type Relation, referencesTo } from './references.ts';
-import { summaryOf, titlesOf } from './saved-entry.ts';
+import { frontmatterSize, summaryOf, titlesOf } from './saved-entry.ts';
 import { entryNamed } from './validate.ts';
 
 /** Relations of one entry that are listed. */
@@ -150,10 +150,10 @@ export const listTranslations = studioOperation({
   permission: 'browse_studio',
   notInSteps: true,
   summary: 'The same entries in other languages, for each in the order of the input',
-  input: z.object(entriesInput),
+  input: z.object({ ...entriesInput, frontmatter: z.boolean().describe('With their frontmatter') }),
   output: z.array(z.array(entrySummary)),
-  async execute(context, { collection, slugs, ...at }) {
-    const { git, studio } = context;
+  async execute(context, { collection, slugs, frontmatter, ...at }) {
+    const { git, studio, signal, room } = context;
     const snapshot = await snapshotOf(git, at);
     const routes = await entryRoutes(context, snapshot);
     const site = await studio.content.site(git, snapshot);
@@ -166,17 +166,21 @@ export const listTranslations = studioOperation({
     );
     const others = ({ path, translation_key }: IndexedEntry) =>
       (byKey.get(translation_key) ?? []).filter((entry) => entry.path !== path);
-    return Promise.all(
-      entries.map(async (entry) => {
-        const places = others(entry);
-        const facts = await studio.content.listedFacts(git, snapshot, places);
-        return places.flatMap((place, n) => {
-          const known = facts[n];
-          if (!known) return [];
-          const url = urlMember(routes, collection, place, known.frontmatter);
-          return [{ ...summaryOf(collection, place, known), ...url }];
-        });
-      }),
-    );
+    const found: z.output<typeof entrySummary>[][] = [];
+    // One after the other: together they may be more than an answer has room for.
+    for (const entry of entries) {
+      signal.throwIfAborted();
+      const places = others(entry);
+      const facts = await studio.content.listedFacts(git, snapshot, places);
+      const items = places.flatMap((place, n) => {
+        const known = facts[n];
+        if (!known) return [];
+        const url = urlMember(routes, collection, place, known.frontmatter);
+        return [{ ...summaryOf(collection, place, known, frontmatter ? undefined : []), ...url }];
+      });
+      await room(await frontmatterSize(items));
+      found.push(items);
+    }
+    return found;
   },
 });

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { isRecord } from '../../../lib/objects.ts';
+import { forEachYielding } from '../../../lib/concurrency.ts';
+import { isRecord, leastJson } from '../../../lib/objects.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
@@ -90,6 +91,17 @@ export function summaryOf(
     size: facts.size,
     ...(facts.error && { error: facts.error }),
   };
+}
+
+/** Bytes that the frontmatter of entries takes in an answer at least: a long file may have little of it, and aliases make a short one long. */
+export async function frontmatterSize(
+  entries: readonly Pick<z.output<typeof entrySummary>, 'frontmatter'>[],
+): Promise<number> {
+  let bytes = 0;
+  await forEachYielding(entries, ({ frontmatter }) => {
+    if (frontmatter) bytes += leastJson(frontmatter, Number.POSITIVE_INFINITY);
+  });
+  return bytes;
 }
 
 /** What entries are called, in their order; one that is not there by its slug. */

@@ -17,6 +17,7 @@ import { DomainError, type ErrorCode } from '../kernel/errors.ts';
 import { readJsonBody, smallSize } from '../kernel/json-input.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import { yieldLoop } from '../lib/concurrency.ts';
+import { jsonBytes } from '../lib/long-output.ts';
 import type { Log } from '../ports/log.ts';
 import { GraphqlContext } from './context.ts';
 import { deadlineOf, timeLimits } from './deadline.ts';
@@ -113,6 +114,8 @@ const requestIdOf = (response: Response) => String(response.getHeader('X-Request
 
 interface Current extends ErrorAudience {
   context: GraphqlContext;
+  /** Sees how long the answer becomes. @throws DomainError when it may not be so long */
+  watch(bytes: number): void;
   /** Query, variables and name of the operation as they came. */
   sent: unknown;
 }
@@ -145,6 +148,20 @@ const apolloLog = (log: Log) => ({
   error: (message?: string) => log.error({}, message ?? ''),
 });
 
+/**
+ * The text of an answer, written in steps. One that becomes too long is only the error that says so: the fields of a document may show the same
+ * content many times, for which room is taken once.
+ */
+async function textOf(result: object): Promise<string> {
+  const now = requestNow();
+  try {
+    return `${(await jsonBytes(result, now.watch)).toString()}\n`;
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return `${JSON.stringify({ errors: [formatError({ message: error.message }, error, now)] })}\n`;
+  }
+}
+
 function createApollo({ log }: AllServices, introspection: boolean): ApolloServer<GraphqlContext> {
   const schema = buildGraphqlSchema();
   const anonymous: ErrorAudience = { request_id: '', anonymous: true, log };
@@ -161,6 +178,7 @@ function createApollo({ log }: AllServices, introspection: boolean): ApolloServe
     stopOnTerminationSignals: false,
     logger: apolloLog(log),
     fieldResolver: readField,
+    stringifyResult: textOf,
     parseOptions: { maxTokens: limits.tokens },
     validationRules: [documentLimits],
     validationOptions: { maxErrors },
@@ -179,6 +197,8 @@ function createApollo({ log }: AllServices, introspection: boolean): ApolloServe
 
 /** Bytes of the files in one answer: each alias of a short document can be another one. */
 const mostText = 32 * 1024 * 1024;
+/** Bytes of an answer: as JSON, and with all else that it shows, the files may be twice as long. */
+const longest = 2 * mostText;
 
 /** Answers what is refused before GraphQL is reached, in the shape REST has; a document that is too large as GraphQL does. */
 function refuse({ log, settings }: AllServices, error: unknown, request: Request, response: Response): void {
@@ -229,8 +249,13 @@ export function createGraphql({
     };
     const caller = { services, actor, request_id, address, browser, deadline: deadlineOf(response, times), room };
     const context = new GraphqlContext(caller);
+    const watch = (bytes: number) => {
+      if (bytes > longest)
+        throw new DomainError('too_large', `One answer has at most ${longest} bytes; select less, or a shorter page`);
+      answerMemory.add(ownerOf(actor, request), bytes, response);
+    };
     const audience = { request_id, anonymous: actor === null, log: services.log };
-    const { headers, status, body } = await current.run({ ...audience, context, sent: sentBy(request) }, () =>
+    const { headers, status, body } = await current.run({ ...audience, context, watch, sent: sentBy(request) }, () =>
       apollo.executeHTTPGraphQLRequest({ httpGraphQLRequest: asApolloRequest(request), context: async () => context }),
     );
     // Sent outside of `run`: what a connection keeps until its next request would keep the context, with all that was read.

@@ -78,11 +78,15 @@ class Measured {
 /** Members that are measured without a look at the time. */
 const measuredAtOnce = 1_000;
 
+/** Sees how long a text becomes, before and while it is written; throws to end that. @param bytes it has at least */
+type Watch = (bytes: number) => void;
+
 /** Measures everything once, however deep it is: large containers may hold each other a hundred levels deep. */
-async function largeIn(top: object, pace: Pace): Promise<Large> {
+async function largeIn(top: object, pace: Pace, watch: Watch): Promise<Large> {
   const large = new Map<object, ReadonlySet<number>>();
   const open = [new Measured(top)];
   let seen = 0;
+  let bytes = 0;
   for (let last = open.at(-1); last; last = open.at(-1)) {
     const next = last.members.next();
     if (next.done) {
@@ -92,11 +96,16 @@ async function largeIn(top: object, pace: Pace): Promise<Large> {
       continue;
     }
     const [key, value] = next.value;
-    last.begin(2 + key.length + (typeof value === 'string' ? value.length : 0));
+    const least = 2 + key.length + (typeof value === 'string' ? value.length : 0);
+    last.begin(least);
+    bytes += least;
     if (isContainer(value)) open.push(new Measured(value));
     seen += 1;
-    if (seen % measuredAtOnce === 0 && pace.isDue) await pace.yield();
+    if (seen % measuredAtOnce !== 0) continue;
+    watch(bytes);
+    if (pace.isDue) await pace.yield();
   }
+  watch(bytes);
   return large;
 }
 
@@ -148,18 +157,25 @@ function* pieces(value: unknown, large: Large): Generator<string> {
   yield `${text}}`;
 }
 
-/** The bytes of a value as JSON, the same as of `JSON.stringify`. */
-export async function jsonBytes(value: unknown): Promise<Buffer> {
+/**
+ * The bytes of a value as JSON, the same as of `JSON.stringify`.
+ * @param watch of what is large
+ */
+export async function jsonBytes(value: unknown, watch: Watch = () => {}): Promise<Buffer> {
   const pace = new Pace();
-  const large = isContainer(value) && isLonger(value, small) ? await largeIn(value, pace) : new Map();
+  const large = isContainer(value) && isLonger(value, small) ? await largeIn(value, pace, watch) : new Map();
   const written: Buffer[] = [];
+  let bytes = 0;
   for (const piece of pieces(value, large)) {
-    written.push(Buffer.from(piece));
+    const part = Buffer.from(piece);
+    written.push(part);
+    bytes += part.length;
+    if (bytes > small) watch(bytes);
     if (pace.isDue) await pace.yield();
   }
   if (written.length === 1 && written[0]) return written[0];
   // Memory for all of it takes longest.
-  const bytes = Buffer.concat(written);
+  const whole = Buffer.concat(written);
   if (pace.isDue) await pace.yield();
-  return bytes;
+  return whole;
 }

@@ -89,4 +89,16 @@ describe('the frontmatter of one answer', () => {
     expect(within.errors).toBeUndefined();
     expect(within.data.project.studio.collection.l0.nodes[0].translations).toHaveLength(locales.length - 1);
   });
+
+  it('is no longer than an answer may be where the same is shown many times', async () => {
+    const many = await lists(() => list(0, 'frontmatter'), 25);
+    expect(many).toEqual({
+      errors: [
+        {
+          message: 'One answer has at most 67108864 bytes; select less, or a shorter page',
+          extensions: { code: 'PAYLOAD_TOO_LARGE', reason: 'too_large', request_id: expect.any(String) },
+        },
+      ],
+    });
+  });
 });

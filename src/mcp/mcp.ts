@@ -10,6 +10,7 @@ import express from 'express';
 import { authenticateToken } from '../domain/identity/authenticate.ts';
 import type { AllServices } from '../domain/services.ts';
 import type { Actor } from '../kernel/actor.ts';
+import { answerMemory, ownerOf } from '../kernel/answer-memory.ts';
 import { DomainError, type ErrorCode } from '../kernel/errors.ts';
 import { readJsonBody } from '../kernel/json-input.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
@@ -101,6 +102,7 @@ export function createMcp(services: AllServices, origins: readonly string[]): Re
       actor,
       request_id: String(response.getHeader('X-Request-Id')),
       address: request.ip ?? null,
+      room: (bytes) => answerMemory.take(ownerOf(actor, request), bytes, response),
     };
     response.set('Cache-Control', 'no-store');
     const auth: AuthInfo = { token: '', clientId: actor.id, scopes: [], extra: { request: own } };

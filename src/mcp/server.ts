@@ -32,6 +32,7 @@ import { type Tool, type ToolInput, tools, toolsByName } from '../domain/assista
 import type { AllServices } from '../domain/services.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { DomainError } from '../kernel/errors.ts';
+import type { Call } from '../kernel/operation.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import { otherTools } from './other-tools.ts';
 import { addResources, refusing } from './resources.ts';
@@ -42,6 +43,8 @@ export interface McpRequest {
   actor: Actor;
   request_id: string;
   address: string | null;
+  /** Takes memory for an answer of so many bytes until the client has read it. */
+  room: NonNullable<Call['room']>;
 }
 
 const place = z.object({
@@ -98,8 +101,8 @@ export class McpCaller {
     signal: AbortSignal,
     onPhase?: (phase: string) => void,
   ): Promise<ToolCaller> {
-    const { services, actor, request_id, address } = this.#request;
-    const call = { services, actor, request_id, address, signal, ...(onPhase && { onPhase }) };
+    const call = { ...this.#request, signal, ...(onPhase && { onPhase }) };
+    const { actor } = this.#request;
     const publish = actor.tools?.publish === true;
     if (typeof organization === 'string' && typeof project === 'string')
       return { call, organization, project, publish };

@@ -80,6 +80,8 @@ const withoutRoute: Record<string, string> = {
     ].map((name) => [`assistant.${name}`, 'GraphQL only: a conversation is of a person in the dashboard']),
   ),
   'studio.findEntryByUrl': 'GraphQL only: an edge of the content; REST lists entries with their addresses',
+  'studio.locateEntry': 'what tools name when they wait for consent',
+  'studio.locateFile': 'what tools name when they wait for consent',
   'studio.getBranches': 'GraphQL only: the branches of many edges in one call',
   'studio.getCollection': 'GraphQL only: one collection of a graph; REST has the list',
   'studio.locateCollection': 'GraphQL only: what lies below a collection',

@@ -104,6 +104,8 @@ const unreachedQueries = [
   'studio.getDeployments',
   'studio.getEnvironments',
   'studio.listDeploymentLog',
+  'studio.locateEntry',
+  'studio.locateFile',
   'studio.preparePush',
   'studio.readBranchMoves',
   'studio.readBranchRules',

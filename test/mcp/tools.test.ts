@@ -1,11 +1,15 @@
 import type { Client } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { permissionOf } from '../../src/domain/assistant/call-tool.ts';
 import { tools } from '../../src/domain/assistant/tools.ts';
+import { getEntry } from '../../src/domain/studio/entries/entries.operations.ts';
 import { readBranchRules } from '../../src/domain/studio/repository/branches.operations.ts';
+import { getFile } from '../../src/domain/studio/repository/files.operations.ts';
 import { permissionNames, presets } from '../../src/kernel/actor.ts';
+import { answerMemory } from '../../src/kernel/answer-memory.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
 import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
+import { save } from '../support/git-store.ts';
 import { callTool, connectClient, connectFormerClient } from '../support/mcp-client.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -296,6 +300,44 @@ describe('writing tools', () => {
     expect((await callTool(client, 'get_entry', { collection: 'posts' })).content.message).toBe('entry: is required');
     expect((await callTool(client, 'get_entry', { ...at, organization: 'other', project: 'site' })).isError).toBe(true);
     await expect(client.callTool({ name: 'drop_table', arguments: {} })).rejects.toThrow('Unknown tool: drop_table');
+  });
+});
+
+describe('what a call reads', () => {
+  const size = 1024 * 1024;
+  const target = { collection: 'posts', entry: 'en/vast', branch: 'vast' };
+  const media = { media: 'public/vast.txt', branch: 'vast' };
+  beforeAll(async () => {
+    await branch('vast');
+    await save(
+      await app.repository(),
+      {
+        'src/content/posts/en/vast.md': `---\ntitle: Vast\n---\n${'x'.repeat(size)}\n`,
+        'public/vast.txt': 'x'.repeat(size),
+      },
+      { branch: 'vast' },
+    );
+  });
+  afterEach(() => vi.restoreAllMocks());
+
+  it('takes memory until the answer is sent, and is refused while there is none', async () => {
+    const take = vi.spyOn(answerMemory, 'take');
+    expect((await callTool(client, 'get_entry', target)).content.title).toBe('Vast');
+    expect(take.mock.calls.map(([, bytes]) => bytes)).toEqual([size + 21]);
+    take.mockRejectedValue(new DomainError('unavailable', 'no room'));
+    expect(await callTool(client, 'get_entry', target)).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('no room'),
+    });
+  });
+
+  it('is nothing but a version where it waits for consent', async () => {
+    const reads = [vi.spyOn(getFile, 'execute'), vi.spyOn(getEntry, 'execute'), vi.spyOn(answerMemory, 'take')];
+    const entry = await callTool(client, 'delete_entry', target);
+    expect(entry.text).toMatch(/would: delete posts\/en\/vast at [0-9a-f]{7} from vast/);
+    const file = await callTool(client, 'delete_media', media);
+    expect(file.text).toMatch(/would: delete public\/vast.txt at [0-9a-f]{7} from vast/);
+    for (const read of reads) expect(read).not.toHaveBeenCalled();
   });
 });
 

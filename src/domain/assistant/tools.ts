@@ -14,7 +14,7 @@ import { compareBranches, fileDiff } from '../studio/compare/compare.operations.
 import { getSchema, listCollections, listSchemas } from '../studio/content/schemas.operations.ts';
 import { getDeployment } from '../studio/deployments/deployments.operations.ts';
 import { createEntry, deleteEntry, updateEntry } from '../studio/entries/change-entries.operations.ts';
-import { getEntry, searchEntries } from '../studio/entries/entries.operations.ts';
+import { getEntry, locateEntry, searchEntries } from '../studio/entries/entries.operations.ts';
 import { collection, deletedEntry, entry, entrySummary, savedEntry } from '../studio/entries/entries.schema.ts';
 import { deleteMedia, listMedia } from '../studio/media/media.operations.ts';
 import { media, savedMedia } from '../studio/media/media.schema.ts';
@@ -27,7 +27,7 @@ import { pull, pullMerged, pullSummary } from '../studio/pulls/pulls.schema.ts';
 import { createPull } from '../studio/pulls/write-pull.operations.ts';
 import { createBranch, getBranches, listBranches } from '../studio/repository/branches.operations.ts';
 import { listCommits } from '../studio/repository/commits.operations.ts';
-import { getFile, getFiletree } from '../studio/repository/files.operations.ts';
+import { getFile, getFiletree, locateFile } from '../studio/repository/files.operations.ts';
 import { branch, commit, file, filetree } from '../studio/repository/repository.schema.ts';
 import { detectRoutePatterns } from '../studio/routes/route-patterns.operations.ts';
 import { detectedRoutes } from '../studio/routes/routes.schema.ts';
@@ -225,7 +225,7 @@ export const tools: readonly Tool[] = [
     target: 'branch',
     async consent(read, { collection, entry, branch }) {
       const at = { collection: String(collection), entry: String(entry), branch: String(branch) };
-      const { sha } = await read(getEntry, at);
+      const { sha } = await read(locateEntry, at);
       const phrase = `delete ${at.collection}/${at.entry} at ${short(sha)} from ${at.branch}`;
       const values = { entry: `${at.collection}/${at.entry}`, sha: short(sha), branch: at.branch };
       return { phrase, phrase_code: { code: 'delete_entry', values }, holds: { sha } };
@@ -265,7 +265,7 @@ export const tools: readonly Tool[] = [
     result: z.object({ deleted: z.literal(true), path: z.string(), commit: shortCommit }),
     target: 'branch',
     async consent(read, { media, branch }) {
-      const { sha } = await read(getFile, { path: String(media), branch: String(branch), raw: true });
+      const { sha } = await read(locateFile, { path: String(media), branch: String(branch) });
       const values = { media: String(media), sha: short(sha), branch: String(branch) };
       const phrase = `delete ${media} at ${short(sha)} from ${branch}`;
       return { phrase, phrase_code: { code: 'delete_media', values }, holds: { sha } };

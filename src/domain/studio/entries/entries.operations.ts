@@ -152,6 +152,20 @@ async function ownFilesOf(
   }));
 }
 
+export const locateEntry = studioOperation({
+  name: 'studio.locateEntry',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'The version of an entry, of which nothing is read',
+  input: z.object({ collection: z.string(), entry: z.string().describe('Slug of the entry'), ...refInput }),
+  output: entry.pick({ sha: true }),
+  async execute({ git, studio }, { collection, entry: slug, ...at }) {
+    const site = await studio.content.site(git, await snapshotOf(git, at));
+    return { sha: storedEntry(site.collection(collection), slug).oid };
+  },
+});
+
 export const getEntry = studioOperation({
   name: 'studio.getEntry',
   kind: 'query',

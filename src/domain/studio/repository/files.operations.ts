@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import type { Repository } from '../../../ports/git.ts';
-import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
+import type { Snapshot, TreeEntry, TreeFile } from '../../../ports/git-records.ts';
 import { isContent } from '../content/admission.ts';
 import { entryAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
@@ -111,6 +111,28 @@ function kindOf(site: SiteIndex, path: string, mode: string): Pick<z.output<type
   return { kind: isContent(site, path, mode) ? 'media' : 'other' };
 }
 
+/** @throws DomainError `not_found`, also for what is no file */
+async function storedFile(snapshot: Snapshot, path: string): Promise<TreeEntry> {
+  const { entry } = await snapshot.lookup(path);
+  if (!entry) checkStoredPath('path', path);
+  if (!entry || typeOf(entry.mode) !== 'blob') throw new DomainError('not_found', `path: ${path} is not a file`);
+  return entry;
+}
+
+export const locateFile = studioOperation({
+  name: 'studio.locateFile',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'The version of a file, of which nothing is read',
+  input: z.object({ ...refInput, path: z.string() }),
+  output: file.pick({ sha: true }),
+  async execute({ git }, { path, ...at }) {
+    const { oid } = await storedFile(await snapshotOf(git, at), checkAddress('path', path));
+    return { sha: oid };
+  },
+});
+
 export const getFile = studioOperation({
   name: 'studio.getFile',
   kind: 'query',
@@ -131,9 +153,7 @@ export const getFile = studioOperation({
   async execute({ git, studio, tag, attach, room }, { path: requested, raw, include, ...at }) {
     const path = checkAddress('path', requested);
     const snapshot = await snapshotOf(git, at);
-    const { entry } = await snapshot.lookup(path);
-    if (!entry) checkStoredPath('path', path);
-    if (!entry || typeOf(entry.mode) !== 'blob') throw new DomainError('not_found', `path: ${path} is not a file`);
+    const entry = await storedFile(snapshot, path);
     // The rest of the tree decides what the file is.
     const site = include?.includes('kind') && snapshot.tree ? await studio.content.site(git, snapshot) : null;
     tag(`"${entry.oid}.${viewOf({ path, raw, ...(site && { tree: snapshot.tree }) })}"`);

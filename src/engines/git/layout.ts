@@ -121,7 +121,7 @@ export async function readFormat(gitDir: string): Promise<ObjectFormat> {
  * Identifies the repository at a place: an import or a restore, of any process, puts another one there, even of another hash. At once, since every
  * request to content needs it; it is one stat.
  *
- * @returns null: there is none
+ * @returns null without one
  */
 export function identityOf(gitDir: string): string | null {
   const found = statSync(gitDir, { bigint: true, throwIfNoEntry: false });

@@ -218,18 +218,18 @@ const mostFiles = 400_000;
 function weightOf({ files }: Output): number {
   let weight = 1;
   for (const path of files.keys()) weight += 1 + Math.floor(path.length / 256);
-  return Math.min(weight, mostFiles);
+  return weight;
 }
 
 /** Published outputs by the hash of their manifest, the recent ones in memory. */
 export class Outputs {
   readonly #cache: LRUCache<Sha256, Output>;
 
-  constructor(blobs: BlobStore) {
+  constructor(blobs: BlobStore, most = mostFiles) {
     this.#cache = new LRUCache({
-      maxSize: mostFiles,
+      maxSize: most,
       maxEntrySize: Number.MAX_SAFE_INTEGER,
-      sizeCalculation: weightOf,
+      sizeCalculation: (output) => Math.min(weightOf(output), most),
       fetchMethod: (sha256) => load(blobs, sha256),
     });
   }

@@ -305,8 +305,8 @@ function serviceRequest(
   responses: OperationObject['responses'],
   security: OperationObject['security'] = [],
 ): OperationObject {
-  const said = { ...responses, ...referencesTo({ 417: 'ExpectationFailed', 431: 'HeaderFieldsTooLarge' }) };
-  return { operationId, summary, description, tags: ['Service'], security, 'x-permission': 'public', responses: said };
+  const all = { ...responses, ...referencesTo({ 417: 'ExpectationFailed', 431: 'HeaderFieldsTooLarge' }) };
+  return { operationId, summary, description, tags: ['Service'], security, 'x-permission': 'public', responses: all };
 }
 
 /** Health, readiness and metrics. */

@@ -10,6 +10,7 @@ import { importLinks, relativeLink } from '../../../../src/domain/crawlers/snaps
 import { siteAddresses } from '../../../../src/domain/crawlers/snapshots/site-addresses.ts';
 import { normalise } from '../../../../src/domain/crawlers/urls/normalise.ts';
 import { nameProblem, pathProblem } from '../../../../src/domain/studio/path-rules.ts';
+import { iterationsDuring } from '../../../support/loop-iterations.ts';
 import fc from '../../../support/properties.ts';
 
 const origin = 'https://www.example.com';
@@ -22,8 +23,8 @@ const file = (url: string, content_type = 'text/html', sha256 = shortHash(url)):
   content_type,
   sha256,
 });
-const mapped = (...files: CapturedFile[]) => {
-  const { files: found } = mapFiles(files, addresses);
+const mapped = async (...files: CapturedFile[]) => {
+  const { files: found } = await mapFiles(files, addresses);
   return files.map(({ url }) => found.get(url));
 };
 
@@ -60,37 +61,46 @@ describe('URLs and files', () => {
     ['/_portico/other.json', 'application/json', '_portico/other.json'],
     [`${docs}/guide`, 'text/html', 'guide/index.html'],
     [`${cdn}/lib.js`, 'text/javascript', '_hosts/cdn.example.net%3A8443/lib.js'],
-  ])('%s (%s) is %s', (url, type, path) => {
-    expect(mapped(file(url, type))).toEqual([path]);
+  ])('%s (%s) is %s', async (url, type, path) => {
+    expect(await mapped(file(url, type))).toEqual([path]);
   });
 
-  it('/a stands beside /a/ where they differ, and is the same file where not', () => {
-    expect(mapped(file('/a'), file('/a/'))).toEqual(['a.html', 'a/index.html']);
-    expect(mapped(file('/a', 'text/html', 'x'), file('/a/', 'text/html', 'x'))).toEqual([
+  it('/a stands beside /a/ where they differ, and is the same file where not', async () => {
+    expect(await mapped(file('/a'), file('/a/'))).toEqual(['a.html', 'a/index.html']);
+    expect(await mapped(file('/a', 'text/html', 'x'), file('/a/', 'text/html', 'x'))).toEqual([
       'a/index.html',
       'a/index.html',
     ]);
   });
 
-  it('what some system takes for the same gets the hash of its URL', () => {
+  it('what some system takes for the same gets the hash of its URL', async () => {
     const about = `${origin}/about.txt`;
-    expect(mapped(file('/About.txt', 'text/plain'), file('/about.txt', 'text/plain'))).toEqual([
+    expect(await mapped(file('/About.txt', 'text/plain'), file('/about.txt', 'text/plain'))).toEqual([
       'About.txt',
       `about~${shortHash(about)}.txt`,
     ]);
-    expect(mapped(file('/a', 'text/plain'), file('/a/b', 'text/plain'))).toEqual([
+    expect(await mapped(file('/a', 'text/plain'), file('/a/b', 'text/plain'))).toEqual([
       `a~${shortHash(`${origin}/a`)}`,
       'a/b',
     ]);
-    expect(mapped(file(`/${manifestPath}`, 'application/json'))).toEqual([
+    expect(await mapped(file(`/${manifestPath}`, 'application/json'))).toEqual([
       `_portico/snapshot~${shortHash(`${origin}/${manifestPath}`)}.json`,
     ]);
   });
 
-  it('of hosts that share a tree the first one wins', () => {
-    const { files, collisions } = mapFiles([file('/a'), file(`${docs}/a`)], addresses);
+  it('of hosts that share a tree the first one wins', async () => {
+    const { files, collisions } = await mapFiles([file('/a'), file(`${docs}/a`)], addresses);
     expect([...files.keys()]).toEqual([`${origin}/a`]);
     expect(collisions).toEqual([`${docs}/a`]);
+  });
+
+  it('gives way while thousands are mapped', async () => {
+    const many = Array.from({ length: 2_000 }, (_, at) => file(`/${'a/'.repeat(40)}${at}`));
+    const steps = iterationsDuring(async () => {
+      const { owners } = await mapFiles(many, addresses);
+      expect(owners.size).toBe(many.length);
+    });
+    expect(await steps).toBeGreaterThan(50);
   });
 
   const segment = fc.oneof(
@@ -139,15 +149,15 @@ describe('URLs and files', () => {
       );
     });
 
-  it('no two URLs have one file, and every file can stand on every system', () => {
+  it('no two URLs have one file, and every file can stand on every system', async () => {
     const captured = fc.uniqueArray(fc.tuple(url, fc.constantFrom('text/html', 'text/css', 'image/png')), {
       selector: ([address]) => address,
       maxLength: 40,
     });
-    fc.assert(
-      fc.property(captured, (given) => {
+    await fc.assert(
+      fc.asyncProperty(captured, async (given) => {
         const all = given.flatMap(([address, type]) => (address === null ? [] : [file(address, type)]));
-        const { files, collisions } = mapFiles(all, addresses);
+        const { files, collisions } = await mapFiles(all, addresses);
         expect(files.size + collisions.length).toBe(all.length);
         const keys = [...files.values()].map((path) => path.normalize('NFC').toLowerCase());
         expect(new Set(keys).size).toBe(keys.length);

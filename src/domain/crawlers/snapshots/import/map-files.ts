@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { forEachYielding, mapYielding, sortYielding } from '../../../../lib/concurrency.ts';
 import { foldCase, normalized } from '../../../../lib/text.ts';
 import { gitSettings, isGitDisguise, nameProblem } from '../../../studio/path-rules.ts';
 import { rewritableKind } from '../rewrite/rewrite-content.ts';
@@ -126,53 +127,68 @@ interface Wish {
   path: string;
 }
 
-function* foldersOf(path: string): Generator<string> {
-  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) yield foldCase(path.slice(0, at));
+/**
+ * Finds whether some of the paths lie in a directory, by the order of their folded forms: all their directories would be dozens of times as many.
+ * @returns a test of a folded path
+ */
+async function directoriesOf(paths: readonly string[]): Promise<(folded: string) => boolean> {
+  const all = await mapYielding(paths, foldCase);
+  const inOrder = await sortYielding(all, (a, b) => (a < b ? -1 : Number(a > b)));
+  return (folded) => {
+    const start = `${folded}/`;
+    let [from, to] = [0, inOrder.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((inOrder[middle] ?? '') < start) from = middle + 1;
+      else to = middle;
+    }
+    return inOrder[from]?.startsWith(start) ?? false;
+  };
 }
 
 /** Gives each its path, or that with a hash before its extension where another has it already, or needs it as a directory. */
-function settle(wishes: readonly Wish[]): Map<string, string> {
-  const folders = new Set(wishes.flatMap(({ path }) => [...foldersOf(path)]).concat('_portico'));
+async function settle(wishes: readonly Wish[]): Promise<Map<string, string>> {
+  const isDirectory = await directoriesOf([manifestPath, ...wishes.map(({ path }) => path)]);
   const taken = new Set([foldCase(manifestPath)]);
   const files = new Map<string, string>();
-  for (const { url, path } of wishes) {
+  await forEachYielding(wishes, ({ url, path }) => {
+    const isFree = (folded: string) => !taken.has(folded) && !isDirectory(folded);
     let settled = path;
-    for (let digits = 8; taken.has(foldCase(settled)) || folders.has(foldCase(settled)); digits += 8)
+    for (let digits = 8; !isFree(foldCase(settled)); digits += 8)
       settled = withMark(path, `~${shortHash(url, digits)}`);
     taken.add(foldCase(settled));
     files.set(url, settled);
-  }
+  });
   return files;
 }
 
 /**
- * Maps captured contents to files.
+ * Maps captured contents to files, in steps.
  * @param captured in the order in which they win: by host, then by URL
  */
-export function mapFiles(captured: readonly CapturedFile[], addresses: SiteAddresses): FileMap {
-  const addressOf = (url: string) => addresses.pathOf(new URL(url)) ?? '/';
+export async function mapFiles(captured: readonly CapturedFile[], addresses: SiteAddresses): Promise<FileMap> {
   const winners = new Map<string, CapturedFile>();
   const collisions: string[] = [];
-  for (const file of captured) {
-    const address = addressOf(file.url);
+  await forEachYielding(captured, (file) => {
+    const address = addresses.pathOf(new URL(file.url)) ?? '/';
     if (winners.has(address)) collisions.push(file.url);
     else winners.set(address, file);
-  }
+  });
   const wishes: Wish[] = [];
   const shared: [url: string, with_: string][] = [];
-  for (const [address, file] of winners) {
+  await forEachYielding(winners, ([address, file]) => {
     const place = new URL(address, 'http://site');
     const slash = place.search === '' && !place.pathname.endsWith('/') ? winners.get(`${address}/`) : undefined;
     const twin = slash && isHtml(slash) && isHtml(file) ? slash : undefined;
     if (twin?.sha256 === file.sha256 && !/\.x?html?$/i.test(place.pathname)) {
       shared.push([file.url, twin.url]);
-      continue;
+      return;
     }
     const wished = wishedPath(file, place, twin !== undefined);
     const path = place.search === '' ? wished : withMark(wished, `~${shortHash(place.search.slice(1))}`);
     wishes.push({ url: file.url, path: bounded(besideManifest(path), file.url) });
-  }
-  const files = settle(wishes);
+  });
+  const files = await settle(wishes);
   const owners = new Map([...files].map(([url, path]) => [path, url]));
   for (const [url, other] of shared) files.set(url, files.get(other) ?? '');
   return { files, owners, collisions };

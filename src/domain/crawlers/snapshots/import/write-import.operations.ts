@@ -115,7 +115,7 @@ async function prepareImport(
   if (origins === null || origins === undefined || snapshot.state === 'expired')
     throw new DomainError('not_found', 'The snapshot is no longer kept');
   const site = await readSite(em, { id: snapshot.id, origins });
-  const { files, owners, collisions } = mapFiles(site.captured, siteAddresses(origin, origins));
+  const { files, owners, collisions } = await mapFiles(site.captured, siteAddresses(origin, origins));
   if (collisions.length > 0)
     log.info({ import: row.id, collisions: collisions.length, example: collisions[0] }, 'merge_collision');
   const { branch, directory, rewrite_links } = row.request;

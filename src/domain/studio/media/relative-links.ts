@@ -3,6 +3,7 @@
  * links that would lead elsewhere are rewritten; all other bytes stay. Code is no link.
  */
 import path from 'node:path';
+import { Pace } from '../../../lib/concurrency.ts';
 import { decodedUri } from '../../../lib/text.ts';
 import { pathBytes } from '../path-rules.ts';
 
@@ -26,20 +27,22 @@ function destinationAfter(
   return { start, end, isBare: isMarkdown(mark) && indices?.[1] === undefined };
 }
 
-/** Runs of backticks, each with the index of the next one of its length in the same paragraph. */
-function codeSpans(text: string): [number, number][] {
-  const runs: { at: number; length: number; paragraph: number }[] = [];
-  let paragraph = 0;
-  for (const { 0: found, index } of text.matchAll(/`+|\n[ \t]*(?=\n)/g)) {
-    if (found.startsWith('`')) runs.push({ at: index, length: found.length, paragraph });
-    else paragraph += 1;
+/** A paragraph with more runs of backticks counts as code: to pair them takes a microsecond each. */
+const mostRuns = 50_000;
+
+/** Spans of code in a paragraph, as begin and end: a run of backticks up to the next one of its length. */
+function codeSpans(paragraph: string): [number, number][] {
+  const runs: { at: number; length: number }[] = [];
+  for (const { 0: run, index } of paragraph.matchAll(/`+/g)) {
+    if (runs.length === mostRuns) return [[0, paragraph.length]];
+    runs.push({ at: index, length: run.length });
   }
-  const next = new Map<string, number>();
+  const next = new Map<number, number>();
   const closing = runs.map(() => -1);
   for (let at = runs.length - 1; at >= 0; at--) {
-    const key = `${runs[at]?.paragraph} ${runs[at]?.length}`;
-    closing[at] = next.get(key) ?? -1;
-    next.set(key, at);
+    const length = runs[at]?.length ?? 0;
+    closing[at] = next.get(length) ?? -1;
+    next.set(length, at);
   }
   const spans: [number, number][] = [];
   for (let at = 0; at < runs.length; at++) {
@@ -52,28 +55,35 @@ function codeSpans(text: string): [number, number][] {
   return spans;
 }
 
-const blank = (text: string) => text.replace(/[^\n]/g, ' ');
-
-/** The text with its code as spaces, so that positions stay. */
-function withoutCode(text: string): string {
-  let fence = '';
-  const lines = text.split('\n').map((line) => {
-    const mark = /^[ \t>]{0,12}(`{3,}|~{3,})/.exec(line)?.[1] ?? '';
-    if (fence === '') {
-      fence = mark;
-      return mark === '' ? line : blank(line);
-    }
-    if (mark.startsWith(fence)) fence = '';
-    return blank(line);
-  });
-  const masked = lines.join('\n');
+/** A paragraph with its spans of code as spaces, so that positions stay: no link has a line break within. */
+function withoutSpans(paragraph: string): string {
   let done = '';
   let at = 0;
-  for (const [from, to] of codeSpans(masked)) {
-    done += masked.slice(at, from) + blank(masked.slice(from, to));
+  for (const [from, to] of codeSpans(paragraph)) {
+    done += paragraph.slice(at, from) + ' '.repeat(to - from);
     at = to;
   }
-  return done + masked.slice(at);
+  return done + paragraph.slice(at);
+}
+
+/** Paragraphs of a text, with their positions. Lines of fenced code and lines without text come as empty ones, so that no step is long. */
+function* paragraphsOf(text: string): Generator<{ start: number; paragraph: string }> {
+  let fence = '';
+  let start = 0;
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf('\n', at);
+    const next = end === -1 ? text.length : end + 1;
+    const line = text.slice(at, next);
+    const mark = /^[ \t>]{0,12}(`{3,}|~{3,})/.exec(line)?.[1] ?? '';
+    if (fence !== '' || mark !== '' || line.trim() === '') {
+      yield { start, paragraph: text.slice(start, at) };
+      start = next;
+    }
+    if (fence === '') fence = mark;
+    else if (mark.startsWith(fence)) fence = '';
+    at = next;
+  }
+  yield { start, paragraph: text.slice(start) };
 }
 
 /** Where files were and are, as links see it. */
@@ -121,24 +131,32 @@ function renewed(
 /** A text with more links keeps them as they are: to look where each leads takes a microsecond. */
 const mostLinks = 50_000;
 
-/** The text with its relative links leading where they led before the files moved. */
-export function relink(text: string, moves: Moves): string {
-  const visible = withoutCode(text);
+/** The text with its relative links leading where they led before the files moved, made in steps. */
+export async function relink(text: string, moves: Moves): Promise<string> {
   let done = '';
-  let at = 0;
+  let kept = 0;
   let links = 0;
-  for (const found of visible.matchAll(opener)) {
-    if (found.index < at) continue;
-    links += 1;
-    if (links > mostLinks) return text;
-    const { start, end, isBare } = destinationAfter(visible, found);
-    if (end === start) continue;
-    const link = renewed(text.slice(start, end), moves, { isRef: isRef(found[0]), mayHaveSpaces: !isBare });
-    if (link === null) continue;
-    done += text.slice(at, start) + link;
-    at = end;
+  const pace = new Pace();
+  for (const { start, paragraph } of paragraphsOf(text)) {
+    if (pace.isDue) await pace.yield();
+    const visible = withoutSpans(paragraph);
+    let at = 0;
+    for (const found of visible.matchAll(opener)) {
+      if (pace.isDue) await pace.yield();
+      if (found.index < at) continue;
+      links += 1;
+      if (links > mostLinks) return text;
+      const place = destinationAfter(visible, found);
+      if (place.end === place.start) continue;
+      const raw = paragraph.slice(place.start, place.end);
+      const link = renewed(raw, moves, { isRef: isRef(found[0]), mayHaveSpaces: !place.isBare });
+      if (link === null) continue;
+      at = place.end;
+      done += text.slice(kept, start + place.start) + link;
+      kept = start + place.end;
+    }
   }
-  return done + text.slice(at);
+  return done + text.slice(kept);
 }
 
 /** A value of metadata with the relative paths of files in it leading where they led; a text that names no file stays. */

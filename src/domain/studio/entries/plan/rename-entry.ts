@@ -195,11 +195,11 @@ export function pointRelations(
 }
 
 /** A file with its relative links as the moves want them; null: it stays as it is. */
-function relinked(bytes: Buffer, moves: Moves): FileContent | null {
+async function relinked(bytes: Buffer, moves: Moves): Promise<FileContent | null> {
   const opened = openFile(bytes, moves.from);
   const { frontmatter, body, error } = opened.parsed;
   if (error || !opened.split) return null;
-  const text = relink(body, moves);
+  const text = await relink(body, moves);
   const values = frontmatter && (relinkValue(frontmatter, moves) as Frontmatter);
   const isSame = JSON.stringify(values) === JSON.stringify(frontmatter);
   if (text === body && isSame) return null;
@@ -231,7 +231,8 @@ async function relinkEntries(
   for (const [from, to] of moved) {
     const change = written.get(to);
     if (!change || !schemaAt(site, from)) continue;
-    change.content = relinked(change.content as Buffer, { from, to, moved, existed })?.bytes ?? change.content;
+    const edited = await relinked(change.content as Buffer, { from, to, moved, existed });
+    if (edited) change.content = edited.bytes;
   }
   const names = [...moved.keys()].map((path) => path.slice(path.lastIndexOf('/') + 1));
   const searched = new Set(names.flatMap((name) => [name, encodeURIComponent(name), withoutExtension(name)]));
@@ -255,7 +256,7 @@ async function relinkEntries(
     const change = written.get(path);
     const bytes = (change?.content as Buffer | undefined) ?? content;
     if (searched.size <= mostSearched && ![...searched].some((name) => bytes.includes(name))) continue;
-    const edited = relinked(bytes, { from: path, to: path, moved, existed });
+    const edited = await relinked(bytes, { from: path, to: path, moved, existed });
     if (!edited) continue;
     if (change) change.content = edited.bytes;
     else changes.push({ path, content: edited.bytes });

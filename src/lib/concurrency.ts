@@ -44,6 +44,8 @@ async function resumeAll(): Promise<void> {
   isResuming = true;
   while (yielded.size > 0) {
     await setImmediate();
+    // An iteration of its own: what was resumed before would leave it no time.
+    began = undefined;
     yielded.take()?.();
   }
   isResuming = false;

@@ -72,6 +72,20 @@ it('gives way between works that go on together, though each of them alone is sh
   expect(await steps).toBeGreaterThan(20);
 });
 
+it('gives works that go on side by side as much time each', async () => {
+  for (const works of [2, 3, 4]) {
+    const done = Array.from({ length: works }, () => 0);
+    let isOver = false;
+    function* steps(at: number) {
+      for (; !isOver; isOver ||= (done[at] ?? 0) > 2_000) yield at;
+    }
+    const work = (_: unknown, at: number) =>
+      workFor(`caller ${at}`, () => forEachYielding(steps(at), () => (done[at] = (done[at] ?? 0) + 1)));
+    await iterationsDuring(() => Promise.all(done.map(work)));
+    expect(Math.min(...done)).toBeGreaterThan(1_800);
+  }
+});
+
 it('handles every item in order, and yields to other work while that takes long', async () => {
   const order: (number | 'other')[] = [];
   setImmediate(() => order.push('other'));

@@ -95,14 +95,19 @@ interface Shared<Also extends Permission> {
   log: Log;
   /**
    * The same context by the rights and settings that hold now, for a command that decides only when what the caller sends has come.
+   * @param within the transaction that the command is in: to wait there for another connection can take all of them
    * @throws DomainError as `run()` does, for a caller whose rights have ended, and for a place that is gone
    */
-  renewed(): Promise<this>;
+  renewed(within?: EntityManager): Promise<this>;
   /** Asks for a further permission this input needs; it must be declared in `also`. */
   require(permission: Also): void;
   /** Hands the protocol a file's bytes, to be sent as they are in place of the output. */
   attach(bytes: Buffer): void;
-  /** Waits for memory for so many bytes that will be attached. @throws DomainError `unavailable` */
+  /**
+   * Waits for memory for so many bytes that a query answers with. A command waits for none: it would be undone for what is only shown, or hold others
+   * up within its transaction.
+   * @throws DomainError `unavailable`
+   */
   room(bytes: number): Promise<void>;
   /** The same for what is made while it is sent, and need not fit into memory. */
   attachStream(content: AsyncIterable<Uint8Array>): void;

@@ -130,8 +130,8 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     project: place.project,
     git: place.project ? (call.open?.(place.project.uuid) ?? services.git.open(place.project.uuid)) : undefined,
     require: (permission: Permission) => requirePermission(place.grant, permission),
-    renewed: async () => {
-      const now = await asOfNow(operation, call, forkOnce(call), place);
+    renewed: async (within?: EntityManager) => {
+      const now = await asOfNow(operation, call, within ? () => within : forkOnce(call), place, within);
       return makeContext(operation, call, em, now.actor, now.place);
     },
     ignore: (field: string) => {
@@ -139,7 +139,9 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
       if (call.strict) throw refuseWithoutEffect(field);
       call.facts.ignored = [...(call.facts.ignored ?? []), field];
     },
-    room: async (bytes: number) => call.room?.(bytes),
+    room: async (bytes: number) => {
+      if (operation.kind === 'query') await call.room?.(bytes);
+    },
     attach: (bytes: Buffer) => {
       call.facts.bytes = bytes;
     },

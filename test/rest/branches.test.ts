@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
@@ -203,6 +204,18 @@ it('keeps no connections for branches that wait for others of their project', as
     expect(await waiting()).toHaveLength(1);
   });
   expect((await Promise.all(made)).map(({ status }) => status)).toEqual(Array<number>(12).fill(201));
+});
+
+it('takes one connection each for branches of many projects, also when no rights are remembered', async () => {
+  const names = Array.from({ length: 24 }, (_, at) => `many-${at}`);
+  for (const machine_name of names) {
+    await app.run(createProject, { organization: 'acme', name: machine_name, machine_name });
+    await seed(app, { 'a.md': 'a' }, machine_name);
+  }
+  const made = await Promise.all(
+    names.map((name) => app.ask('POST', `${acme}/projects/${name}/studio/branches`, { body: { name: 'topic' } })),
+  );
+  expect(made.map(({ status }) => status)).toEqual(names.map(() => 201));
 });
 
 it('is deleted by the ETag it was read with, and no longer when it has moved', async () => {

@@ -54,4 +54,15 @@ describe('large answers that a client does not read', () => {
     const { status } = await app.ask('POST', '/graphql', { body: { query: '{ me { __typename } }' } });
     expect(status).toBe(503);
   });
+
+  it('are no reason to undo a command, or to keep its transaction open', async () => {
+    await app.ask('POST', `${studio}/branches`, { body: { name: 'other' } });
+    const actions = [{ op: 'write_file', path: 'content/b.md', content: 'b' }];
+    const changed = await app.ask('POST', `${studio}/changes`, { body: { branch: 'other', message: 'b', actions } });
+    expect(changed.status).toBe(201);
+    const take = vi.spyOn(answerMemory, 'take').mockRejectedValue(noRoom());
+    const { status } = await app.ask('POST', `${studio}/pulls`, { body: { title: 'Other', head: 'other' } });
+    expect(status).toBe(201);
+    expect(take).not.toHaveBeenCalled();
+  });
 });

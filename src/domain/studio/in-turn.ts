@@ -39,10 +39,6 @@ export const inTurn: Extension<'project', object, Pick<ProjectContext, 'project'
     context.git = replacing(git, {
       write: (request) => git.write({ ...request, plan: turned(request.branch, request) }),
       writeOnto: (parent, request) => git.writeOnto(parent, { ...request, plan: turned(null, request) }),
-      async createBranch(name, oid) {
-        await check(null);
-        await git.createBranch(name, oid);
-      },
       deleteBranch: (name, expected) => git.deleteBranch(name, expected, () => check(null)),
     });
     return execute();

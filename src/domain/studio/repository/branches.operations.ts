@@ -104,13 +104,10 @@ export const getBranches = studioOperation({
   },
 });
 
-/** The commit a new branch begins at. @param checkRight called when the commit needs the right to manage the site */
-async function startOf(git: Repository, from: string | undefined, checkRight: () => void): Promise<Oid> {
-  if (from !== undefined && isOid(from) && !(await git.isReachable(from)) && (await isRescued(git, from))) {
-    checkRight();
-    return from;
-  }
-  return commitNamed(git, 'from', from ?? (await git.defaultBranch()));
+/** The commit a new branch is to begin at when nothing but a rescue has kept it; else null. */
+async function rescuedCommit(git: Repository, from: string | undefined): Promise<Oid | null> {
+  if (from === undefined || !isOid(from) || (await git.isReachable(from))) return null;
+  return (await isRescued(git, from)) ? from : null;
 }
 
 /** By project. A creation that waits in the database for the row of its project takes a connection that others need. */
@@ -129,12 +126,18 @@ export const createBranch = studioOperation({
   async execute(context, draft) {
     const { em, git, project, actor, services } = context;
     const name = checkNewRefName('name', draft.name);
-    checkNewBranch(context, name);
-    const start = await startOf(git, draft.from, () => context.require('manage_studio'));
+    const rescued = await rescuedCommit(git, draft.from);
+    const checkRights = (now: typeof context) => {
+      checkNewBranch(now, name);
+      if (rescued !== null) now.require('manage_studio');
+    };
+    checkRights(context);
+    const start = rescued ?? (await commitNamed(git, 'from', draft.from ?? (await git.defaultBranch())));
     await creations.run(project.uuid, () =>
       em.transactional(async (fork) => {
         // One at a time: a name is held against all others, and what is known of a draft against whose branch it is.
         await holdProject(fork, project.id);
+        checkRights(await context.renewed(fork));
         const others = (await headsOf(context)).map((head) => head.name);
         if (others.includes(name)) throw fieldError('already_exists', 'name', `branch ${name} exists`);
         const rivalry = (await RefNames.of(others)).rivalry(name);

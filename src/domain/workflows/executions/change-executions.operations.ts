@@ -15,7 +15,7 @@ import { beginExecution, generationOf, requireCapacity } from './begin-execution
 import { cancelExecution as cancel } from './cancel-execution.ts';
 import type { Execution } from './execution.entity.ts';
 import { executionSubject } from './execution-feed.ts';
-import { changedRecord, findExecution, holdWithWorkflow } from './execution-record.ts';
+import { executionRecord, findExecution, holdWithWorkflow } from './execution-record.ts';
 import { execution, executionId, retryFrom } from './executions.schema.ts';
 import { retryExecutions } from './retry-execution.ts';
 
@@ -159,7 +159,7 @@ export const cancelExecution = workflowOperation({
     const row = await findExecution(context, input, { lock: true });
     refuseEnded(row, 'it cannot be cancelled');
     await cancel(em, services, row, { reason: 'user', by: actor.id });
-    return changedRecord(context, await findExecution(context, input));
+    return executionRecord(context, await findExecution(context, input));
   },
 });
 
@@ -212,6 +212,6 @@ export const resumeExecution = workflowOperation({
     const row = await findExecution(context, input, { lock: true });
     refuseEnded(row, 'it takes no input');
     await answerWaiting(context.em, context.services, row, { path, input: answer, by: context.actor.id });
-    return changedRecord(context, await findExecution(context, input));
+    return executionRecord(context, await findExecution(context, input));
   },
 });

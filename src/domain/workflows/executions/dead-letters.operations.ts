@@ -8,7 +8,7 @@ import { findWorkflow } from '../workflow-record.ts';
 import { workflowOperation } from '../workflows.ts';
 import { requireCapacity } from './begin-execution.ts';
 import { Execution } from './execution.entity.ts';
-import { changedRecord, executionsShown, findExecution } from './execution-record.ts';
+import { executionRecord, executionsShown, findExecution } from './execution-record.ts';
 import { execution, executionId, executionSummary, retryFrom } from './executions.schema.ts';
 import { retryExecutions } from './retry-execution.ts';
 
@@ -125,7 +125,7 @@ export const acknowledgeExecution = workflowOperation({
     if (row.status !== 'failed') throw new DomainError('conflict', `The execution is ${row.status}; it has not failed`);
     row.acknowledged_at ??= context.services.clock.now();
     await context.em.flush();
-    return changedRecord(context, row);
+    return executionRecord(context, row);
   },
 });
 

@@ -262,10 +262,3 @@ export async function executionRecord(context: ShownContext, row: Execution): Pr
   const [record] = await executionRecords(context, [row], executionParts);
   return record as z.output<typeof execution>;
 }
-
-/**
- * An execution as a command has left it. It takes no room, for which a command would be undone: what is too large to be shown can still be
- * cancelled.
- */
-export const changedRecord = (context: ShownContext, row: Execution): Promise<z.output<typeof execution>> =>
-  executionRecord({ ...context, room: async () => {} }, row);

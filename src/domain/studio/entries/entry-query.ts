@@ -212,8 +212,11 @@ const equals = (actual: unknown, wanted: Wanted): boolean =>
   Array.isArray(actual) ? actual.some((item) => equals(item, wanted)) : actual === wanted.like(actual);
 
 /** Whether a value, or one of a list, is one of those wanted: both may be tens of thousands. */
-const isAmong = (actual: unknown, wanted: Wanted): boolean =>
-  Array.isArray(actual) ? actual.some((item) => isAmong(item, wanted)) : wanted.anyLike(actual).has(actual);
+function isAmong(actual: unknown, wanted: Wanted): boolean {
+  if (Array.isArray(actual)) return actual.some((item) => isAmong(item, wanted));
+  // A set has NaN, which is what a text that is no number comes to.
+  return !Number.isNaN(actual) && wanted.anyLike(actual).has(actual);
+}
 
 function contains(actual: unknown, wanted: Wanted): boolean {
   if (Array.isArray(actual)) return equals(actual, wanted);

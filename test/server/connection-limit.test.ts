@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ConnectionLimit, createHttpServer } from '../../src/server/http/http-server.ts';
@@ -79,5 +79,66 @@ describe('connections beyond the limit', () => {
     await closed(busy[0] as Socket);
     expect(await ask(other)).toBe(200);
     expect(busy.slice(1).map((socket) => socket.closed)).toEqual([false, false]);
+  });
+});
+
+describe('requests that are sent ahead', () => {
+  /** A server whose answers end when a test wants it. */
+  async function holding() {
+    const begun: ServerResponse[] = [];
+    const open = await serve((_request, response) => void begun.push(response));
+    return { begun, open, end: (at: number) => begun[at]?.end(String(at)) };
+  }
+
+  it('are served one after the other, in their order', async () => {
+    const { begun, open, end } = await holding();
+    const socket = await open();
+    let received = '';
+    socket.on('data', (data) => (received += data));
+    socket.write(request.repeat(3));
+    for (let at = 0; at < 3; at += 1) {
+      await expect.poll(() => begun.length).toBe(at + 1);
+      end(at);
+      await expect.poll(() => received.split('HTTP/1.1 200').length).toBe(at + 2);
+    }
+    expect([...received.matchAll(/\r\n\r\n(\d)/g)].map(([, body]) => body)).toEqual(['0', '1', '2']);
+  });
+
+  it('are at most 16', async () => {
+    const { begun, open, end } = await holding();
+    const [patient, hasty] = [await open(), await open()];
+    patient.resume().write(request.repeat(17));
+    hasty.write(request.repeat(18));
+    await closed(hasty);
+    for (let at = 0; begun.length < 18; at += 1) {
+      await expect.poll(() => begun.length).toBeGreaterThan(at);
+      end(at);
+    }
+    expect(patient.closed).toBe(false);
+  });
+
+  it('count as under way', async () => {
+    const { begun, open, end } = await holding();
+    const first = await open();
+    first.resume().write(request.repeat(2));
+    await expect.poll(() => begun.length).toBe(1);
+    end(0);
+    await expect.poll(() => begun.length).toBe(2);
+    await open();
+    const idle = await open();
+    await open();
+    expect(first.closed).toBe(false);
+    expect(idle.closed).toBe(false);
+  });
+
+  it('are not served when the connection has ended', async () => {
+    const { begun, open } = await holding();
+    const socket = await open();
+    socket.write(request.repeat(2));
+    await expect.poll(() => begun.length).toBe(1);
+    socket.destroy();
+    await once(begun[0] as ServerResponse, 'close');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(begun.length).toBe(1);
   });
 });

@@ -98,13 +98,13 @@ export function listenOn(server: Server, port: number, host: string, setting: st
 /** So many connections are taken without a look at the limit, which costs some milliseconds to find out. */
 const few = 256;
 
-/** How many connections a process keeps: half of its file descriptors, since the database, git and files need some, too (`ulimit -n`). */
-function half(): number {
+/** How many connections a process keeps: a third of its file descriptors (`ulimit -n`), since each may have a file open, and the database and git need some, too. */
+function third(): number {
   // Names of peers would be looked up.
   Object.assign(process.report, { excludeNetwork: true });
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } };
   const soft = Number(userLimits?.open_files?.soft);
-  return soft > 0 ? Math.max(few, Math.floor(soft / 2)) : Number.POSITIVE_INFINITY;
+  return soft > 0 ? Math.max(few, Math.floor(soft / 3)) : Number.POSITIVE_INFINITY;
 }
 
 /** Connections of one network, the longest held first. */
@@ -125,7 +125,7 @@ export class ConnectionLimit {
   readonly #blocks = new Map<string, Held>();
   #open = 0;
 
-  /** @param most default: half of the process's file descriptors */
+  /** @param most default: a third of the process's file descriptors */
   constructor(most?: number) {
     this.#most = most;
   }
@@ -133,7 +133,6 @@ export class ConnectionLimit {
   /** Counts the connections of a server from now on. */
   watch(server: Server): void {
     server.on('connection', (socket) => this.#add(socket));
-    server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => this.#begin(socket, response));
   }
 
   #add(socket: Socket): void {
@@ -151,7 +150,8 @@ export class ConnectionLimit {
     if (this.#open > few || this.#most !== undefined) this.#makeRoom();
   }
 
-  #begin(socket: Socket, response: ServerResponse): void {
+  /** Counts a connection as busy until a request on it has been answered. */
+  begin(socket: Socket, response: ServerResponse): void {
     const held = this.#blocks.get(addressBlock(socket.remoteAddress));
     if (!held?.idle.delete(socket)) return;
     held.busy.add(socket);
@@ -161,7 +161,7 @@ export class ConnectionLimit {
   }
 
   #makeRoom(): void {
-    this.#most ??= half();
+    this.#most ??= third();
     if (this.#open <= this.#most) return;
     let largest: Held | undefined;
     for (const held of this.#blocks.values()) if (!largest || sizeOf(held) > sizeOf(largest)) largest = held;
@@ -172,6 +172,34 @@ export class ConnectionLimit {
 
 /** Of all servers of this process together. */
 const ofProcess = new ConnectionLimit();
+
+/** How many requests of a connection may wait for the answers before theirs. */
+const mostAhead = 16;
+
+/**
+ * Serves one request of a connection after the other: of those that a client sends ahead (RFC 9112 9.3.2), each would open its file and make its
+ * answer at once, to keep both behind an answer that is not read. A client that sends more ahead is cut off.
+ */
+function oneAtATime(serve: RequestListener): RequestListener {
+  const ahead = new WeakMap<Socket, (() => void)[]>();
+  return (request, response) => {
+    const { socket } = request;
+    const begin = () => {
+      serve(request, response);
+      response.once('close', () => {
+        const next = socket.writable ? ahead.get(socket)?.shift() : undefined;
+        if (next) next();
+        else ahead.delete(socket);
+      });
+    };
+    const waiting = ahead.get(socket);
+    if (!waiting) {
+      ahead.set(socket, []);
+      begin();
+    } else if (waiting.length < mostAhead) waiting.push(begin);
+    else socket.destroy();
+  };
+}
 
 /**
  * An HTTP server with the limits of a public one: header block 32 KiB, slow headers 10 s, idle connections 65 s.
@@ -188,9 +216,10 @@ export function createHttpServer(app: RequestListener, { stalled = 300_000, conn
       // Node itself would answer without a body.
       requireHostHeader: false,
     },
-    (request, response) => {
+    oneAtATime((request, response) => {
+      connections.begin(request.socket, response);
       if (!refuseWithoutHost(request, response)) app(request, response);
-    },
+    }),
   );
   server.timeout = stalled;
   connections.watch(server);

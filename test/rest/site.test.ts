@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import express from 'express';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openapiDocument } from '../../src/rest/openapi/openapi.ts';
 import { routes } from '../../src/rest/routes.ts';
 import { createSite } from '../../src/rest/site.ts';
@@ -270,4 +270,13 @@ test('/api/v2/openapi.json is the document, without a credential', async () => {
   const { status, body } = await ask('/api/v2/openapi.json');
   expect(status).toBe(200);
   expect(JSON.parse(String(body))).toEqual(JSON.parse(JSON.stringify(openapiDocument(routes))));
+});
+
+test('/api/v2/openapi.json is made once, and not sent to those who have it', async () => {
+  const { headers } = await ask('/api/v2/openapi.json');
+  const made = vi.spyOn(JSON, 'stringify');
+  const again = await ask('/api/v2/openapi.json', { 'if-none-match': String(headers.etag) });
+  await ask('/api/v2/openapi.json');
+  expect(made).not.toHaveBeenCalled();
+  expect([again.status, String(again.body)]).toEqual([304, '']);
 });

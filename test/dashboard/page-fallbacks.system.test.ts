@@ -181,10 +181,17 @@ describe('a page with its text in a shadow tree', () => {
     const text = laidOut(layout);
     const page = await openView(layout, text);
     await page.getByRole('status').getByText(words).waitFor();
+    // What a click on the page needs comes when the text beside it is typed into.
+    const { promise: late, resolve: release } = Promise.withResolvers<void>();
+    await page.route('**/dashboard/assets/*.js', (route) => late.then(() => route.continue()));
+    const loaded = page.waitForResponse('**/dashboard/assets/*.js');
     await frameOf(page).getByText('Last words').click();
+    await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('IFRAME');
     await textBox(page).getByText('Last words').click();
     await page.keyboard.press('End');
-    await page.keyboard.type(' More.');
+    release();
+    await loaded;
+    await page.keyboard.type(' More.', { delay: 50 });
     await save(page);
     expect(await stored(app, layout)).toBe(text.replace('of the post.', 'of the post. More.'));
   });

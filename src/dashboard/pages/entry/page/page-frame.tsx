@@ -351,6 +351,8 @@ export function PageFrame({
     const line = Math.max(start - (page?.annotations.entry?.body_line ?? start), 0);
     const base = editor.base.body;
     const diff = await loadDiffer();
+    // A person has gone on in the text meanwhile.
+    if (view.hasFocus) return;
     const from = base.split('\n', line).reduce((length, one) => length + one.length + 1, 0);
     const at = changesSince(base, view.state.doc.toString(), diff).mapPos(Math.min(from, base.length), 1);
     view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: 'center' }) });

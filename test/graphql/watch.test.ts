@@ -1,16 +1,22 @@
 import { createClient } from 'graphql-sse';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Listener, listen } from '../../src/db/listener.ts';
 import { hashToken } from '../../src/domain/identity/token-text.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { createEnvironment, updateEnvironment } from '../../src/domain/studio/environments/environments.operations.ts';
 import { createPull, updatePull } from '../../src/domain/studio/pulls/write-pull.operations.ts';
 import { changeChannel } from '../../src/domain/studio/watch/change-log.ts';
+import { readChanges } from '../../src/domain/studio/watch/read-changes.operations.ts';
 import { UserSession } from '../../src/domain/users/sessions.ts';
+import { RefFiles } from '../../src/engines/git/refs/ref-files.ts';
+import type { GraphqlContext } from '../../src/graphql/context.ts';
+import { follow, type News } from '../../src/graphql/stream/follow.ts';
+import { Pace } from '../../src/lib/concurrency.ts';
 import { shared } from '../support/app.ts';
 import { makePerson, signedIn } from '../support/browser.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+import { iterationsDuring } from '../support/loop-iterations.ts';
 
 // What arrives has been announced: nothing is looked for, but that rights are still there, every 750 ms.
 const app = shared(() => graphqlApp({ streams: { heartbeat: 50, patience: 300, poll: 25 } }));
@@ -327,6 +333,95 @@ describe('watch', () => {
     const [one, many] = [await costOf(1), await costOf(12)];
     // Three events went to each of eleven more; a few statements of the background are in both.
     expect(many - one).toBeLessThan(11);
+  });
+});
+
+describe('a subscriber that is a thousand changes behind', () => {
+  type Changes = Awaited<ReturnType<typeof readChanges.execute>>;
+  const read = async (names: readonly string[], after?: string) =>
+    (await app.run(readChanges, { organization: 'acme', project: 'site', topics: names, after })) as Changes;
+  const move = (project: number, branches: readonly string[]) => {
+    for (const branch of branches)
+      app.services.studio.changes.notify(JSON.stringify({ kind: 'branch', project, branch }));
+  };
+
+  it('has each topic read once, however often its branch has moved', async () => {
+    const names = [...Array.from({ length: 18 }, (_, at) => entry(`n${at}`)), entry('2026/first'), 'branch:main'];
+    const { project_id, position } = await read(names);
+    move(project_id, [...Array<string>(900).fill('main'), 'other']);
+    const reads = vi.spyOn(RefFiles.prototype, 'read');
+    const { events, missed } = await read(names, position);
+    expect(reads.mock.calls.length).toBeLessThan(100);
+    reads.mockRestore();
+    expect(missed).toBe(false);
+    expect(events.map(({ topic }) => topic)).toEqual(names);
+    expect(events.at(18)).toMatchObject({ id: '2026/first', version: await versionOfEntry('2026/first') });
+    const seqs = events.map((event) => Number(event.position.split('.')[1]) - Number(position.split('.')[1]));
+    expect(seqs).toEqual([...Array<number>(19).fill(899), 900]);
+  });
+
+  it('gets the branches that have moved in the order of their last moves, read in steps', async () => {
+    const { project_id, position } = await read(['branch']);
+    const branches = Array.from({ length: 900 }, (_, at) => `b${at}`);
+    move(project_id, [...branches, 'b7']);
+    const [reads, yields] = [vi.spyOn(RefFiles.prototype, 'read'), vi.spyOn(Pace.prototype, 'yield')];
+    let events: Changes['events'] = [];
+    await iterationsDuring(async () => {
+      ({ events } = await read(['branch'], position));
+    });
+    const [first = 0, ...others] = reads.mock.invocationCallOrder;
+    const between = yields.mock.invocationCallOrder.filter((at) => at > first && at < (others.at(-1) ?? 0));
+    vi.restoreAllMocks();
+    expect(between.length).toBeGreaterThan(20);
+    expect(events.map(({ id }) => id)).toEqual([...branches.filter((name) => name !== 'b7'), 'b7']);
+  });
+});
+
+describe('a stream', () => {
+  const signal = new AbortController().signal;
+  const following = (
+    read: (after: string | null) => Promise<News<number>>,
+    watch = (_wake: () => void) => () => {},
+  ) => {
+    const stream = { after: null, signal, pollEvery: 60_000, position: null, refetch: false };
+    return follow({ stream, renew: async () => {} } as unknown as GraphqlContext, { read, watch });
+  };
+
+  it('gives way between the events that a client is behind', async () => {
+    const events = Array.from({ length: 900 }, (_, at) => ({ position: String(at), data: at }));
+    const received: (number | null)[] = [];
+    const all = async () => {
+      for await (const event of following(async () => ({ events, ended: true }))) received.push(event);
+    };
+    expect(await iterationsDuring(all)).toBeGreaterThan(30);
+    expect(received).toHaveLength(900);
+  });
+
+  it('gives way between others that the same change has woken', async () => {
+    const wakes: (() => void)[] = [];
+    let looks = 0;
+    const streams = Array.from({ length: 300 }, () => {
+      let own = 0;
+      return following(
+        async () => {
+          looks += 1;
+          own += 1;
+          return own < 3 ? { events: [] } : { events: [{ position: '1', data: 1 }], ended: true };
+        },
+        (wake) => {
+          wakes.push(wake);
+          return () => {};
+        },
+      );
+    });
+    const next = streams.map((stream) => stream.next());
+    await vi.waitUntil(() => looks === 2 * streams.length);
+    const woken = async () => {
+      for (const wake of wakes) wake();
+      await Promise.all(next);
+    };
+    expect(await iterationsDuring(woken)).toBeGreaterThan(10);
+    await Promise.all(streams.map((stream) => stream.return(null)));
   });
 });
 

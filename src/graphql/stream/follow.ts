@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Pace } from '../../lib/concurrency.ts';
 import { Notifier } from '../../lib/timing.ts';
 import type { GraphqlContext } from '../context.ts';
 
@@ -34,16 +35,19 @@ const rarely = 15;
 
 /**
  * The events of a source for one subscription: those behind the client's position, then each as it happens, until the source, the client or the
- * server ends. Where events are lost, null means that the client has to read the state anew. Nothing is read ahead of the client.
+ * server ends. Where events are lost, null means that the client has to read the state anew. Nothing is read ahead of the client. A client may be a
+ * thousand events behind, and a change may wake hundreds of streams: between them all else has its turn.
  */
 export async function* follow<T>(context: GraphqlContext, source: Source<T>): AsyncGenerator<T | null> {
   const { stream } = context;
   const notifier = new Notifier();
+  const pace = new Pace();
   let unwatch: (() => void) | undefined;
   stream.signal.addEventListener('abort', notifier.notify);
   try {
     let { after } = stream;
     while (!stream.signal.aborted) {
+      if (pace.isDue) await pace.yield();
       await context.renew();
       const { events, position, missed = false, ended = false } = await source.read(after);
       if (missed) {
@@ -54,6 +58,7 @@ export async function* follow<T>(context: GraphqlContext, source: Source<T>): As
         if (stream.signal.aborted) return;
         Object.assign(stream, { position: event.position, refetch: false });
         yield event.data;
+        if (pace.isDue) await pace.yield();
       }
       after = position ?? events.at(-1)?.position ?? after;
       if (ended) return;

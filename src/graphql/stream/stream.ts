@@ -20,6 +20,7 @@ import { authenticateRequest } from '../../domain/identity/authenticate.ts';
 import type { AllServices } from '../../domain/services.ts';
 import type { Actor } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
+import { workFor } from '../../lib/concurrency.ts';
 import { GraphqlContext } from '../context.ts';
 import { deadlineOf } from '../deadline.ts';
 import { formatError } from '../errors.ts';
@@ -199,7 +200,8 @@ export class Streams {
     const failed = (error: unknown) => ({ errors: this.#format(error, request_id) });
     const context = new GraphqlContext(caller);
     try {
-      await this.#run(prepare(this.#schema, request.body), context, writer, failed);
+      const prepared = prepare(this.#schema, request.body);
+      await workFor(actor.id, () => this.#run(prepared, context, writer, failed));
     } catch (error) {
       await recordUnread(this.#schema, context, request.body);
       await writer.next(failed(error), null);

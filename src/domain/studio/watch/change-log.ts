@@ -29,7 +29,7 @@ const change = z.discriminatedUnion('kind', [
 ]);
 export type Change = z.output<typeof change>;
 
-interface LoggedChange {
+export interface LoggedChange {
   /** Counts the changes of a log from 1. */
   seq: number;
   at: Date;

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { timestamp } from '../../../kernel/shapes.ts';
 import { executeBound } from '../../../kernel/sql.ts';
+import { forEachYielding } from '../../../lib/concurrency.ts';
 import { Pull } from '../pulls/pull.entity.ts';
 import { headsOf, versionOf } from '../pulls/pull-record.ts';
 import type { StudioContext } from '../studio.ts';
 import { localStudioOperation } from '../studio-operation.ts';
-import type { Change } from './change-log.ts';
+import type { Change, LoggedChange } from './change-log.ts';
 import { concerns, parseTopic, type Topic, topics } from './topics.ts';
 
 /** A change of something that is watched: what it is and which version it has now, to be read where it is shown in another. */
@@ -41,6 +42,28 @@ async function entryNow({ git, studio }: Context, { branch, collection, slug }: 
   if (head === null) return { id: slug, version: null };
   const site = await studio.content.site(git, await git.snapshot(head));
   return { id: slug, version: site.collections.get(collection)?.find(slug)?.oid ?? null };
+}
+
+const nameOf = (change: Change): string | number => {
+  switch (change.kind) {
+    case 'branch':
+      return change.branch;
+    case 'pull':
+      return change.number;
+    case 'deployment':
+      return change.id;
+  }
+};
+
+/** The last change of each object, in their order. Changes of one object concern the same topics, so nothing else has to be read. */
+function lastOfEach(changes: readonly LoggedChange[]): Iterable<LoggedChange> {
+  const last = new Map<string, LoggedChange>();
+  for (const logged of changes) {
+    const key = `${logged.change.kind} ${nameOf(logged.change)}`;
+    last.delete(key);
+    last.set(key, logged);
+  }
+  return last.values();
 }
 
 /** The object a change is about, as a topic shows it. */
@@ -119,28 +142,21 @@ export const readChanges = localStudioOperation({
         context,
         named.map(({ topic }) => topic),
       );
-      for (const { name, topic } of named)
+      await forEachYielding(named, async ({ name, topic }) => {
         events.push({ topic: name, ...(await objectNow(topic)), at, position: beginning });
+      });
       const last = events.at(-1);
       if (last) last.position = position;
       return { project_id: project.id, events, position, missed };
     }
-    // Of several changes of an object the last counts. What is sent for one change is behind it only with the last of its events.
-    const latest = new Map<string, WatchEvent>();
-    for (const { seq, at, change } of changes) {
+    // What is sent for one change is behind it only with the last of its events.
+    await forEachYielding(lastOfEach(changes), async ({ seq, at, change }) => {
       const concerned = named.filter(({ topic }) => concerns(topic, change));
       for (const [index, { name, topic }] of concerned.entries()) {
         const found = await objectOf(context, topic, change);
-        const key = JSON.stringify([name, found.id]);
-        latest.delete(key);
-        latest.set(key, {
-          topic: name,
-          ...found,
-          at,
-          position: positionAt(index < concerned.length - 1 ? seq - 1 : seq),
-        });
+        events.push({ topic: name, ...found, at, position: positionAt(index < concerned.length - 1 ? seq - 1 : seq) });
       }
-    }
-    return { project_id: project.id, events: [...latest.values()], position, missed };
+    });
+    return { project_id: project.id, events, position, missed };
   },
 });

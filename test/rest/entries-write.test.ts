@@ -199,7 +199,7 @@ describe('200', () => {
   });
 });
 
-describe('304 and If-Match', () => {
+describe('304, If-Match and If-None-Match', () => {
   it('answers 304 to the tag it gave, until the entry changes', async () => {
     const { slug, etag } = await fresh();
     const ask = () => app.ask('GET', `${posts}/${slug}`, { headers: { 'If-None-Match': etag } });
@@ -218,6 +218,26 @@ describe('304 and If-Match', () => {
   ])('takes %s', async (_what, header) => {
     const made = await fresh();
     expect((await put(made.slug, { body: 'Changed' }, { 'If-Match': header(made) })).status).toBe(200);
+  });
+
+  it.each<[string, (at: { etag: string; sha: string }) => string]>([
+    ['any', () => '*'],
+    ['the stored version', ({ etag }) => etag],
+    ['its object id in a list', ({ sha }) => `"0000", "${sha}"`],
+  ])('leaves the entry as it is when If-None-Match names %s', async (_what, header) => {
+    const made = await fresh();
+    const headers = { 'If-None-Match': header(made) };
+    for (const answer of [
+      await put(made.slug, { body: 'Changed' }, headers),
+      await app.ask('PUT', `${posts}/${made.slug}?on_conflict=merge`, { body: { body: 'Changed' }, headers }),
+      await app.ask('DELETE', `${posts}/${made.slug}`, { headers }),
+    ]) {
+      expectRefusal(answer, 412, 'precondition_failed', /^If-None-Match: /);
+      expect(answer.body.details.current_sha).toBe(made.sha);
+    }
+    expect((await app.ask('GET', `${posts}/${made.slug}`)).body.sha).toBe(made.sha);
+    const other = { 'If-None-Match': `"${'0'.repeat(40)}"` };
+    expect((await put(made.slug, { body: 'Changed' }, other)).status).toBe(200);
   });
 
   it('is about the file, never about the branch', async () => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { type Answer, acme, seed, shared, startTestApp, studio } from '../support/app.ts';
+import { expectRefusal } from '../support/refusal.ts';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAC56t6BAAAAEklEQVR4nGNgYGD4D8UMQAoIAA8EAgH0y2bHAAAAAElFTkSuQmCC',
@@ -272,6 +273,8 @@ describe('delete', () => {
       headers: { 'If-Match': `"${'0'.repeat(40)}"` },
     });
     expect(stale.status).toBe(412);
+    const any = await app.ask('DELETE', `${studio}/media/public/b.png`, { headers: { 'If-None-Match': '*' } });
+    expectRefusal(any, 412, 'precondition_failed', /^If-None-Match: /);
     expect((await app.ask('DELETE', `${studio}/media/public/none.png`)).status).toBe(404);
     expect((await app.ask('DELETE', `${studio}/media/content/posts/a.md`)).body.code).toBe('not_editable');
     expect((await app.ask('DELETE', `${studio}/media/content/posts/a.md`, { token: weak })).status).toBe(403);

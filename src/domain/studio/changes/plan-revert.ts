@@ -126,7 +126,7 @@ async function fileAt(snapshot: Snapshot, path: string): Promise<TreeEntry | nul
 function checkSeen({ project, conditions }: RevertContext, current: TreeEntry | null, sha: string | undefined): void {
   if (current) {
     checkPrecondition(project, conditions, sha);
-    checkVersion(current, conditions.if_match, sha);
+    checkVersion(current, conditions, sha);
   } else if (conditions.if_match !== undefined) {
     throw new DomainError('precondition_failed', 'If-Match: the file has been deleted since it was read');
   } else if (sha !== undefined)

@@ -2,6 +2,7 @@ import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import type { StudioContext } from '../studio.ts';
 
+type Conditions = StudioContext['conditions'];
 type Write = Pick<StudioContext<'manage_studio'>, 'actor' | 'require'>;
 
 /** Names must survive git's commit format, where `<`, `>` and line ends separate. */
@@ -43,13 +44,26 @@ export function seenOid(current: TreeEntry, ifMatch: string | undefined, sha: st
   return sha !== undefined && sha !== current.oid ? sha : null;
 }
 
+/** @throws DomainError `precondition_failed` when a write is not to be done to this version, or with `*` to any (RFC 9110 13.1.2). */
+export function checkNoneMatch(current: TreeEntry, { if_none_match }: Conditions): void {
+  if (if_none_match === undefined || !namesOid(if_none_match, current.oid)) return;
+  throw new DomainError(
+    'precondition_failed',
+    'If-None-Match: the file is stored already, in a version that it names',
+    {
+      details: { current_sha: current.oid },
+    },
+  );
+}
+
 /**
  * Compares what the writer saw with what is stored.
- * @throws DomainError `precondition_failed` for If-Match, `sha_mismatch` for the body's `sha`.
+ * @throws DomainError `precondition_failed` for If-Match and If-None-Match, `sha_mismatch` for the body's `sha`.
  */
-export function checkVersion(current: TreeEntry, ifMatch: string | undefined, sha: string | undefined): void {
+export function checkVersion(current: TreeEntry, conditions: Conditions, sha: string | undefined): void {
   const details = { current_sha: current.oid };
-  if (ifMatch !== undefined && !namesOid(ifMatch, current.oid)) {
+  checkNoneMatch(current, conditions);
+  if (conditions.if_match !== undefined && !namesOid(conditions.if_match, current.oid)) {
     throw new DomainError('precondition_failed', 'If-Match: the stored file has changed since it was read', {
       details,
     });

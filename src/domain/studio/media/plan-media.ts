@@ -99,7 +99,7 @@ async function target(
     if (entry.mode === '40000') throw fieldError('already_exists', 'path', `${candidate} is a directory`);
     if (entry.oid === blob.oid) return null;
     if (overwrite && at === 0) {
-      checkVersion(await publishedVersion(staged, candidate, entry), undefined, sha);
+      checkVersion(await publishedVersion(staged, candidate, entry), {}, sha);
       return candidate;
     }
   }
@@ -213,7 +213,7 @@ export async function planDeleteMedia(
   if (schemaAt(staged.site, path)) {
     throw new DomainError('not_editable', `${field}: ${path} is an entry; delete it as one`);
   }
-  checkVersion(await publishedVersion(staged, path, entry), context.conditions.if_match, sha);
+  checkVersion(await publishedVersion(staged, path, entry), context.conditions, sha);
   return {
     changes: [{ path, content: null }],
     summary: `Delete ${path}`,

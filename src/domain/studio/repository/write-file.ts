@@ -79,7 +79,7 @@ export async function planWriteFile(
     // What an action before this one wrote has a version that its caller cannot know.
     if (sha === undefined && !staged.changed.has(path))
       throw fieldError('already_exists', 'path', `${path} exists; sha must name the version that is replaced`);
-    checkVersion(await publishedVersion(staged, path, stored), undefined, sha);
+    checkVersion(await publishedVersion(staged, path, stored), {}, sha);
   }
   const isSame = stored !== null && blobOid(bytes, stored.oid) === stored.oid;
   return {

@@ -42,7 +42,7 @@ export async function planDelete(
   const { path } = place;
   if (!staged.changed.has(path)) checkPrecondition(context.project, context.conditions, sha);
   const { entry: stored } = await staged.tree.lookup(path);
-  if (stored) checkVersion(await publishedVersion(staged, path, stored), context.conditions.if_match, sha);
+  if (stored) checkVersion(await publishedVersion(staged, path, stored), context.conditions, sha);
   const target = namedIn(staged.site, { collection, slug: entry });
   const own = assets ? (await ownFiles(staged, index, place)).map((file) => file.path) : [];
   const named = await Promise.all(own.map(async (file) => (await othersNaming(staged, file, path)).length > 0));

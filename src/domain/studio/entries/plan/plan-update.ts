@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { DomainError, fieldError } from '../../../../kernel/errors.ts';
 import type { Oid, Snapshot, TreeEntry } from '../../../../ports/git-records.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../../changes/staged-content.ts';
-import { checkVersion, seenOid } from '../../changes/write-rules.ts';
+import { checkNoneMatch, checkVersion, seenOid } from '../../changes/write-rules.ts';
 import { type CollectionIndex, type IndexedEntry, storedEntry } from '../../content/collection-index.ts';
 import { type FileContent, type OpenedFile, openFile, parseFile } from '../../frontmatter/parse-file.ts';
 import type { Conflict } from '../../merge/merge.schema.ts';
@@ -45,9 +45,10 @@ async function contentToSave(
   target: Target,
 ): Promise<{ before: FileContent; content: FileContent; merged: boolean }> {
   const { tree, index, place, stored, published, change } = target;
-  const { if_match } = context.conditions;
+  const { conditions } = context;
+  checkNoneMatch(published, conditions);
   const before = openFile(await tree.blob(stored.oid), place.path);
-  const seen = seenOid(published, if_match, change.sha);
+  const seen = seenOid(published, conditions.if_match, change.sha);
   if (seen === null) {
     const [first] = change.resolutions ?? [];
     if (first) refuseResolution(first.path, 'the file is not in conflict');
@@ -59,7 +60,7 @@ async function contentToSave(
     return { before, content: { bytes, parsed: parseFile(bytes, place.path) }, merged: true };
   }
   try {
-    checkVersion(published, if_match, change.sha);
+    checkVersion(published, conditions, change.sha);
   } catch (error) {
     throw base ? withConflicts(error, target, base, before) : error;
   }

@@ -235,3 +235,45 @@ describe('the limits', () => {
     expect(body.errors[0]).toMatchObject({ extensions: { code: 'LIMIT_EXCEEDED', details: { limit: 'cost' } } });
   });
 });
+
+describe('entries that a hub names in two fields', () => {
+  const names = Array.from({ length: 100 }, (_, at) => `a${at}`);
+  const config = siteFiles['src/content.config.ts'] ?? '';
+
+  beforeAll(async () => {
+    const hub = { title: 'Hub', readers: names, author: 'a0', editors: names };
+    const fields =
+      "readers: z.array(reference('authors')).optional(),\n    editors: z.array(reference('authors')),\n    ";
+    await command(`createBranch(${at}, input: { name: "hub" }) { name }`);
+    await save(
+      await app.repository(),
+      {
+        ...Object.fromEntries(names.map((name) => [`src/content/authors/${name}.yaml`, `name: ${name}\n`])),
+        'src/content.config.ts': config.replace('author: reference', `${fields}author: reference`),
+        'src/content/posts/en/hub.md': `---\n${JSON.stringify(hub)}\n---\n`,
+        'src/content/posts/en/many.md': `---\n${JSON.stringify({ ...hub, readers: Array(150).fill('a1') })}\n---\n`,
+      },
+      { branch: 'hub' },
+    );
+  });
+
+  it('are listed with what requires them before what does not', async () => {
+    const { referrers } = await studio(
+      `referrers(collection: "authors", slugs: ${JSON.stringify(names)}, branch: "hub") { field required slug }`,
+    );
+    expect(referrers).toHaveLength(100);
+    expect(referrers.every(({ required }: { required: boolean }) => required)).toBe(true);
+  });
+
+  it('are counted with all places that name one', async () => {
+    const { entry } = await studio(
+      'entry(collection: "authors", slug: "a1", branch: "hub") { referenced_by(first: 100) { total_count nodes { field slug } } }',
+    );
+    expect(entry.referenced_by.total_count).toBe(153);
+    expect(entry.referenced_by.nodes.slice(0, 3)).toEqual([
+      { field: '/readers/1', slug: 'en/hub' },
+      { field: '/editors/1', slug: 'en/hub' },
+      { field: '/readers/0', slug: 'en/many' },
+    ]);
+  });
+});

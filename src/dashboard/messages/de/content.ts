@@ -93,6 +93,7 @@ export default {
   delete_lead: 'Das lässt sich danach rückgängig machen.',
   used_by: 'Verwendet von Einträgen, die bleiben:',
   use: '{{title}} wird von {{user}} verwendet',
+  more_uses: 'Es können mehr sein; zuerst stehen die, die auf einen davon verweisen müssen.',
   not_used: 'Kein anderer Eintrag verweist auf das, was gelöscht wird.',
   required_uses: 'Einige dieser Einträge müssen auf einen verweisen, der gelöscht wird, und werden ungültig.',
   delete_anyway: 'Trotzdem löschen',

@@ -93,6 +93,7 @@ export default {
   delete_lead: 'It can be brought back afterwards.',
   used_by: 'Used by entries that stay:',
   use: '{{title}} is used by {{user}}',
+  more_uses: 'There may be more; those that have to refer to one of them are listed first.',
   not_used: 'No other entry refers to what is deleted.',
   required_uses: 'Some of these entries have to refer to one that is deleted, and will be invalid.',
   delete_anyway: 'Delete anyway',

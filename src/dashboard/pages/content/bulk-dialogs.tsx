@@ -233,39 +233,49 @@ interface Use {
   required: boolean;
 }
 
+/** Uses that the server lists. */
+const mostUses = 100;
+
 /** Which entries that stay refer to those that are deleted. @throws Fault */
-async function findUses({ place, collection, entries }: Omit<DialogProps, 'onCommit' | 'onClose'>): Promise<Use[]> {
+async function findUses({
+  place,
+  collection,
+  entries,
+}: Omit<DialogProps, 'onCommit' | 'onClose'>): Promise<{ uses: Use[]; isCut: boolean }> {
   const { organization, project, draft = null } = place;
   const titles = new Map(entries.map(({ slug, title }) => [slug, title]));
   const variables = { organization, project, draft, collection, slugs: [...titles.keys()] };
   const { data, error } = await client.query(EntryUses, variables, { requestPolicy: 'network-only' }).toPromise();
   if (error) throw faultOf(error);
-  const uses = (data?.project?.studio?.referrers ?? []).map((user) => ({
+  const found = data?.project?.studio?.referrers ?? [];
+  const uses = found.map((user) => ({
     title: titles.get(user.named) ?? user.named,
     user: `${user.collection}/${user.slug}`,
     userTitle: user.title,
     required: user.required,
   }));
-  return [...new Map(uses.map((use) => [`${use.title} ${use.user} ${use.required}`, use])).values()];
+  const distinct = new Map(uses.map((use) => [`${use.title} ${use.user} ${use.required}`, use]));
+  return { uses: [...distinct.values()], isCut: found.length === mostUses };
 }
 
 /** Deletes the selected entries, after it has said what refers to them. */
 export function DeleteDialog({ place, collection, entries, onCommit, onClose }: DialogProps) {
   const { t } = useTranslation(['content', 'common']);
-  const [uses, setUses] = useState<Use[] | null>(null);
+  const [found, setFound] = useState<{ uses: Use[]; isCut: boolean } | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
   // The dialog is opened anew for other entries.
   const find = useEffectEvent(() => findUses({ place, collection, entries }));
   useEffect(() => {
     let isWanted = true;
     find().then(
-      (found) => isWanted && setUses(found),
+      (all) => isWanted && setFound(all),
       (refused) => isWanted && setFault(refused as Fault),
     );
     return () => {
       isWanted = false;
     };
   }, []);
+  const uses = found?.uses ?? null;
   const isRequired = uses?.some(({ required }) => required) ?? false;
   const submit = () =>
     onCommit(
@@ -301,6 +311,7 @@ export function DeleteDialog({ place, collection, entries, onCommit, onClose }: 
               </li>
             ))}
           </ul>
+          {found?.isCut && <p>{t('more_uses')}</p>}
           {isRequired && <p>{t('required_uses')}</p>}
         </section>
       )}

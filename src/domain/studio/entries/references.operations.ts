@@ -7,7 +7,7 @@ import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import { labelAt } from '../schema/json-schema.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { entrySummary } from './entries.schema.ts';
-import { firstRelations, namedIn, type Relation, referencesTo } from './references.ts';
+import { firstRelations, namedIn, type Reference, type Relation, visitReferences } from './references.ts';
 import { frontmatterSize, summaryOf, titlesOf } from './saved-entry.ts';
 import { entryNamed } from './validate.ts';
 
@@ -99,15 +99,19 @@ export const listReferrers = studioOperation({
     const tree = await pageSnapshot(git, window, input);
     const site = await studio.content.site(git, tree);
     const { slug } = entryIn(site.collection(collection), entry);
-    const all = await referencesTo({ git, studio }, { tree, site }, [namedIn(site, { collection, slug })]);
-    const page = all.slice(window.offset, window.offset + window.limit);
+    const page: Reference[] = [];
+    let total = 0;
+    await visitReferences({ git, studio }, { tree, site }, [namedIn(site, { collection, slug })], (reference) => {
+      if (total >= window.offset && page.length < window.limit) page.push(reference);
+      total += 1;
+    });
     const titles = await titlesOf({ git, studio }, { tree, site }, page);
     const items = page.map((each, at) => ({
       ...each,
       label: labelAt(site.collections.get(each.collection)?.schema, each.field),
       title: titles[at] ?? each.slug,
     }));
-    return pageFrom(items, all.length, window, tree.commit);
+    return pageFrom(items, total, window, tree.commit);
   },
 });
 
@@ -116,7 +120,7 @@ export const listReferrersOfEntries = studioOperation({
   kind: 'query',
   permission: 'browse_studio',
   notInSteps: true,
-  summary: `Entries that name any of some entries in their relations and are none of these themselves; the first ${maxPerPage}`,
+  summary: `Entries that name any of some entries in their relations and are none of these themselves; the first ${maxPerPage}, those whose field is required before others`,
   input: z.object(entriesInput),
   output: z.array(
     referrer.extend({ named: z.string().describe('Slug of the entry that is named') }).meta({ id: 'EntryUse' }),
@@ -130,11 +134,16 @@ export const listReferrersOfEntries = studioOperation({
     const slugById = new Map(
       entries.flatMap(({ slug }) => [...namedIn(site, { collection, slug }).ids].map((id) => [id, slug] as const)),
     );
-    const all = await referencesTo({ git, studio }, { tree, site }, [{ collection, ids: new Set(slugById.keys()) }]);
-    const uses = all
-      .filter(({ path }) => !own.has(path))
-      .map((use) => ({ ...use, named: slugById.get(use.id) ?? use.id }))
-      .slice(0, maxPerPage);
+    // An entry may name all of these many times over in a field that does not matter.
+    const [required, others]: [Reference[], Reference[]] = [[], []];
+    const targets = [{ collection, ids: new Set(slugById.keys()) }];
+    await visitReferences({ git, studio }, { tree, site }, targets, (reference) => {
+      const kept = reference.required ? required : others;
+      if (kept.length < maxPerPage && !own.has(reference.path)) kept.push(reference);
+    });
+    const uses = [...required, ...others]
+      .slice(0, maxPerPage)
+      .map((use) => ({ ...use, named: slugById.get(use.id) ?? use.id }));
     const titles = await titlesOf({ git, studio }, { tree, site }, uses);
     return uses.map((use, n) => ({
       ...use,

@@ -99,7 +99,7 @@ const relatesTo = (fields: readonly SchemaField[], collection: string): boolean 
   );
 
 /** A place in an entry that points to another entry. */
-interface Reference extends Relation {
+export interface Reference extends Relation {
   /** The entry that points. */
   slug: string;
   path: string;
@@ -117,34 +117,55 @@ export function namedIn(site: SiteIndex, { collection, slug }: { collection: str
   return { collection, ids: new Set(index && entry ? referenceIds(index.schema, entry) : []) };
 }
 
-/** References that one entry has to what is looked for. */
-const mostOfEntry = 100;
+type Context = Pick<StudioContext, 'studio' | 'git'>;
+interface Side {
+  tree: Snapshot;
+  site: SiteIndex;
+}
 
 /**
- * Entries whose schema-declared relations point to one of some entries; only collections that can point there are read.
- * @param options.counts which relations are looked for; all by default
- * @param options.most how many of one entry, the first ones
+ * Calls `visit` with each relation that the schemas declare and that points to one of some entries, entry by entry and in steps; only collections
+ * that can point there are read. An entry can have a hundred thousand: `visit` keeps what is needed of them.
  */
-export async function referencesTo(
-  { studio, git }: Pick<StudioContext, 'studio' | 'git'>,
-  { tree, site }: { tree: Snapshot; site: SiteIndex },
+export async function visitReferences(
+  { studio, git }: Context,
+  { tree, site }: Side,
   targets: readonly Named[],
-  { counts = () => true, most = mostOfEntry }: { counts?: (relation: Relation) => boolean; most?: number } = {},
-): Promise<Reference[]> {
-  const found: Reference[] = [];
+  visit: (reference: Reference) => void,
+): Promise<void> {
   const pace = new Pace();
   const wanted = targets.filter(({ ids }) => ids.size > 0);
   for (const { schema, entries } of site.collections.values()) {
     if (!wanted.some(({ collection }) => relatesTo(schema.fields, collection))) continue;
     const facts = await studio.content.facts(git, tree, entries);
-    for (const [at, entry] of entries.entries()) {
+    for (const [at, { slug, path }] of entries.entries()) {
       if (pace.isDue) await pace.yield();
-      const isWanted = (relation: Relation) =>
-        wanted.some(({ collection, ids }) => relation.collection === collection && ids.has(relation.id)) &&
-        counts(relation);
-      for (const relation of firstRelations(schema.fields, facts[at]?.frontmatter, most, isWanted))
-        found.push({ ...relation, collection: schema.collection, slug: entry.slug, path: entry.path });
+      for (const relation of relationsIn(schema.fields, facts[at]?.frontmatter)) {
+        if (pace.isDue) await pace.yield();
+        if (wanted.some(({ collection, ids }) => relation.collection === collection && ids.has(relation.id)))
+          visit({ ...relation, collection: schema.collection, slug, path });
+      }
     }
   }
+}
+
+/** References that one entry has to what is looked for. */
+const mostOfEntry = 100;
+
+/**
+ * Relations that point to one of some entries.
+ * @param options.counts which of them are looked for; all by default
+ * @param options.most how many of one entry, the first ones
+ */
+export async function referencesTo(
+  context: Context,
+  side: Side,
+  targets: readonly Named[],
+  { counts = () => true, most = mostOfEntry }: { counts?: (reference: Reference) => boolean; most?: number } = {},
+): Promise<Reference[]> {
+  const found: Reference[] = [];
+  await visitReferences(context, side, targets, (reference) => {
+    if (found.at(-most)?.path !== reference.path && counts(reference)) found.push(reference);
+  });
   return found;
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { firstRelations, referencesTo } from '../../../../src/domain/studio/entries/references.ts';
+import { firstRelations, referencesTo, visitReferences } from '../../../../src/domain/studio/entries/references.ts';
 import type { SchemaField } from '../../../../src/domain/studio/schema/schema.schema.ts';
+import { iterationsDuring } from '../../../support/loop-iterations.ts';
 
 const fields: SchemaField[] = [
   {
@@ -33,6 +34,21 @@ it('finds the first 100 references of one entry to another', async () => {
   expect(found).toHaveLength(200);
   expect(found[99]).toMatchObject({ slug: 'b', field: '/related/99' });
   expect(found[100]).toMatchObject({ slug: 'c', field: '/related/0' });
+});
+
+it('visits all of them in steps', async () => {
+  const fields = new Map<string, number>();
+  const visits = visitReferences.bind(null, ...site(), target, ({ slug, field }) => {
+    const name = `${slug}${field.replace(/\/\d+$/, '')}`;
+    fields.set(name, (fields.get(name) ?? 0) + 1);
+  });
+  expect(await iterationsDuring(visits)).toBeGreaterThan(1_000);
+  expect([...fields]).toEqual([
+    ['b/related', 100_000],
+    ['b/main', 1],
+    ['c/related', 100_000],
+    ['c/main', 1],
+  ]);
 });
 
 it('finds those that count behind any number of others', async () => {

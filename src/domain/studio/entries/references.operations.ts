@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
+import { mapYielding } from '../../../lib/concurrency.ts';
 import { entryIn, type IndexedEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
@@ -59,21 +60,24 @@ export const listReferences = studioOperation({
     const index = site.collection(collection);
     const places = slugs.map((slug) => entryIn(index, slug));
     const facts = await studio.content.facts(git, snapshot, places);
-    const named = facts.map(({ frontmatter }) =>
-      firstRelations(index.schema.fields, frontmatter, mostRelations).map((found) => resolve(site, found)),
-    );
+    const named: ReturnType<typeof resolve>[][] = [];
+    for (const { frontmatter } of facts) {
+      const relations = await firstRelations(index.schema.fields, frontmatter, mostRelations);
+      named.push(await mapYielding(relations, (found) => resolve(site, found)));
+    }
     const targets = named
       .flat()
       .flatMap(({ collection, slug, path }) => (slug && path ? [{ collection, slug, path }] : []));
     const titles = await titlesOf({ git, studio }, { tree: snapshot, site }, targets);
     const byPath = new Map(targets.map(({ path }, at) => [path, titles[at] ?? null]));
-    return named.map((found) =>
-      found.map((each) => ({
-        ...each,
-        label: labelAt(index.schema, each.field),
-        title: each.path === null ? null : (byPath.get(each.path) ?? null),
-      })),
-    );
+    const shown = (each: ReturnType<typeof resolve>) => ({
+      ...each,
+      label: labelAt(index.schema, each.field),
+      title: each.path === null ? null : (byPath.get(each.path) ?? null),
+    });
+    const listed: ReturnType<typeof shown>[][] = [];
+    for (const found of named) listed.push(await mapYielding(found, shown));
+    return listed;
   },
 });
 

@@ -53,10 +53,25 @@ export interface Relation {
   id: string;
 }
 
-/** All relations in the frontmatter of an entry. @param prefix JSON Pointer of `value` */
-function* relationsIn(fields: readonly SchemaField[], value: unknown, prefix = ''): Generator<Relation> {
+const relating = new WeakMap<readonly SchemaField[], readonly SchemaField[]>();
+
+/** The fields that are relations, or have some within. */
+function relatingFields(fields: readonly SchemaField[]): readonly SchemaField[] {
+  const isRelating = ({ relation, fields = [], variants = [] }: SchemaField) =>
+    relation !== undefined || relatingFields(fields).length > 0 || relatingFields(variants).length > 0;
+  const found = relating.get(fields) ?? fields.filter(isRelating);
+  relating.set(fields, found);
+  return found;
+}
+
+/**
+ * All relations in the frontmatter of an entry, and null for each place without one: thousands of items, each of thousands of variants, are gone
+ * through in steps.
+ * @param prefix JSON Pointer of `value`
+ */
+function* relationsIn(fields: readonly SchemaField[], value: unknown, prefix = ''): Generator<Relation | null> {
   if (value === null || typeof value !== 'object') return;
-  for (const field of fields) {
+  for (const field of relatingFields(fields)) {
     const held = (value as Record<string, unknown>)[field.name];
     const items = Array.isArray(held) ? held : [held];
     for (const [at, item] of items.entries()) {
@@ -66,25 +81,32 @@ function* relationsIn(fields: readonly SchemaField[], value: unknown, prefix = '
       const id = typeof item === 'string' ? item : (written?.id ?? written?.slug);
       if (field.relation && typeof id === 'string')
         yield { collection: field.relation.collection, field: here, required: field.required, id };
+      else yield null;
       if (field.fields) yield* relationsIn(field.fields, item, here);
       // Kinds of one object share keys: the alternatives may find the same place twice.
-      const inner = (field.variants ?? []).flatMap((one) => [...relationsIn(one.fields ?? [], item, here)]);
-      yield* new Map(inner.map((relation) => [relation.field, relation])).values();
+      const inner = new Map<string, Relation>();
+      for (const one of relatingFields(field.variants ?? [])) {
+        yield null;
+        for (const relation of relationsIn(one.fields ?? [], item, here))
+          if (relation) inner.set(relation.field, relation);
+          else yield null;
+      }
+      yield* inner.values();
     }
   }
 }
 
-/** The first relations in the frontmatter of an entry that a test holds for: a list in it has room for a hundred thousand. */
-export function firstRelations(
+/** The first relations in the frontmatter of an entry: a list in it has room for a hundred thousand. */
+export async function firstRelations(
   fields: readonly SchemaField[],
   frontmatter: unknown,
   most: number,
-  holds: (relation: Relation) => boolean = () => true,
-): Relation[] {
+): Promise<Relation[]> {
+  const pace = new Pace();
   const first: Relation[] = [];
   for (const relation of relationsIn(fields, frontmatter)) {
-    if (first.length === most) break;
-    if (holds(relation)) first.push(relation);
+    if (pace.isDue) await pace.yield();
+    if (relation && first.push(relation) === most) break;
   }
   return first;
 }
@@ -142,7 +164,10 @@ export async function visitReferences(
       if (pace.isDue) await pace.yield();
       for (const relation of relationsIn(schema.fields, facts[at]?.frontmatter)) {
         if (pace.isDue) await pace.yield();
-        if (wanted.some(({ collection, ids }) => relation.collection === collection && ids.has(relation.id)))
+        if (
+          relation &&
+          wanted.some(({ collection, ids }) => relation.collection === collection && ids.has(relation.id))
+        )
           visit({ ...relation, collection: schema.collection, slug, path });
       }
     }

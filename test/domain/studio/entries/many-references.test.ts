@@ -56,7 +56,29 @@ it('finds those that count behind any number of others', async () => {
   expect(found.map(({ slug, field }) => `${slug}${field}`)).toEqual(['b/main', 'c/main']);
 });
 
-it('lists the first relations of an entry', () => {
-  expect(firstRelations(fields, frontmatter, 500)).toHaveLength(500);
-  expect(firstRelations(fields, { main: 'x' }, 500)).toHaveLength(1);
+it('lists the first relations of an entry', async () => {
+  expect(await firstRelations(fields, frontmatter, 500)).toHaveLength(500);
+  expect(await firstRelations(fields, { main: 'x' }, 500)).toHaveLength(1);
+});
+
+const kindsOf = (within: SchemaField[]): SchemaField[] => [
+  {
+    ...{ name: 'blocks', type: 'object', required: false, list: true },
+    variants: Array.from({ length: 1_000 }, () => ({
+      ...{ name: '', type: 'object', required: false, list: false },
+      fields: within,
+    })),
+  },
+];
+const blocks = Array.from({ length: 100 }, () => ({ main: 'a' }));
+
+it('goes through the kinds of an item in steps, and not at all through those that hold no relation', async () => {
+  let found: unknown;
+  const look = (fields: SchemaField[]) => async () => {
+    found = await firstRelations(fields, { blocks }, 500);
+  };
+  expect(await iterationsDuring(look(kindsOf(fields)))).toBeGreaterThan(1_000);
+  expect(found).toHaveLength(100);
+  expect(await iterationsDuring(look(kindsOf([])))).toBeLessThan(10);
+  expect(found).toHaveLength(0);
 });

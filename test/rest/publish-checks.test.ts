@@ -1,4 +1,5 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { answerMemory } from '../../src/kernel/answer-memory.ts';
 import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { ownBranch } from '../support/change-actions.ts';
 import { commitTo } from '../support/conflict-site.ts';
@@ -73,6 +74,25 @@ describe('GET /compare/checks', () => {
         message: 'must be a list',
       },
     ]);
+  });
+
+  it('names values of up to 1,000 characters whole, and no more of others', async () => {
+    const [whole, long] = ['e'.repeat(1_000), 'e'.repeat(1_001)];
+    await commit({
+      [at('en/whole')]: post(`title: A\nauthor: ${whole}`),
+      [at('en/long')]: post(`title: B\nauthor: ${long}`),
+    });
+    const { checks } = await check();
+    const messages = checks.map(({ message }: { message: string }) => message);
+    expect(messages).toEqual([`"${whole}…" is no entry of "authors"`, `"${whole}" is no entry of "authors"`]);
+  });
+
+  it('takes room for what it shows', async () => {
+    await commit({ [at('en/new')]: post(`title: New\nauthor: ${'e'.repeat(900)}`) });
+    const take = vi.spyOn(answerMemory, 'take');
+    await check();
+    expect(take.mock.calls[0]?.[1]).toBeGreaterThan(900);
+    take.mockRestore();
   });
 
   it('finds what names an entry, a page or a file that is gone, in entries that have not changed', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { commitNamed } from '../repository/refs.ts';
 import { studioOperation } from '../studio-operation.ts';
-import { checksBetween, publishChecks } from './publish-checks.ts';
+import { checksBetween, publishChecks, weightOf } from './publish-checks.ts';
 
 export const checkPublish = studioOperation({
   name: 'studio.checkPublish',
@@ -19,6 +19,8 @@ export const checkPublish = studioOperation({
   async execute(context, { base, head }) {
     const { git } = context;
     const into = await commitNamed(git, 'base', base ?? (await git.defaultBranch()));
-    return checksBetween(context, into, await commitNamed(git, 'head', head));
+    const checks = await checksBetween(context, into, await commitNamed(git, 'head', head));
+    await context.room(weightOf(checks));
+    return checks;
   },
 });

@@ -8,7 +8,6 @@ import { z } from 'zod';
 import { DomainError, type FieldError } from '../../../kernel/errors.ts';
 import { yieldLoop } from '../../../lib/concurrency.ts';
 import { counted } from '../../../lib/text.ts';
-import { upTo } from '../../../lib/version-cache.ts';
 import type { ChangedFile, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { entryAt, schemaAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
@@ -226,7 +225,15 @@ async function withNames(context: Context, head: Side, faults: readonly FoundFau
   });
 }
 
-const kept = new LRUCache<string, PublishChecks>(upTo(500));
+/** Characters of checks. A name in a schema may be a quarter of a megabyte. */
+export const weightOf = ({ checks }: PublishChecks): number =>
+  checks.reduce(
+    (sum, { entry, field, label, message }) =>
+      sum + [entry.path, entry.slug, entry.title, field, label, message].join('').length,
+    100,
+  );
+
+const kept = new LRUCache<string, PublishChecks>({ maxSize: 16 * 1024 * 1024, sizeCalculation: weightOf });
 
 /**
  * Checks what merging a head into a base would publish.

@@ -143,6 +143,12 @@ function checkDate({ type, coerce }: SchemaField, value: unknown): Fault[] {
   return strict || lenient ? none : [['date', `must be ${example}`]];
 }
 
+/** Characters of values and alternatives that a message names. */
+const mostNamed = 1_000;
+
+/** A value of the text as a message names it: it may be a quarter of a megabyte, and the faults of many entries are kept. */
+const quoted = (value: string): string => `"${value.length > mostNamed ? `${value.slice(0, mostNamed)}…` : value}"`;
+
 function checkText(field: SchemaField, value: unknown, { patterns, files }: Lookups): Fault[] {
   if (typeof value !== 'string') return field.coerce ? none : [['type', 'must be text']];
   const bounded = field.min_length !== undefined || field.max_length !== undefined;
@@ -151,7 +157,7 @@ function checkText(field: SchemaField, value: unknown, { patterns, files }: Look
     faults.push(['pattern', field.editor?.pattern_message ?? `must match the pattern ${field.pattern}`]);
   }
   const local = (field.type === 'image' || field.type === 'file') && !/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(value);
-  if (local && files && !files(value)) faults.push(['file', `"${value}" is no file of the site`]);
+  if (local && files && !files(value)) faults.push(['file', `${quoted(value)} is no file of the site`]);
   return faults;
 }
 
@@ -162,11 +168,8 @@ function checkReference({ relation, coerce }: SchemaField, value: unknown, { ref
   const target = written === null ? value : (written.id ?? written.slug);
   if (relation === undefined || references === undefined || typeof target !== 'string') return none;
   if (references(relation.collection, target)) return none;
-  return [['reference', `"${target}" is no entry of "${relation.collection}"`]];
+  return [['reference', `${quoted(target)} is no entry of "${relation.collection}"`]];
 }
-
-/** Characters of the alternatives that a message names. */
-const mostNamed = 1_000;
 
 /** Alternatives, the first ones of many: `"a", "b", "c" and 200 more`. */
 function named<T>(all: readonly T[], text: (one: T) => string, between: string): string {

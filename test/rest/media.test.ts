@@ -145,6 +145,18 @@ describe('upload as JSON', () => {
     expect([stale.status, stale.body.code]).toEqual([409, 'sha_mismatch']);
     expect((await upload({ path: 'public/img/free-1.png', content: base64, overwrite: true })).status).toBe(201);
   });
+  it('412: what is overwritten is not the version that was seen', async () => {
+    const path = 'public/img/seen.png';
+    const { body } = await upload({ path, content: base64 });
+    const over = (bytes: number, headers: Record<string, string>) => {
+      const content = Buffer.concat([png, Buffer.alloc(bytes)]).toString('base64');
+      return app.ask('POST', `${studio}/media`, { body: { path, content, overwrite: true }, headers });
+    };
+    const seen = { 'if-match': `"${body.sha}"` };
+    expect((await over(1, seen)).status).toBe(201);
+    expectRefusal(await over(2, seen), 412, 'precondition_failed', /^If-Match: /);
+    expectRefusal(await over(2, { 'if-none-match': '*' }), 412, 'precondition_failed', /^If-None-Match: /);
+  });
   it('415: the type is not allowed, or the bytes are of another', async () => {
     const script = Buffer.from('<script>alert(1)</script>').toString('base64');
     for (const path of [

@@ -81,6 +81,7 @@ interface PlacedUpload {
 
 /** Where an upload goes; null when the same bytes are there already. */
 async function target(
+  { conditions }: Pick<PlanContext, 'conditions'>,
   staged: StagedContent,
   { path, blob }: Upload,
   { overwrite, rename, sha }: UploadOptions,
@@ -99,7 +100,7 @@ async function target(
     if (entry.mode === '40000') throw fieldError('already_exists', 'path', `${candidate} is a directory`);
     if (entry.oid === blob.oid) return null;
     if (overwrite && at === 0) {
-      checkVersion(await publishedVersion(staged, candidate, entry), {}, sha);
+      checkVersion(await publishedVersion(staged, candidate, entry), conditions, sha);
       return candidate;
     }
   }
@@ -133,7 +134,7 @@ export async function planUpload(
   const placed: PlacedUpload[] = [];
   for (const upload of uploads) {
     checkPlace(context, staged, upload);
-    const path = await target(staged, upload, options, new Set(placed.map((file) => file.path)));
+    const path = await target(context, staged, upload, options, new Set(placed.map((file) => file.path)));
     placed.push({ path: path ?? upload.path, blob: upload.blob, isNew: path !== null });
   }
   return {

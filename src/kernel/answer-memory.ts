@@ -113,6 +113,7 @@ export class AnswerMemory {
   }
 
   async #wait(caller: string, bytes: number, response: Sent): Promise<void> {
+    if (response.closed) throw noRoom();
     let timer: NodeJS.Timeout | undefined;
     let onClose = () => {};
     try {

@@ -111,6 +111,16 @@ describe('large answers', () => {
     first.response.close();
   });
 
+  it('do not wait for room when their clients have gone', async () => {
+    const { answers, request } = memory();
+    const first = request('a', 4);
+    await first.taken;
+    const gone = new Response();
+    gone.close();
+    await expect(answers.take('a', mebibyte, gone)).rejects.toMatchObject({ code: 'unavailable' });
+    first.response.close();
+  });
+
   it('are ended when their clients read nothing for a minute', async () => {
     const { request } = memory();
     const { response, taken } = request('a', 1);

@@ -69,7 +69,7 @@ const pages: Record<string, readonly [address: () => string, own: readonly strin
   'a deployment': [() => `${site}/site/deployments/${deployment}`, ['DeploymentPage']],
   workflows: [() => `${site}/workflows`, ['Workflows']],
   'a new workflow': [() => `${site}/workflows/new`, [], ['ValidateWorkflow']],
-  'a definition': [() => `${site}/workflows/${workflow}`, ['WorkflowPage']],
+  'a definition': [() => `${site}/workflows/${workflow}`, ['WorkflowPage'], ['ValidateWorkflow']],
   triggers: [() => `${site}/workflows/${workflow}?tab=triggers`, ['WorkflowPage']],
   'versions of a workflow': [() => `${site}/workflows/${workflow}?tab=versions`, ['WorkflowPage']],
   'executions of a workflow': [() => `${site}/workflows/${workflow}?tab=executions`, ['WorkflowPage']],

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { storeValue } from '../../../src/domain/workflows/engine/checkpoints.ts';
+import { sizeOfStepRows, storeValue } from '../../../src/domain/workflows/engine/checkpoints.ts';
 import { executionLimits } from '../../../src/domain/workflows/engine/journal.ts';
 import { shared } from '../../support/app.ts';
 import { startExecutingApp } from '../../support/workflows/executing.ts';
@@ -71,6 +71,19 @@ describe('a loop', () => {
     expect((await outcome([transform('a', 'input'), transform('b', 'input')], text)).ended.status).toBe('completed');
     const { ended } = await outcome([transform('a', 'input'), transform('b', 'input')], `${text}x`);
     expect(ended).toMatchObject({ status: 'failed', error: { code: 'context_too_large' } });
+  });
+
+  it('counts the errors it goes on after with them, and weighs them before they are read', async () => {
+    const refused = [{ id: 'a', type: 'fail', message: '${{ input }}' }];
+    const loop = [{ ...each('[1, 2]', refused, { item_on_error: 'continue' }) }, transform('end', '1')];
+    const { ended, id } = await outcome(loop, 'x'.repeat(5_000));
+    expect(ended).toMatchObject({ status: 'completed', output: 1 });
+    const em = app.services.orm.em.fork();
+    const window = { offset: 0, limit: null };
+    expect(await sizeOfStepRows(em, app.services, [id], window)).toBeGreaterThan(10_000);
+    executionLimits.context = 10_000;
+    const full = (await outcome(loop, 'x'.repeat(5_000))).ended;
+    expect(full).toMatchObject({ status: 'failed', error: { code: 'context_too_large' } });
   });
 
   it('makes way for others the less often the more of it has to be read again', async () => {

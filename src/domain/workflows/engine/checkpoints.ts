@@ -40,6 +40,10 @@ export async function storeValue(blobs: BlobStore, value: unknown): Promise<Stor
   return { text: null, sha256: (await blobs.put(Buffer.from(text))).sha256, size };
 }
 
+/** Bytes of a value as JSON; none of one that is not there. */
+export const sizeAsJson = (value: unknown): number =>
+  value === null || value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
+
 /** The value that was stored. */
 export async function readValue(blobs: BlobStore, value: unknown, sha256: string | null): Promise<unknown> {
   if (sha256 === null) return value ?? null;
@@ -104,12 +108,13 @@ interface StepWindow {
 }
 
 const sizeSql = `
-  select coalesce(sum(octet_length(input::text)), 0)::float8 + coalesce(sum(octet_length(output::text)), 0)::float8 as bytes,
+  select coalesce(sum(octet_length(input::text)), 0)::float8 + coalesce(sum(octet_length(output::text)), 0)::float8
+      + coalesce(sum(octet_length(error::text)), 0)::float8 as bytes,
     coalesce(array_agg(output_sha256) filter (where output_sha256 is not null), '{}') as blobs
-  from (select input, output, output_sha256 from step_run where execution_id = any(string_to_array(?, ' ')::uuid[])
+  from (select input, output, error, output_sha256 from step_run where execution_id = any(string_to_array(?, ' ')::uuid[])
     order by execution_id, position offset ? limit ?) as run`;
 
-/** Bytes of the inputs and outputs that `readStepRows` reads. */
+/** Bytes of the inputs, outputs and errors that `readStepRows` reads. */
 export async function sizeOfStepRows(
   em: EntityManager,
   { blobs }: Pick<Services, 'blobs'>,

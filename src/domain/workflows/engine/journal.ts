@@ -5,7 +5,8 @@ import type { ExecutionState, ExecutionStatus } from '../executions/execution.en
 import type { ExecutionEvent } from '../executions/execution-feed.ts';
 import type { StepStatus } from '../executions/step-run.entity.ts';
 import { isActing } from '../step-types.ts';
-import type { Checkpoint, Lease } from './checkpoints.ts';
+import { keptError } from '../steps/step-type.ts';
+import { type Checkpoint, type Lease, sizeAsJson } from './checkpoints.ts';
 import type { ClaimedRow } from './lease.ts';
 import { isSettled, isWithin, type Site, type StepState } from './plan.ts';
 
@@ -69,7 +70,7 @@ function excessOf({ stepRuns, events, context }: ExecutionSize): { code: string;
   if (events > most.events)
     return { code: 'too_many_events', message: `An execution may have at most ${most.events} events` };
   if (context > most.context)
-    return { code: 'context_too_large', message: `Outputs may have at most ${most.context} bytes together` };
+    return { code: 'context_too_large', message: `Outputs and errors may have at most ${most.context} bytes together` };
   return null;
 }
 
@@ -134,7 +135,7 @@ export class Journal {
   #eventCount: number;
   #hasProgressed = false;
   #position = 0;
-  /** Bytes of outputs. */
+  /** Bytes of outputs and errors. */
   context = 0;
 
   constructor(clock: Pick<Services['sharedClock'], 'recent'>, eventCount: number) {
@@ -167,7 +168,7 @@ export class Journal {
       if (run.status === 'running' && isActing(run)) run.status = 'pending';
       this.runs.set(run.path, run);
       this.#position = Math.max(this.#position, run.position);
-      this.context += run.output === null ? 0 : JSON.stringify(run.output).length;
+      this.context += sizeAsJson(run.output) + sizeAsJson(run.error);
     }
   }
 
@@ -193,7 +194,9 @@ export class Journal {
 
   /** Moves a step run on, and logs the event. `type` names another event than the status has; null: none. */
   move(run: StepState, change: Partial<StepState>, type = eventTypeOf(change.status ?? run.status)): void {
-    Object.assign(run, change);
+    const before = run.error;
+    Object.assign(run, change, change.error && { error: keptError(change.error) });
+    if (run.error !== before) this.context += sizeAsJson(run.error) - sizeAsJson(before);
     if (change.status !== undefined && change.status !== 'waiting') {
       run.next_try_at = change.next_try_at ?? null;
       run.waits_for = null;

@@ -6,7 +6,7 @@ import type { WorkflowDefinition } from '../definition/definition.schema.ts';
 import type { ExecutionError, TerminalStatus } from '../executions/execution.entity.ts';
 import { fillTemplates, holds } from '../expressions/evaluate.ts';
 import { asText } from '../expressions/template.ts';
-import type { Outcome } from '../steps/step-type.ts';
+import { keptError, type Outcome } from '../steps/step-type.ts';
 import type { WorkflowServices } from '../workflows.ts';
 import {
   type Checkpoint,
@@ -61,7 +61,7 @@ export const failure = (
   path: string | null = null,
 ): Ending & { error: ExecutionError } => ({
   status: 'failed',
-  error: { code, message, path },
+  error: keptError({ code, message, path }),
 });
 
 /** How an execution ends whose steps have come to their end; its result is what the definition says, or the last step's output. */

@@ -16,6 +16,7 @@ import { parseExpression } from '../expressions/parse-expression.ts';
 import { referencesOf } from '../expressions/references.ts';
 import { asText, templatesIn } from '../expressions/template.ts';
 import {
+  excerptOf,
   expressionFailed,
   limited,
   type StepCall,
@@ -243,14 +244,17 @@ async function ask(call: StepCall<HttpStep>, request: FilledRequest): Promise<St
   const isOk = step.ok ? step.ok.includes(output.status) : output.status >= 200 && output.status < 300;
   if (isOk) return { kind: 'completed', output };
   const wait = retryAfter(output.headers['retry-after'], services.clock.now());
-  const body = typeof output.body === 'string' ? output.body.slice(0, 4_096) : output.body;
+  const { status, body } = output;
   return {
     kind: 'failed',
-    error: { code: 'http_status', message: `the peer answered ${output.status}`, status: output.status, body },
-    isRetryable: isPassing(output.status),
+    error: { code: 'http_status', message: `the peer answered ${status}`, status, body },
+    isRetryable: isPassing(status),
     ...(wait !== null && { retryAfter: wait }),
   };
 }
+
+/** UTF-16 units that an error keeps of the body of an answer. */
+const longestExcerpt = 4_096;
 
 /**
  * Does an `http` step: one request through the guard, with what redirects lead on to. Values of secrets are in nothing that is answered, be it
@@ -278,7 +282,10 @@ export async function runHttpStep(call: StepCall<HttpStep>): Promise<StepResult>
       return failure(error);
     }
   })();
-  return redact({ ...result, input }) as StepResult;
+  const shown = redact({ ...result, input }) as StepResult;
+  // Cut only now: a part of a secret would not be found.
+  if (shown.kind === 'failed' && 'body' in shown.error) shown.error.body = excerptOf(shown.error.body, longestExcerpt);
+  return shown;
 }
 
 /** Methods that can be repeated without doing twice what they do (RFC 9110 9.2.2). */

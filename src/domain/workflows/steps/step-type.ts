@@ -148,6 +148,24 @@ export interface StepError {
   [detail: string]: unknown;
 }
 
+/** UTF-16 units that an error keeps of its message, and of each other detail as JSON. */
+const longestInError = { message: longestMessage, detail: 64 * 1024 };
+
+/** A value as an error keeps it: itself where its JSON is short enough, else the beginning of its text. @param most UTF-16 units */
+export function excerptOf(value: unknown, most: number): unknown {
+  const text = typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : '';
+  return text.length > most ? text.slice(0, most) : value;
+}
+
+/** An error as it is kept: what it says and what comes with it may hold values of callers and peers, of any length. */
+export const keptError = <E extends { code: string; message: string }>(error: E): E =>
+  Object.fromEntries(
+    Object.entries(error).map(([name, value]) => [
+      name,
+      excerptOf(value, name === 'message' ? longestInError.message : longestInError.detail),
+    ]),
+  ) as E;
+
 /** What a parked step waits for, beside time. */
 export interface WaitsFor {
   kind: 'run' | 'deployment';

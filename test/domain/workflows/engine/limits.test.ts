@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { storeValue } from '../../../../src/domain/workflows/engine/checkpoints.ts';
 import { ProgressLog } from '../../../../src/domain/workflows/engine/driver.ts';
 import { Journal, RunState } from '../../../../src/domain/workflows/engine/journal.ts';
+import { failure } from '../../../../src/domain/workflows/engine/lifecycle.ts';
 import { PlanScope } from '../../../../src/domain/workflows/engine/plan.ts';
 import { Planner } from '../../../../src/domain/workflows/engine/planner.ts';
 import { retryDelay } from '../../../../src/domain/workflows/engine/step-runner.ts';
+import type { StepRunError } from '../../../../src/domain/workflows/executions/step-run.entity.ts';
 import type { Step } from '../../../../src/domain/workflows/steps/step-type.ts';
 import type { BlobStore } from '../../../../src/ports/blobs.ts';
 
@@ -37,6 +39,43 @@ describe('how much there may be of an execution, on both sides', () => {
     expect(journal.excess).toBeNull();
     journal.context += 1;
     expect(journal.excess?.code).toBe('context_too_large');
+  });
+});
+
+describe('errors of step runs', () => {
+  const failing = (error: StepRunError) => {
+    const journal = new Journal(clock, 1);
+    const run = journal.open(site('a'));
+    journal.move(run, { status: 'failed', error });
+    return { journal, run };
+  };
+
+  it('count together with outputs, also of earlier drivers, and no longer when they are gone', () => {
+    const error = { code: 'http_status', message: 'é', body: { a: 1 } };
+    const { journal, run } = failing(error);
+    const size = Buffer.byteLength(JSON.stringify(error));
+    expect(journal.context).toBe(size);
+    const next = new Journal(clock, 1);
+    next.load([{ ...run, output: 'x' }]);
+    expect(next.context).toBe(size + 3);
+    journal.move(run, { status: 'completed', error: null });
+    expect(journal.context).toBe(0);
+  });
+
+  it('keep 10,000 characters of their message and 64 KiB of each detail', () => {
+    const errors = [{ field: '/a', message: 'x'.repeat(70_000) }];
+    const { run, journal } = failing({ code: 'invalid_request', message: 'm'.repeat(20_000), status: 400, errors });
+    const kept = 'm'.repeat(10_000);
+    expect(run.error).toEqual({
+      code: 'invalid_request',
+      message: kept,
+      status: 400,
+      errors: JSON.stringify(errors).slice(0, 65_536),
+    });
+    const lease = { id: '', project_id: 1, workflow_id: '', attempt: 1 };
+    const { events } = journal.take(lease, new RunState({ status: 'running', state: {}, started_at: null }));
+    expect(events).toMatchObject([{ error: { message: kept } }]);
+    expect(failure('bad_expression', 'm'.repeat(20_000)).error.message).toBe(kept);
   });
 });
 

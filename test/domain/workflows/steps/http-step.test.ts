@@ -157,6 +157,31 @@ describe('the answer', () => {
   });
 });
 
+describe('the body of an answer that is not ok', () => {
+  const bodyOf = async (content: string, more: Partial<HttpStep> = {}) => {
+    answer = (_request, response) =>
+      response
+        .writeHead(400, { 'Content-Type': 'application/json' })
+        .end(content.replace('KEY', 'planted+secret/value'));
+    const result = await run({ url: base, ...more });
+    return result.kind === 'failed' ? result.error.body : result;
+  };
+  /** JSON of so many characters. */
+  const ofLength = (length: number) => JSON.stringify({ a: 'x'.repeat(length - 8) });
+
+  it('is kept as it is up to 4,096 characters of JSON, and as their text above', async () => {
+    expect(await bodyOf(ofLength(4_096))).toEqual({ a: 'x'.repeat(4_088) });
+    expect(await bodyOf(ofLength(4_097))).toBe(ofLength(4_097).slice(0, 4_096));
+    expect(await bodyOf(JSON.stringify('x'.repeat(5_000)))).toBe('x'.repeat(4_096));
+  });
+
+  it('is cut when secrets are out of it, not in the middle of one', async () => {
+    const content = JSON.stringify({ a: 'x'.repeat(4_080), b: 'KEY' });
+    const kept = await bodyOf(content, { headers: { 'X-Key': '${{ secrets.KEY }}' } });
+    expect(kept).toBe(content.replace('KEY', '[secret KEY]').slice(0, 4_096));
+  });
+});
+
 describe('redirects', () => {
   it('are followed by reads, up to the limit', async () => {
     answer = (request, response) => {

@@ -3,8 +3,9 @@ import { sizeOfStepRows, storeValue } from '../../../src/domain/workflows/engine
 import { executionLimits } from '../../../src/domain/workflows/engine/journal.ts';
 import { shared } from '../../support/app.ts';
 import { startExecutingApp } from '../../support/workflows/executing.ts';
+import { startPeer } from '../../support/workflows/peer.ts';
 
-const app = shared(startExecutingApp);
+const app = shared(() => startExecutingApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' }));
 const usual = { ...executionLimits };
 beforeEach(() => {
   app.clock.now = new Date('2026-03-01T08:00:00Z');
@@ -103,6 +104,52 @@ describe('a loop', () => {
       ])) as { count: number }[];
     expect(done).toEqual([{ count: 1_301 }]);
     expect((await app.look(workflow, id)).output).toHaveLength(1_300);
+  });
+});
+
+describe('inputs', () => {
+  const branches = (count: number, step: (name: string) => object) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`b${index}`, [step(`s${index}`)]]));
+  /** Loops side by side, each of which keeps its items and waits. */
+  const loops = (count: number, more: object = {}) => ({
+    id: 'all',
+    type: 'parallel',
+    on_branch_error: 'wait',
+    branches: branches(count, (id) => ({
+      id,
+      type: 'for_each',
+      items: 'input',
+      do: [{ id: `${id}_wait`, type: 'delay', for: '1h' }],
+      ...more,
+    })),
+  });
+  const inputOf = (run: { path: string; input: { items?: unknown[] } | null; error: { code: string } | null }) =>
+    run.input?.items?.length ?? run.error?.code;
+
+  it('of steps count together with outputs: one for which no room is left fails', async () => {
+    executionLimits.context = 10_000;
+    const { ended } = await outcome([loops(5, { on_error: 'continue' })], ['x'.repeat(4_000)]);
+    const held = ended.steps.filter(({ type }: { type: string }) => type === 'for_each').map(inputOf);
+    expect(held).toEqual([1, 1, 'input_too_large', 'input_too_large', 'input_too_large']);
+    expect(ended.status).toBe('running');
+  });
+
+  it.each([
+    ['http', { type: 'http', method: 'POST', url: '${{ peer }}', body: '${{ input }}' }],
+    ['operation', { type: 'operation', operation: 'studio.createBranch', with: { name: '${{ input }}' } }],
+  ])('of an %s step fails it before it acts', async (_type, step) => {
+    const peer = await startPeer();
+    try {
+      executionLimits.context = 1_000;
+      const acting = { id: 'act', ...JSON.parse(JSON.stringify(step).replace('${{ peer }}', peer.url)) };
+      const more = { permissions: ['browse_studio', 'edit_studio'] };
+      const { ended } = await outcome([acting], 'x'.repeat(1_000), more);
+      expect(ended).toMatchObject({ status: 'failed', error: { code: 'input_too_large', path: 'act' } });
+      expect(ended.steps).toMatchObject([{ input: null, tries: 1 }]);
+      expect(peer.calls).toEqual([]);
+    } finally {
+      await peer.close();
+    }
   });
 });
 

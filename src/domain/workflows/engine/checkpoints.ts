@@ -86,9 +86,27 @@ function rowOf(execution_id: string, { output, output_sha256, ...run }: StepStat
   };
 }
 
-/** Writes step runs of any executions, as they stand now. */
-async function writeStepRows(em: EntityManager, rows: readonly ReturnType<typeof rowOf>[]): Promise<void> {
-  if (rows.length > 0) await executeBound(em, writeSql, [JSON.stringify(rows)]);
+/** How much one statement writes: UTF-16 units of JSON in its rows, of which one may have more by itself. */
+export const statementLimits = { json: 8 * mebibyte };
+
+/** Writes step runs, as they stand now. Their JSON is made for one statement at a time: inputs of a hundred executions may take gigabytes. */
+async function writeStepRows(em: EntityManager, checkpoints: readonly Checkpoint[]): Promise<void> {
+  let rows: ReturnType<typeof rowOf>[] = [];
+  let size = 0;
+  const write = async () => {
+    if (rows.length > 0) await executeBound(em, writeSql, [JSON.stringify(rows)]);
+    rows = [];
+    size = 0;
+  };
+  for (const { lease, runs } of checkpoints)
+    for (const run of runs) {
+      const row = rowOf(lease.id, run);
+      const own = [row.input, row.output, row.error].reduce((sum, text) => sum + (text?.length ?? 0), 0);
+      if (size + own > statementLimits.json) await write();
+      rows.push(row);
+      size += own;
+    }
+  await write();
 }
 
 /** Puts an output that is too large for a row into the blob store. @throws DomainError `too_large` */
@@ -267,10 +285,7 @@ async function keepCheckpoints(
   ]);
   const known = new Map(updated.map((row) => [row.id, row]));
   const kept = checkpoints.filter(({ lease }) => known.has(lease.id));
-  await writeStepRows(
-    em,
-    kept.flatMap(({ lease, runs }) => runs.map((run) => rowOf(lease.id, run))),
-  );
+  await writeStepRows(em, kept);
   await services.events.append(
     em,
     kept.map(({ lease, events }) => ({ subject: executionSubject(lease), events })),
@@ -333,12 +348,24 @@ export class CheckpointWriter {
 
   #next(): void {
     if (this.#underWay >= mostUnderWay || this.#waiting.length === 0) return;
-    const together = this.#waiting.splice(0, mostTogether);
+    const together = this.#takeTogether();
     this.#underWay += 1;
     void this.#write(together).finally(() => {
       this.#underWay -= 1;
       this.#next();
     });
+  }
+
+  /** Those that share the next transaction, whose outputs one statement writes. */
+  #takeTogether(): Waiting[] {
+    let count = 0;
+    let size = 0;
+    for (const { checkpoint } of this.#waiting) {
+      size += checkpoint.output?.length ?? 0;
+      if (count === mostTogether || (count > 0 && size > statementLimits.json)) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
   }
 
   async #write(together: readonly Waiting[]): Promise<void> {

@@ -2,7 +2,7 @@ import type { Services } from '../../../kernel/services.ts';
 import { SharedCommits } from '../../../kernel/shared-commits.ts';
 import type { WorkflowServices } from '../workflows.ts';
 import { type CallSlots, callSlots } from './call-slots.ts';
-import { CheckpointWriter, type Lease, readStepRows } from './checkpoints.ts';
+import { CheckpointWriter, type Lease, readStepRows, sizeAsJson } from './checkpoints.ts';
 import { Journal, RunState } from './journal.ts';
 import { type Claimed, clearWake, Fenced } from './lease.ts';
 import { beginExecuting, Conclusion, expressionScope, failure, Records } from './lifecycle.ts';
@@ -75,7 +75,9 @@ async function readAnswers(
   const written = await readStepRows(em, { blobs }, [lease.id]);
   for (const row of written.get(lease.id) ?? []) {
     const run = journal.runs.get(row.path);
-    if (run?.waits_for?.kind === 'input' && row.status === 'completed') Object.assign(run, row);
+    if (run?.waits_for?.kind !== 'input' || row.status !== 'completed') continue;
+    Object.assign(run, row);
+    journal.context += sizeAsJson(row.output);
   }
 }
 

@@ -1,11 +1,12 @@
 import type { Services } from '../../../kernel/services.ts';
+import { isLonger } from '../../../lib/objects.ts';
 import { millisecondsOf } from '../../../lib/timing.ts';
 import { day, parseDuration } from '../definition/duration.ts';
 import type { ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
 import type { ExecutionEvent } from '../executions/execution-feed.ts';
 import type { StepStatus } from '../executions/step-run.entity.ts';
 import { isActing } from '../step-types.ts';
-import { keptError } from '../steps/step-type.ts';
+import { InputTooLarge, keptError } from '../steps/step-type.ts';
 import { type Checkpoint, type Lease, sizeAsJson } from './checkpoints.ts';
 import type { ClaimedRow } from './lease.ts';
 import { isSettled, isWithin, type Site, type StepState } from './plan.ts';
@@ -55,7 +56,7 @@ export class RunState {
 export const executionLimits = {
   stepRuns: 50_000,
   events: 200_000,
-  /** Bytes of what its expressions can see. */
+  /** Bytes of what its step runs keep: inputs, outputs and errors. */
   context: 64 * 1024 * 1024,
 };
 
@@ -70,7 +71,10 @@ function excessOf({ stepRuns, events, context }: ExecutionSize): { code: string;
   if (events > most.events)
     return { code: 'too_many_events', message: `An execution may have at most ${most.events} events` };
   if (context > most.context)
-    return { code: 'context_too_large', message: `Outputs and errors may have at most ${most.context} bytes together` };
+    return {
+      code: 'context_too_large',
+      message: `Inputs, outputs and errors of steps may have at most ${most.context} bytes together`,
+    };
   return null;
 }
 
@@ -135,8 +139,10 @@ export class Journal {
   #eventCount: number;
   #hasProgressed = false;
   #position = 0;
-  /** Bytes of outputs and errors. */
+  /** Bytes of inputs, outputs and errors. */
   context = 0;
+  /** Those of inputs, by step run. */
+  readonly #inputs = new Map<StepState, number>();
 
   constructor(clock: Pick<Services['sharedClock'], 'recent'>, eventCount: number) {
     this.#clock = clock;
@@ -169,7 +175,28 @@ export class Journal {
       this.runs.set(run.path, run);
       this.#position = Math.max(this.#position, run.position);
       this.context += sizeAsJson(run.output) + sizeAsJson(run.error);
+      this.#weighInput(run, sizeAsJson(run.input));
     }
+  }
+
+  #weighInput(run: StepState, size: number): void {
+    this.context += size - (this.#inputs.get(run) ?? 0);
+    this.#inputs.set(run, size);
+  }
+
+  /** Takes room for what a step begins with or acts on, before it does. @throws InputTooLarge */
+  admit(run: StepState, input: object): void {
+    const left = executionLimits.context - this.context + (this.#inputs.get(run) ?? 0);
+    // Many that do not fit may come together: their JSON is not made for that.
+    const size = isLonger(input, left) ? Number.POSITIVE_INFINITY : sizeAsJson(input);
+    if (size > left) throw new InputTooLarge(executionLimits.context);
+    this.#weighInput(run, size);
+  }
+
+  /** Keeps what a step has acted on. */
+  keepInput(run: StepState, input: unknown): void {
+    run.input = input;
+    this.#weighInput(run, sizeAsJson(input));
   }
 
   /** Checks again the steps that wait for a crawl run or a deployment. */

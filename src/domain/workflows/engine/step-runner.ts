@@ -12,6 +12,7 @@ import {
   type Acting,
   type Begun,
   failed,
+  InputTooLarge,
   type Step,
   type StepCall,
   type StepError,
@@ -118,6 +119,7 @@ async function callStep(call: Omit<StepCall, 'signal'>, signal: AbortSignal): Pr
   } catch (err) {
     if (signal.aborted) return null;
     if (late.aborted) return tookLongerThan(limit);
+    if (err instanceof InputTooLarge) return { kind: 'failed', error: err.fault, isRetryable: false };
     services.log.error({ err, execution: execution_id, path }, 'a step could not be executed');
     return {
       kind: 'failed',
@@ -204,7 +206,7 @@ class ActingSteps {
   }
 
   async #call(site: Site, run: StepState): Promise<void> {
-    const { services, calls, version, execution_id, generation, scopeAt, signal } = this.#of;
+    const { services, calls, version, journal, execution_id, generation, scopeAt, signal } = this.#of;
     const { project, organization, permissions, workflow } = version;
     const abort = new AbortController();
     const whole = AbortSignal.any([signal, abort.signal]);
@@ -219,6 +221,7 @@ class ActingSteps {
       tries: run.tries,
       idempotency_key: idempotencyKey(run.tried_in ?? execution_id, site.path),
       scope: scopeAt(site.scope),
+      admit: (input: object) => journal.admit(run, input),
       secrets: secretsOf(services, organization, workflow.id),
       services,
       organization,
@@ -307,6 +310,12 @@ export class StepWork {
     const { status, ...rest } = begun;
     if (status === 'running' && isActing(site.step)) return this.acting.note(site, run);
     if (status === 'completed') return this.#complete(run, rest.output);
+    try {
+      if (rest.input !== undefined) journal.admit(run, rest.input);
+    } catch (error) {
+      if (!(error instanceof InputTooLarge)) throw error;
+      return this.#fail(run, error.fault);
+    }
     journal.move(run, { ...rest, status });
   }
 
@@ -370,7 +379,7 @@ export class StepWork {
 
   async #take({ step }: Site, run: StepState, result: StepResult): Promise<void> {
     const { journal, random, execution_id } = this.#of;
-    if (result.input !== undefined) run.input = result.input;
+    if (result.input !== undefined) journal.keepInput(run, result.input);
     const isOpen = result.kind === 'failed' && typeOf(step).acting?.unknownEnds?.has(result.error.code) === true;
     const { tried_in } = run;
     if (!isOpen) run.tried_in = null;

@@ -271,11 +271,12 @@ export async function runHttpStep(call: StepCall<HttpStep>): Promise<StepResult>
   if (secrets instanceof DomainError) return failure(secrets);
   const redact = redactor(secrets);
   const evaluation = { expressions: services.expressions, scope: { ...scope, secrets }, signal };
-  let input: unknown;
+  let input: object | undefined;
   const result = await (async () => {
     try {
       const request = await fillRequest(step, evaluation, call);
       input = { ...request, url: request.url.href };
+      call.admit(input);
       return await ask(call, request);
     } catch (error) {
       signal.throwIfAborted();

@@ -241,6 +241,7 @@ export async function runOperationStep(call: StepCall<OperationStep>): Promise<S
   let input: Input = {};
   try {
     input = (await fillTemplates(step.with ?? {}, { expressions: services.expressions, scope, signal })) as Input;
+    call.admit(input);
     const output = await actOnce(call, known, input);
     const waits_for = step.wait === true ? startedBy(known, output) : null;
     return waits_for ? { kind: 'waiting', waits_for, input } : { kind: 'completed', output, input };

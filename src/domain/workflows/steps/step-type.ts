@@ -78,7 +78,7 @@ export interface InnerList {
 export interface Begun {
   /** `running`: it holds steps that come now, or has to act. */
   status: 'completed' | 'failed' | 'skipped' | 'running' | 'waiting';
-  input?: unknown;
+  input?: object;
   output?: unknown;
   error?: StepRunError;
   waits_for?: StepWait;
@@ -134,6 +134,8 @@ export interface StepCall<S extends Step = Step> {
    * @throws DomainError `not_found` with the reason `secret_not_set` when one is not set, `unavailable` when one cannot be opened
    */
   secrets(names: readonly string[] | null): Promise<Record<string, string>>;
+  /** Takes room in the execution for what the step is about to act on, as it is kept. @throws InputTooLarge */
+  admit(input: object): void;
   services: WorkflowServices;
   organization: OrganizationRef;
   project: ProjectRef;
@@ -165,6 +167,20 @@ export const keptError = <E extends { code: string; message: string }>(error: E)
       excerptOf(value, name === 'message' ? longestInError.message : longestInError.detail),
     ]),
   ) as E;
+
+/** The execution has no room for what a step is to begin with: it does not act. */
+export class InputTooLarge extends Error {
+  override name = 'InputTooLarge';
+  readonly fault: StepError;
+
+  /** @param most bytes of all that an execution keeps */
+  constructor(most: number) {
+    super(
+      `The input does not fit: inputs, outputs and errors of an execution may have at most ${most} bytes together; give the step only what it needs`,
+    );
+    this.fault = { code: 'input_too_large', message: this.message };
+  }
+}
 
 /** What a parked step waits for, beside time. */
 export interface WaitsFor {

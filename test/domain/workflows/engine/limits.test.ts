@@ -1,13 +1,18 @@
-import { describe, expect, it } from 'vitest';
-import { storeValue } from '../../../../src/domain/workflows/engine/checkpoints.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type Checkpoint,
+  CheckpointWriter,
+  statementLimits,
+  storeValue,
+} from '../../../../src/domain/workflows/engine/checkpoints.ts';
 import { ProgressLog } from '../../../../src/domain/workflows/engine/driver.ts';
-import { Journal, RunState } from '../../../../src/domain/workflows/engine/journal.ts';
+import { executionLimits, Journal, RunState } from '../../../../src/domain/workflows/engine/journal.ts';
 import { failure } from '../../../../src/domain/workflows/engine/lifecycle.ts';
 import { PlanScope } from '../../../../src/domain/workflows/engine/plan.ts';
 import { Planner } from '../../../../src/domain/workflows/engine/planner.ts';
 import { retryDelay } from '../../../../src/domain/workflows/engine/step-runner.ts';
 import type { StepRunError } from '../../../../src/domain/workflows/executions/step-run.entity.ts';
-import type { Step } from '../../../../src/domain/workflows/steps/step-type.ts';
+import { InputTooLarge, type Step } from '../../../../src/domain/workflows/steps/step-type.ts';
 import type { BlobStore } from '../../../../src/ports/blobs.ts';
 
 const time = { now: 0 };
@@ -79,6 +84,48 @@ describe('errors of step runs', () => {
   });
 });
 
+describe('inputs of step runs', () => {
+  const usual = executionLimits.context;
+  beforeEach(() => {
+    executionLimits.context = 100;
+  });
+  afterEach(() => {
+    executionLimits.context = usual;
+  });
+  /** An input whose JSON has so many bytes. */
+  const ofBytes = (bytes: number) => ({ a: 'x'.repeat(bytes - 8) });
+
+  it('count together with outputs and errors, also of earlier drivers', () => {
+    const journal = new Journal(clock, 1);
+    const run = journal.open(site('a'));
+    journal.admit(run, ofBytes(60));
+    journal.move(run, { status: 'waiting', input: ofBytes(60) });
+    expect(journal.context).toBe(60);
+    const next = new Journal(clock, 1);
+    next.load([{ ...run, output: 'x' }]);
+    expect(next.context).toBe(63);
+  });
+
+  it('are refused where there is no room for them, and then take none', () => {
+    const journal = new Journal(clock, 1);
+    journal.context = 40;
+    const [a, b] = [journal.open(site('a')), journal.open(site('b'))];
+    expect(() => journal.admit(a, ofBytes(61))).toThrow(InputTooLarge);
+    journal.admit(a, ofBytes(60));
+    expect(() => journal.admit(b, { a: '' })).toThrow(/give the step only what it needs/);
+    expect([journal.context, journal.excess]).toEqual([100, null]);
+  });
+
+  it('take the room of the try before', () => {
+    const journal = new Journal(clock, 1);
+    const run = journal.open(site('a'));
+    journal.admit(run, ofBytes(90));
+    journal.admit(run, ofBytes(100));
+    journal.keepInput(run, ofBytes(20));
+    expect(journal.context).toBe(20);
+  });
+});
+
 describe('an output', () => {
   const put: Buffer[] = [];
   const blobs = {
@@ -103,6 +150,59 @@ describe('an output', () => {
   it('has at most 25 MiB', async () => {
     expect(await storeValue(blobs, ofBytes(25 * mebibyte))).toMatchObject({ sha256: 'hash' });
     await expect(storeValue(blobs, ofBytes(25 * mebibyte + 1))).rejects.toMatchObject({ code: 'too_large' });
+  });
+});
+
+describe('what is written together', () => {
+  const usual = statementLimits.json;
+  afterEach(() => {
+    statementLimits.json = usual;
+  });
+  const nothing = async () => {};
+
+  /** Writes checkpoints at once. @returns what each statement writes */
+  async function statementsOf(checkpoints: readonly Checkpoint[]) {
+    const statements: { rows: { path?: string; id?: string; output: string | null }[] }[] = [];
+    const query = async ({ parameters: [text] }: { parameters: [string] }) => {
+      const rows = JSON.parse(text);
+      statements.push({ rows });
+      return { rows: rows.map(({ id }: { id: string }) => ({ id, wake: false, slot_key: null, cancel: null })) };
+    };
+    const em = { getTransactionContext: () => ({ executeQuery: query }) };
+    const orm = { em: { fork: () => ({ transactional: (work: (within: object) => unknown) => work(em) }) } };
+    const metrics = { stepSettled() {}, executionEnded() {} };
+    const events = { append: nothing };
+    const jobs = { sendMany: nothing };
+    const writer = new CheckpointWriter({ orm, sharedClock: clock, metrics, events, jobs } as never);
+    await Promise.all(checkpoints.map((checkpoint) => writer.write(checkpoint)));
+    return statements.map(({ rows }) => rows.map(({ path, id }) => path ?? id));
+  }
+
+  /** A checkpoint of step runs whose inputs have so many characters of JSON. */
+  function checkpointOf(id: string, inputs: readonly number[], output: string | null = null): Checkpoint {
+    const journal = new Journal(clock, 1);
+    for (const [index, length] of inputs.entries())
+      journal.move(journal.open(site(`${id}${index}`)), { status: 'waiting', input: 'x'.repeat(length - 2) });
+    const lease = { id, project_id: 1, workflow_id: '', attempt: 1 };
+    return { ...journal.take(lease, new RunState({ status: 'running', state: {}, started_at: null })), output };
+  }
+
+  it('is in one statement up to its limit, step runs of several executions included', async () => {
+    statementLimits.json = 1_000;
+    expect(await statementsOf([checkpointOf('a', [300, 300]), checkpointOf('b', [400, 3, 997, 2_000, 10])])).toEqual([
+      ['a', 'b'],
+      ['a0', 'a1', 'b0'],
+      ['b1', 'b2'],
+      ['b3'],
+      ['b4'],
+    ]);
+  });
+
+  it('are executions whose outputs fit a statement', async () => {
+    statementLimits.json = 1_000;
+    const sizes = [600, 400, 1, 5_000, 1];
+    const checkpoints = sizes.map((length, index) => checkpointOf(`e${index}`, [], 'x'.repeat(length)));
+    expect(await statementsOf(checkpoints)).toEqual([['e0', 'e1'], ['e2'], ['e3'], ['e4']]);
   });
 });
 

@@ -36,6 +36,7 @@ export async function stepCall<S extends Step>(
     tries: 1,
     generation: 0,
     idempotency_key: createHash('sha256').update(`${ids.execution_id}|${step.id}`).digest('hex'),
+    admit: () => {},
     scope: { input: { body: { n: 7, title: 'Hello' } }, steps: {}, vars: {} },
     secrets: secretsOf(app.services, organization as never, ids.workflow_id),
     services: app.services,

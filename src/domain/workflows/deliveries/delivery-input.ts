@@ -306,11 +306,29 @@ type Needs = Pick<WorkflowServices, 'blobs' | 'workflows'> & {
   room?(bytes: number): Promise<void>;
 };
 
+/** What tells the size of a delivery: whether its body is kept, and how long it is. */
+type DeliverySize = Pick<Delivery, 'raw_size'> & { body?: unknown; body_sha256?: unknown };
+
 /** Bytes that the input of a delivery takes, before its body is inflated: as many as came, twice where they are given as text too. */
-export const sizeOfInput = ({ body, body_sha256, raw_size }: Delivery): number => {
+export const sizeOfInput = ({ body, body_sha256, raw_size }: DeliverySize): number => {
   if (body == null && body_sha256 == null) return 0;
   return raw_size > maxRaw ? raw_size : 2 * raw_size;
 };
+
+/** How many bytes deflate makes of one at most (RFC 1951: 258 for two codes of a bit); brotli has no such limit. */
+const mostInflated = 1_032;
+
+/**
+ * Bytes that the input of a delivery takes at most once its body is inflated, seen before that.
+ * @param coding the header of its coding
+ * @param limit of a body that is inflated
+ */
+export function mostOfInput(delivery: DeliverySize, coding: string | undefined, limit: number): number {
+  const size = sizeOfInput(delivery);
+  const name = codingOf(coding);
+  if (name === null || size === 0) return size;
+  return size + (name === 'br' ? limit : Math.min(delivery.raw_size * mostInflated, limit));
+}
 
 /** The bytes of a delivery as they came; null when they are not kept any more. */
 async function bytesOfDelivery({ blobs }: Pick<Needs, 'blobs'>, delivery: Delivery): Promise<Buffer | null> {

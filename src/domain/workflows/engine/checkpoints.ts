@@ -126,24 +126,37 @@ interface StepWindow {
 }
 
 const sizeSql = `
-  select coalesce(sum(octet_length(input::text)), 0)::float8 + coalesce(sum(octet_length(output::text)), 0)::float8
+  select execution_id as id, coalesce(sum(octet_length(input::text)), 0)::float8 + coalesce(sum(octet_length(output::text)), 0)::float8
       + coalesce(sum(octet_length(error::text)), 0)::float8 as bytes,
     coalesce(array_agg(output_sha256) filter (where output_sha256 is not null), '{}') as blobs
-  from (select input, output, error, output_sha256 from step_run where execution_id = any(string_to_array(?, ' ')::uuid[])
-    order by execution_id, position offset ? limit ?) as run`;
+  from (select execution_id, input, output, error, output_sha256 from step_run where execution_id = any(string_to_array(?, ' ')::uuid[])
+    order by execution_id, position offset ? limit ?) as run group by execution_id`;
 
-/** Bytes of the inputs, outputs and errors that `readStepRows` reads. */
-export async function sizeOfStepRows(
+/** Bytes of the inputs, outputs and errors that `readStepRows` reads, by execution; executions without step runs are absent. */
+export async function sizesOfStepRows(
   em: EntityManager,
   { blobs }: Pick<Services, 'blobs'>,
   ids: readonly string[],
-  { offset, limit }: StepWindow,
-): Promise<number> {
-  if (ids.length === 0) return 0;
-  const [found] = await em.execute<{ bytes: number; blobs: string[] }[]>(sizeSql, [ids.join(' '), offset, limit]);
-  let bytes = found?.bytes ?? 0;
-  for (const sha256 of found?.blobs ?? []) bytes += await sizeOfValue(blobs, null, sha256);
-  return bytes;
+  { offset, limit }: StepWindow = { offset: 0, limit: null },
+): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
+  if (ids.length === 0) return sizes;
+  const found = await em.execute<{ id: string; bytes: number; blobs: string[] }[]>(sizeSql, [
+    ids.join(' '),
+    offset,
+    limit,
+  ]);
+  for (const { id, bytes, blobs: outputs } of found) {
+    let size = bytes;
+    for (const sha256 of outputs) size += await sizeOfValue(blobs, null, sha256);
+    sizes.set(id, size);
+  }
+  return sizes;
+}
+
+/** The same of all together. */
+export async function sizeOfStepRows(...read: Required<Parameters<typeof sizesOfStepRows>>): Promise<number> {
+  return [...(await sizesOfStepRows(...read)).values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
 /** The step runs of executions, or those within a window, by execution, in the order they began; outputs are read back from where they lie. */

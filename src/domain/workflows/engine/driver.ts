@@ -1,5 +1,6 @@
 import type { Services } from '../../../kernel/services.ts';
 import { SharedCommits } from '../../../kernel/shared-commits.ts';
+import { leastJson } from '../../../lib/objects.ts';
 import type { WorkflowServices } from '../workflows.ts';
 import { type CallSlots, callSlots } from './call-slots.ts';
 import { CheckpointWriter, type Lease, readStepRows, sizeAsJson } from './checkpoints.ts';
@@ -335,6 +336,7 @@ interface DriverListener {
 /** Advances one execution as long as it is this process's to advance, and receives signals from outside. */
 export class Driver {
   readonly lease: Lease;
+  readonly #input: number;
   readonly #signals: Signals;
   readonly #parts: DriverParts;
   readonly #advance: Advance;
@@ -342,6 +344,8 @@ export class Driver {
   constructor(resources: DriverResources, claimed: Claimed, { onCleared, onWaiting }: DriverListener) {
     const { id, project_id, workflow_id, attempt, cancel_requested, cancel_reason } = claimed.row;
     this.lease = { id, project_id, workflow_id, attempt };
+    const { input } = claimed;
+    this.#input = leastJson([input], Number.POSITIVE_INFINITY);
     this.#signals = new Signals(cancel_requested ? (cancel_reason ?? 'cancelled') : null, onWaiting);
     const caller = { workflow_id, organization_id: claimed.version.organization.id };
     const services = { ...resources.services, expressions: resources.services.expressions.of(caller) };
@@ -375,6 +379,11 @@ export class Driver {
   /** Whether it does nothing but wait for what is under way outside. */
   get isWaiting(): boolean {
     return this.#signals.isWaiting;
+  }
+
+  /** Bytes that the execution takes in memory: its input, and what its step runs keep. */
+  get bytes(): number {
+    return this.#input + this.#parts.journal.context;
   }
 
   cancel(reason: string): void {

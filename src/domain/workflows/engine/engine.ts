@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '../../../kernel/errors.ts';
 import { asUnavailable } from '../../../kernel/unavailable.ts';
 import type { WorkflowServices } from '../workflows.ts';
+import { Admission } from './admission.ts';
+import { advanceJob } from './advance-job.ts';
 import { Driver, type DriverResources, makeResources } from './driver.ts';
 import {
   type ClaimedRow,
@@ -13,6 +15,7 @@ import {
   readRelatedRows,
   readSignals,
   VersionCache,
+  weigh,
 } from './lease.ts';
 import { beat, mostCrashes, recordFault, releaseExecutions, removeWorker, Suspects } from './workers.ts';
 
@@ -20,6 +23,12 @@ import { beat, mostCrashes, recordFault, releaseExecutions, removeWorker, Suspec
 const mostDrivers = 400;
 /** Most executions that only wait for peers; counted apart, so that slow peers do not block new executions. */
 const mostWaiting = 4_000;
+/** Bytes of the inputs and step runs of all executions that a process advances. */
+const usualMemory = 256 * 1024 * 1024;
+/** Executions that wait for memory at most, by their ids; the jobs of others stay where they are. */
+const mostQueued = 10_000;
+/** Executions that are taken up together when room is free for them. */
+const mostTogether = 100;
 /** Suspects a process keeps waiting for their turn, before it leaves them to others. */
 const mostSuspects = 50;
 /** Age from which a driver is polled for signals, milliseconds; a younger one receives them with its next checkpoint. */
@@ -45,7 +54,11 @@ export class Engine {
   readonly #services: () => WorkflowServices;
   readonly #calls: number;
   readonly #versions = new VersionCache();
-  readonly #drivers = new Map<string, { driver: Driver; began: number; done: Promise<void> }>();
+  readonly #admission: Admission;
+  readonly #drivers = new Map<
+    string,
+    { driver: Driver; organization_id: number; began: number; done: Promise<void> }
+  >();
   #suspects = new Suspects<ClaimedRow>();
   #isRefilling = false;
   #unreleased: PendingRelease[] = [];
@@ -57,10 +70,14 @@ export class Engine {
   readonly #waiting: (() => void)[] = [];
   #closing = false;
 
-  /** @param calls steps that act at the same time */
-  constructor(services: () => WorkflowServices, { calls }: { calls: number }) {
+  /**
+   * @param calls steps that act at the same time
+   * @param memory bytes of the executions that are advanced at the same time; one always is, whatever it takes
+   */
+  constructor(services: () => WorkflowServices, { calls, memory = usualMemory }: { calls: number; memory?: number }) {
     this.#services = services;
     this.#calls = calls;
+    this.#admission = new Admission(memory);
   }
 
   /** Names the process as a driver; another one when it was given up and goes on. */
@@ -80,26 +97,62 @@ export class Engine {
 
   /**
    * Advances executions, unless somebody does already.
-   * @returns when they are taken, or left; they go on in the background
+   * @returns when they are taken, left, or wait for memory; they go on in the background
    */
   async advance(ids: readonly string[]): Promise<void> {
     const services = this.#services();
-    while (this.#isFull && !this.#closing) await this.#change();
+    while ((this.#isFull || this.#admission.waiting.size >= mostQueued) && !this.#closing) await this.#change();
     if (this.#closing) throw new Error('the process stops');
     await this.#within(ids.length, async () => {
-      if (performance.now() - this.#lastBeat > staleBeat) await this.#beat();
-      const em = services.orm.em.fork();
-      const suspects = this.#suspects.waiting.length < mostSuspects ? { now: services.sharedClock.recent() } : null;
-      const rows = await claim(em, this.#id, ids, { suspects });
-      const isHeld = ({ suspect, crashes, cancel_requested }: ClaimedRow) =>
-        suspect !== null && crashes < mostCrashes && !cancel_requested;
-      this.#suspects.add(rows.filter(isHeld));
-      const free = rows.filter((row) => !isHeld(row));
-      // One whose steps cannot be read must not keep the others.
-      const known = await readRelatedRows(em, services, free).catch(() => null);
-      for (const row of free) await this.#tryBegin(row, known);
-      await this.#beginSuspects();
+      // The claim of one that is here leaves a signal for its driver.
+      const here = ids.filter((id) => this.#admission.has(id));
+      const others = ids.filter((id) => !this.#admission.has(id));
+      this.#admission.add(await weigh(services.orm.em.fork(), services, others));
+      await this.#takeUp(this.#admission.take(mostTogether), here);
     });
+  }
+
+  /** Takes up executions that wait for memory, as far as there is room by now. */
+  #takeUpWaiting(): void {
+    if (this.#admission.waiting.size === 0 || this.#closing || this.#isFull) return;
+    const ids = this.#admission.take(mostTogether);
+    // The sweep finds what could not be claimed.
+    if (ids.length > 0) void this.#within(ids.length, () => this.#takeUp(ids)).catch(() => {});
+  }
+
+  /**
+   * Claims executions for which room is held, and begins with them.
+   * @param here others, which had their room already
+   */
+  async #takeUp(ids: readonly string[], here: readonly string[] = []): Promise<void> {
+    const rows = await this.#claim([...here, ...ids]).catch((error: unknown) => {
+      this.#giveRoom(ids);
+      throw error;
+    });
+    const claimed = new Set(rows.map(({ id }) => id));
+    this.#giveRoom(ids.filter((id) => !claimed.has(id)));
+    const isHeld = ({ suspect, crashes, cancel_requested }: ClaimedRow) =>
+      suspect !== null && crashes < mostCrashes && !cancel_requested;
+    this.#suspects.add(rows.filter(isHeld));
+    const free = rows.filter((row) => !isHeld(row));
+    const services = this.#services();
+    // One whose steps cannot be read must not keep the others.
+    const known = await readRelatedRows(services.orm.em.fork(), services, free).catch(() => null);
+    for (const row of free) await this.#tryBegin(row, known);
+    await this.#beginSuspects();
+  }
+
+  async #claim(ids: readonly string[]): Promise<ClaimedRow[]> {
+    const { orm, sharedClock } = this.#services();
+    if (performance.now() - this.#lastBeat > staleBeat) await this.#beat();
+    const suspects = this.#suspects.waiting.length < mostSuspects ? { now: sharedClock.recent() } : null;
+    return claim(orm.em.fork(), this.#id, ids, { suspects });
+  }
+
+  /** Gives back the room of executions that were not taken up; what is advanced here, or waits for its turn, keeps its own. */
+  #giveRoom(ids: readonly string[]): void {
+    const kept = new Set(this.#suspects.waiting.map(({ id }) => id));
+    for (const id of ids) if (!this.#drivers.has(id) && !kept.has(id)) this.#admission.release(id);
   }
 
   /** Counts what is about to be advanced, so that the process does not count as idle. */
@@ -116,11 +169,12 @@ export class Engine {
   /** @returns whether it is advanced here from now on */
   async #tryBegin(row: ClaimedRow, known: RelatedRows | null): Promise<boolean> {
     try {
-      return await this.#begin(row, known);
+      if (await this.#begin(row, known)) return true;
     } catch (err) {
       await this.#release(row, err);
-      return false;
     }
+    this.#giveRoom([row.id]);
+    return false;
   }
 
   async #begin(row: ClaimedRow, known: RelatedRows | null): Promise<boolean> {
@@ -132,12 +186,18 @@ export class Engine {
       onCleared: () => this.#endTrial(row, true),
       onWaiting: () => this.#notifyChange(),
     });
+    const organization_id = claimed.version.organization.id;
+    this.#admission.hold({ id: row.id, organization_id, bytes: driver.bytes });
     const done = driver.run().catch((err: unknown) => this.#release(row, err));
     const entry = {
       driver,
+      organization_id,
       began: performance.now(),
       done: done.finally(() => {
-        if (this.#drivers.get(row.id) === entry) this.#drivers.delete(row.id);
+        if (this.#drivers.get(row.id) === entry) {
+          this.#drivers.delete(row.id);
+          this.#admission.release(row.id);
+        }
         this.#endTrial(row, false);
         this.#notifyChange();
       }),
@@ -158,7 +218,9 @@ export class Engine {
         (isOurs) => isOurs && this.#tryBegin(next, null),
         (err: unknown) => this.#release(next, err).then(() => false),
       );
-      if (!isBegun) suspects.end(next, false);
+      if (isBegun) continue;
+      suspects.end(next, false);
+      this.#giveRoom([next.id]);
     }
   }
 
@@ -215,7 +277,7 @@ export class Engine {
     const em = this.#services().orm.em.fork();
     if (!(await beat(em, this.#id))) {
       for (const { driver } of this.#drivers.values()) driver.stop('lost');
-      this.#suspects.clear();
+      this.#giveRoom(this.#suspects.clear().map(({ id }) => id));
       this.#suspects = new Suspects<ClaimedRow>();
       this.#id = randomUUID();
       await beat(em, this.#id);
@@ -244,6 +306,8 @@ export class Engine {
     await this.#cancelSuspects(new Map(signals.map(({ id, cancel }) => [id, cancel])));
     await this.#beginSuspects();
     if (renew) await this.#refill();
+    for (const [id, { driver, organization_id }] of this.#drivers)
+      this.#admission.hold({ id, organization_id, bytes: driver.bytes });
     // Drivers count as waiting after some time, of which nothing else notifies.
     this.#notifyChange();
   }
@@ -272,6 +336,7 @@ export class Engine {
 
   #notifyChange(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
+    this.#takeUpWaiting();
   }
 
   /** Waits until nothing is advanced any more, nor about to be. */
@@ -291,6 +356,10 @@ export class Engine {
     await this.#releaseSuspects().catch(() => {});
     await this.idle();
     clearTimeout(late);
+    const left = [...this.#admission.waiting].map((id) => ({ execution_id: id }));
+    await this.#services()
+      .jobs.sendMany(advanceJob, left)
+      .catch(() => {});
     await removeWorker(this.#services().orm.em.fork(), this.#id).catch(() => {});
   }
 }

@@ -8,11 +8,13 @@ import type { ProjectRef } from '../../projects/project.entity.ts';
 import { loadProject } from '../../projects/project-ref.ts';
 import type { WorkflowDefinition } from '../definition/definition.schema.ts';
 import type { Delivery } from '../deliveries/delivery.entity.ts';
+import { mostOfInput } from '../deliveries/delivery-input.ts';
 import { deliveriesOf, inputOf } from '../deliveries/input-of.ts';
 import type { Execution } from '../executions/execution.entity.ts';
 import { Workflow, WorkflowVersion } from '../workflow.entity.ts';
 import type { WorkflowServices } from '../workflows.ts';
-import { readStepRows } from './checkpoints.ts';
+import type { Weighed } from './admission.ts';
+import { readStepRows, sizesOfStepRows } from './checkpoints.ts';
 import type { StepState } from './plan.ts';
 import { mostCrashes, releaseExecutions } from './workers.ts';
 
@@ -114,6 +116,51 @@ const claimSql = `
       or $3::boolean and (waiting_until is null or waiting_until <= $4::timestamptz))
   returning id, project_id, workflow_id, version, status, trigger_id, trigger_type, delivery_id, input, attempt, crashes, suspect, suspect_group,
     cancel_requested, cancel_reason, generation, slot_key, has_slot, state, started_at, created_at, not wake as is_mine`;
+
+const weighSql = `
+  select execution.id, organization_id, execution.state is not null as has_begun, octet_length(execution.input::text) as input, raw_size,
+    body is not null as has_body, body_sha256, headers->>'content-encoding' as coding
+  from execution join project on project.id = execution.project_id
+    left join delivery on execution.input is null and delivery.id = execution.delivery_id
+  where execution.id = any($1::uuid[]) and status in ('pending', 'running', 'paused') and driver_id is null`;
+
+interface WeighedRow {
+  id: string;
+  organization_id: number;
+  has_begun: boolean;
+  input: number | null;
+  raw_size: number | null;
+  has_body: boolean;
+  body_sha256: string | null;
+  coding: string | null;
+}
+
+/** What executions take in memory at most when they are taken up, before anything of that is read; those that cannot be taken up take nothing. */
+export async function weigh(
+  em: EntityManager,
+  { blobs, workflows }: Pick<WorkflowServices, 'blobs' | 'workflows'>,
+  ids: readonly string[],
+): Promise<Weighed[]> {
+  if (ids.length === 0) return [];
+  const rows = await executeBound<WeighedRow>(em, weighSql, [ids]);
+  const begun = rows.filter(({ has_begun }) => has_begun).map(({ id }) => id);
+  const runs = await sizesOfStepRows(em, { blobs }, begun);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.map((id) => {
+    const row = byId.get(id);
+    if (row === undefined) return { id, organization_id: null, bytes: 0 };
+    const { organization_id, input, raw_size, has_body, body_sha256, coding } = row;
+    const delivered =
+      raw_size === null
+        ? 0
+        : mostOfInput(
+            { raw_size, body: has_body || null, body_sha256 },
+            coding ?? undefined,
+            workflows.limits.body_bytes,
+          );
+    return { id, organization_id, bytes: (input ?? delivered) + (runs.get(id) ?? 0) };
+  });
+}
 
 /** Which suspects may be claimed: none, or those whose wait is over at a time. */
 interface ClaimOptions {

@@ -1,9 +1,14 @@
-import { beforeAll, expect, it, vi } from 'vitest';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Admission, type Weighed } from '../../../../src/domain/workflows/engine/admission.ts';
+import { Engine } from '../../../../src/domain/workflows/engine/engine.ts';
+import { weigh } from '../../../../src/domain/workflows/engine/lease.ts';
 import { shared } from '../../../support/app.ts';
 import { call, newWebhook } from '../../../support/webhook.ts';
 import { startExecutingApp, workflows } from '../../../support/workflows/executing.ts';
+import { type Peer, startPeer } from '../../../support/workflows/peer.ts';
 
-const app = shared(startExecutingApp);
+const app = shared(() => startExecutingApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' }));
 const webhook = shared(() => newWebhook(app));
 beforeAll(() =>
   app.ask('PATCH', `${workflows}/${webhook.workflow}`, {
@@ -46,4 +51,137 @@ it('one whose input cannot be read keeps no other', async () => {
   const [first, , third] = await outputsOf(ids);
   expect([first, third]).toEqual([1, 3]);
   expect(app.log.some((line) => line.includes('could not be advanced') && line.includes(String(ids[1])))).toBe(true);
+});
+
+describe('executions that do not fit the memory of their process together', () => {
+  let peer: Peer;
+  let engine: Engine;
+  beforeEach(async () => {
+    peer = await startPeer(() => true);
+    // Of which an organisation has 2,250 for executions that are not light.
+    engine = new Engine(() => app.services, { calls: 50, memory: 4_000 });
+  });
+  afterEach(async () => {
+    peer.open();
+    await engine.close();
+    app.jobs.splice(0);
+    await peer.close();
+  });
+
+  /** Begins executions whose inputs have some 800 bytes each, and that wait for the peer. */
+  async function begin(count: number): Promise<string[]> {
+    const url = `${peer.url}/\${{ input.n }}`;
+    const workflow = await app.save({ portico: 'workflow/1', steps: [{ id: 'a', type: 'http', method: 'POST', url }] });
+    const ids: string[] = [];
+    for (let n = 1; n <= count; n += 1) ids.push(await app.begin(workflow, { n, text: 'x'.repeat(800) }));
+    app.jobs.splice(0);
+    return ids;
+  }
+  const driven = () =>
+    app.services.orm.em
+      .fork()
+      .execute<{ id: string }[]>('select id from execution where driver_id is not null order by id')
+      .then((rows) => rows.map(({ id }) => id));
+
+  it('are taken up one after the other, in their order, when those before are gone', async () => {
+    const ids = await begin(5);
+    await engine.advance(ids);
+    expect([engine.active, await driven()]).toEqual([2, ids.slice(0, 2).sort()]);
+    await peer.reached(2);
+    for (const count of [3, 4, 5]) {
+      peer.answer();
+      await peer.reached(count);
+    }
+    peer.open();
+    await engine.idle();
+    expect(peer.calls.slice(2).map(({ path }) => path)).toEqual(['/3', '/4', '/5']);
+    expect(await driven()).toEqual([]);
+  });
+
+  it('wait once, however often their jobs are sent', async () => {
+    const ids = await begin(3);
+    await engine.advance(ids);
+    await engine.advance(ids);
+    await peer.reached(2);
+    expect(engine.active).toBe(2);
+    peer.open();
+    await peer.reached(3);
+    await engine.idle();
+    expect(peer.calls).toHaveLength(3);
+  });
+
+  it('have their jobs sent again when the process stops', async () => {
+    const ids = await begin(4);
+    await engine.advance(ids);
+    await peer.reached(2);
+    peer.open();
+    await engine.close();
+    expect(app.jobs).toEqual(expect.arrayContaining(ids.slice(2)));
+    expect(peer.calls).toHaveLength(2);
+  });
+
+  it('are weighed before they are read, by what their bodies may inflate to', async () => {
+    const send = async (body: Uint8Array<ArrayBuffer>, coding: Record<string, string>) => {
+      const headers = { authorization: `Bearer ${webhook.secret}`, 'content-type': 'application/json', ...coding };
+      return (await call(app.url, webhook.endpoint, { headers, body })).body.executionId as string;
+    };
+    const body = Buffer.from(JSON.stringify({ text: 'x'.repeat(100_000) }));
+    const ids = [await send(body, {}), await send(Buffer.from(gzipSync(body)), { 'content-encoding': 'gzip' })];
+    const weights = async () => {
+      const weighed = await weigh(app.services.orm.em.fork(), app.services, ids);
+      return weighed.map(({ bytes }) => bytes);
+    };
+    const [plain = 0, packed = 0] = await weights();
+    expect(plain).toBe(2 * body.length);
+    expect(packed).toBeGreaterThanOrEqual(body.length);
+    await app.settle();
+    expect(await weights()).toEqual([0, 0]);
+  });
+
+  it('are weighed with their step runs', async () => {
+    const steps = [
+      { id: 'a', type: 'transform', expression: 'input & input' },
+      { id: 'b', type: 'wait_for_input' },
+    ];
+    const id = await app.begin(await app.save({ portico: 'workflow/1', steps }), 'x'.repeat(1_000));
+    await app.settle();
+    const [weighed] = await weigh(app.services.orm.em.fork(), app.services, [id]);
+    expect(weighed?.bytes).toBeGreaterThanOrEqual(3_000);
+  });
+});
+
+describe('memory for executions', () => {
+  const kibibyte = 1024;
+  /** Of 4 MiB, light ones of up to 1 KiB have 1 MiB, heavy ones 3. */
+  const makeAdmission = () => new Admission(4 * kibibyte * kibibyte);
+  const of = (organization_id: number, id: string, bytes: number): Weighed => ({ id, organization_id, bytes });
+
+  it('is shared by organisations, and what waits of one goes in its order', () => {
+    const admission = makeAdmission();
+    const half = 1.5 * kibibyte * kibibyte;
+    admission.add([of(1, 'a', half), of(1, 'b', half), of(2, 'c', half), of(1, 'd', 2_000), of(2, 'e', half)]);
+    // "b" would be more than three quarters of what is for heavy ones, and "d" is behind it.
+    expect(admission.take(10)).toEqual(['a', 'c']);
+    expect([...admission.waiting]).toEqual(['b', 'd', 'e']);
+    admission.release('a');
+    expect(admission.take(10)).toEqual(['b']);
+    admission.release('c');
+    expect(admission.take(10)).toEqual(['e']);
+  });
+
+  it('is there for light executions while heavy ones wait', () => {
+    const admission = makeAdmission();
+    admission.add([of(1, 'huge', 90 * kibibyte * kibibyte), of(1, 'heavy', 2_000), of(1, 'light', 1_000)]);
+    // One is always taken up, whatever it takes.
+    expect(admission.take(10)).toEqual(['huge', 'light']);
+    admission.hold(of(1, 'huge', 500));
+    expect(admission.take(10)).toEqual(['heavy']);
+  });
+
+  it('is needed by nothing that is not read', () => {
+    const admission = makeAdmission();
+    admission.hold(of(1, 'a', kibibyte * kibibyte));
+    admission.add([{ id: 'b', organization_id: null, bytes: 0 }]);
+    expect(admission.take(1)).toEqual(['b']);
+  });
 });

@@ -144,7 +144,7 @@ interface FieldOptions {
   names?: Names;
   /** Other schemas than the operation's for inputs, whose values go on as text: REST has numbers as parts of a path. */
   numbers?: { readonly [input: string]: AnySchema };
-  /** What runs in place of the operation where no field of its record is selected: it finds what names the record to the fields below. */
+  /** What runs in place of the operation where nothing is selected of the record but what this has of it: it reads less. */
   locate?: AnyOperation;
   /** The type of the answer, where `resolve` makes another one of it. */
   type?: string;
@@ -170,6 +170,16 @@ function inputsFrom(names: Names, numbers: object): (args: Values) => Values {
 
 const described = (description: string | undefined) => (description ? { description } : {});
 const weighed = (cost: number | undefined) => (cost === undefined ? {} : { extensions: { cost } });
+
+const membersOf = ({ output }: AnyOperation) => Object.keys(((pageItem(output) ?? output) as z.ZodObject).shape);
+
+/** Which of two operations runs for what is selected: `less` where its answer has all of that. */
+function reading(operation: AnyOperation, less: AnyOperation | undefined): (selects: Selects) => AnyOperation {
+  if (!less) return () => operation;
+  const known = membersOf(less);
+  const beyond = membersOf(operation).filter((member) => !known.includes(member));
+  return (selects) => (selects(...beyond) ? operation : less);
+}
 
 /** A read: a record, a list of records, or a connection where the operation answers with pages. */
 export function field(
@@ -205,13 +215,11 @@ export function field(
       const answer = answerOf(types, operation, item, type);
       const place = placing(answer);
       const toInput = inputsFrom(names, numbers);
-      const recorded = locate ? Object.keys((operation.output as z.ZodObject).shape) : [];
+      const read = reading(operation, locate);
       const call =
         resolve ??
         ((input: Values, context: GraphqlContext, selected: Selects) =>
-          item
-            ? context.list(operation, input)
-            : context.run(locate && !selected(...recorded) ? locate : operation, input));
+          item ? context.list(read(selected), input) : context.run(read(selected), input));
       return {
         type: answer,
         args,
@@ -247,7 +255,9 @@ export function link(
   // biome-ignore lint/suspicious/noExplicitAny: each row names the fields of its own record
   by: { readonly [input: string]: string | ((record: any) => unknown) },
   description: string,
+  { locate }: Pick<FieldOptions, 'locate'> = {},
 ): FieldRow {
+  const read = reading(operation, locate);
   const given = Object.fromEntries(
     Object.entries(by).map(([input, key]) => [input, typeof key === 'string' ? (record: Values) => record[key] : key]),
   );
@@ -255,10 +265,10 @@ export function link(
     description,
     cost: 5,
     given,
-    async resolve(input: Values, context) {
+    async resolve(input: Values, context, selected) {
       if (Object.keys(by).some((key) => input[key] === null)) return null;
       try {
-        return await context.run(operation, input);
+        return await context.run(read(selected), input);
       } catch (error) {
         if (error instanceof DomainError && error.code === 'not_found') return null;
         throw error;

@@ -1,10 +1,12 @@
 import type { EntityManager, EntityName, FilterQuery, FindOptions } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { fieldError } from './errors.ts';
+import { DomainError, fieldError } from './errors.ts';
 
 export const maxPerPage = 100;
 /** Items of a list that is answered whole. */
 export const maxWhole = 1_000;
+/** Bytes of what the records of one page show: answering with them takes several times as much memory. */
+const mostShown = 64 * 1024 * 1024;
 
 /** The number of a page, or how many items it has. A number of any size is taken, as the largest that makes a difference. */
 export const pageNumber = z.int().min(1, 'must be at least 1').meta({ format: 'int32' }).optional();
@@ -130,4 +132,17 @@ export async function findPage<Row extends object, Fields extends string = '*', 
   const rows = await em.find(entity, where as never, { ...options, offset, limit });
   const total = await totalOf(rows.length, window, () => em.count(entity, where as never));
   return { rows, asPage: <T>(items: T[]): Page<T> => pageFrom(items, total, window) };
+}
+
+/**
+ * Takes room for what the records of a page show, before it is read.
+ * @throws DomainError `too_large` for more than one page has; as `room` does
+ */
+export async function roomForPage({ room }: { room(bytes: number): Promise<void> }, bytes: number): Promise<void> {
+  if (bytes > mostShown)
+    throw new DomainError(
+      'too_large',
+      `The records of one page have at most ${mostShown} bytes; choose a shorter page by per_page or first`,
+    );
+  await room(bytes);
 }

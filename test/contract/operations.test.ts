@@ -23,6 +23,8 @@ const withoutRoute: Record<string, string> = {
   'organizations.locateOrganization': 'GraphQL only: what lies below an organisation',
   'projects.findProject': 'GraphQL only: the project that a node_id names',
   'projects.locateProject': 'GraphQL only: what lies below a project',
+  'crawlers.listCrawlerSummaries': 'GraphQL only: what is listed where no setting is selected',
+  'crawlers.getCrawlerSummary': 'GraphQL only: what is read where no setting is selected',
   'crawlers.getPublishedSnapshots': 'GraphQL only: the live snapshots of many crawlers in one call',
   'crawlers.listSchedulesOf': 'GraphQL only: the schedules of many crawlers in one call',
   'crawlers.getRunProgress': 'GraphQL only: a subscription reads it; REST polls the run and its log',

@@ -91,6 +91,7 @@ const unreachedQueries = [
   'backups.readBackup',
   'crawlers.exportWarc',
   'crawlers.getRunProgress',
+  'crawlers.listCrawlers',
   'crawlers.listFires',
   'crawlers.listRunLog',
   'crawlers.listSchedules',

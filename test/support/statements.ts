@@ -8,7 +8,7 @@ const textOf = (given: unknown) =>
     .replaceAll(/\s+/g, ' ');
 
 /** The statements this process sends to its databases during some work. */
-async function statementsDuring(work: () => Promise<unknown>): Promise<string[]> {
+export async function statementsDuring(work: () => Promise<unknown>): Promise<string[]> {
   const statements: string[] = [];
   const note = (given: unknown) => void statements.push(textOf(given));
   subscribe(tally.statement.name, note);

@@ -6,7 +6,7 @@ import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { timestamp } from '../../kernel/shapes.ts';
 import type { Crawler } from '../crawlers/config/crawler.entity.ts';
 import { crawlerName } from '../crawlers/config/crawler.schema.ts';
-import { findCrawler, namedCrawler } from '../crawlers/config/find-crawler.ts';
+import { findCrawler, locateCrawler, namedCrawler } from '../crawlers/config/find-crawler.ts';
 import { crawlerOperation } from '../crawlers/crawlers.ts';
 import { type EventType, eventTypes } from './event-payload.ts';
 import { deliveryStatuses, NotificationAttempt, NotificationRow } from './notification.entity.ts';
@@ -104,7 +104,7 @@ export const listDeliveries = crawlerOperation({
   find: namedCrawler,
   async execute(context, { crawler: name, status, ...paging }) {
     const { em } = context;
-    const crawler = await findCrawler(context, name);
+    const crawler = await locateCrawler(context, name);
     const { rows, asPage } = await findPage(
       em,
       paging,
@@ -126,7 +126,7 @@ export const getDelivery = crawlerOperation({
   find: namedCrawler,
   async execute(context, { crawler: name, delivery }) {
     const { em } = context;
-    return deliveryRecord(em, await findDelivery(em, await findCrawler(context, name), delivery));
+    return deliveryRecord(em, await findDelivery(em, await locateCrawler(context, name), delivery));
   },
 });
 

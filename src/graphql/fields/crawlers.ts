@@ -4,7 +4,9 @@ import {
   createCrawler,
   deleteCrawler,
   getCrawler,
+  getCrawlerSummary,
   getPublishedSnapshots,
+  listCrawlerSummaries,
   listCrawlers,
   updateCrawler,
 } from '../../domain/crawlers/config/crawlers.operations.ts';
@@ -74,6 +76,9 @@ const scheduleOf = ({ schedule_id }: { schedule_id: number | null }) =>
 /** 0 stands for no run. */
 const lastRunOf = ({ crawler_last_run_id }: { crawler_last_run_id: number }) => crawler_last_run_id || null;
 
+/** Settings of a crawler may be large: they are read where one of them is selected. */
+const brief = { locate: getCrawlerSummary };
+
 const isOver = (status: string) => (terminalStatuses as readonly string[]).includes(status);
 
 /** Progress of a run until it has ended. A position is the last line of the log the client has, and the time of the run's last change. */
@@ -98,10 +103,10 @@ function runProgress({ organization, project, run_id }: AtRun, context: GraphqlC
 
 export const crawlers: readonly Row[] = [
   node('Crawler', getCrawler, { crawler: 'uuid' }),
-  field('Project', 'crawlers', listCrawlers),
-  field('Project', 'crawler', getCrawler),
+  field('Project', 'crawlers', listCrawlers, { locate: listCrawlerSummaries }),
+  field('Project', 'crawler', getCrawler, brief),
   node('CrawlerVerification', getVerification, { crawler: (_verification, { crawler }) => crawler, host: 'host' }),
-  link('CrawlerVerification', 'crawler', getCrawler, {}, 'The crawler whose host it is'),
+  link('CrawlerVerification', 'crawler', getCrawler, {}, 'The crawler whose host it is', brief),
   field('Crawler', 'verification', getVerification, { cost: 5 }),
   edge(['Crawler', 'CrawlerRun', 'CrawlerSchedule'], 'project', 'Project', {
     description: 'The project it belongs to',
@@ -123,7 +128,7 @@ export const crawlers: readonly Row[] = [
   object('CrawlerRunProgress', getRunProgress, {}),
   field('Crawler', 'runs', listRuns, { cost: 5 }),
   field('Crawler', 'run', getRun),
-  link('CrawlerRun', 'crawler', getCrawler, {}, 'The crawler it is of'),
+  link('CrawlerRun', 'crawler', getCrawler, {}, 'The crawler it is of', brief),
   link('CrawlerRun', 'schedule', getSchedule, { crawler_schedule: scheduleOf }, 'The schedule that started it'),
   link('CrawlerRun', 'snapshot', getSnapshot, { snapshot: 'snapshot_id' }, 'What it captures'),
   field('CrawlerRun', 'pages', listRunPages, { cost: 10 }),
@@ -154,7 +159,7 @@ export const crawlers: readonly Row[] = [
   ),
   field('Crawler', 'schedule', getSchedule, { ...byNumber, names: { crawler_schedule: 'id' } }),
   field('Crawler', 'schedule_preview', previewSchedule),
-  link('CrawlerSchedule', 'crawler', getCrawler, {}, 'The crawler it starts'),
+  link('CrawlerSchedule', 'crawler', getCrawler, {}, 'The crawler it starts', brief),
   link('CrawlerSchedule', 'last_run', getRun, { run_id: lastRunOf }, 'The newest run it has started'),
   object('CrawlerFire', listFires, { crawler: (_fire, { crawler }) => crawler }),
   link('CrawlerFire', 'run', getRun, { run_id: 'run_id' }, 'The run it has started'),
@@ -164,7 +169,7 @@ export const crawlers: readonly Row[] = [
   mutation('deleteSchedule', deleteSchedule, { ...byNumber, payload: 'schedule' }),
 
   node('Snapshot', getSnapshot, { crawler: (snapshot) => String(snapshot.crawler_id), snapshot: 'id' }),
-  link('Snapshot', 'crawler', getCrawler, {}, 'The crawler it was made by'),
+  link('Snapshot', 'crawler', getCrawler, {}, 'The crawler it was made by', brief),
   link('Snapshot', 'run', getRun, { run_id: 'run_id' }, 'The run that captured it'),
   link('Snapshot', 'base', getSnapshot, { snapshot: 'base_id' }, 'The snapshot with which it was compared'),
   field('Crawler', 'snapshots', listSnapshots, { cost: 5 }),
@@ -180,7 +185,7 @@ export const crawlers: readonly Row[] = [
     { description: 'The copy of the site that is live' },
   ),
   node('SnapshotImport', getImport, { crawler: (_import, { crawler }) => crawler, import: 'id' }),
-  link('SnapshotImport', 'crawler', getCrawler, {}, 'The crawler whose snapshot it imports'),
+  link('SnapshotImport', 'crawler', getCrawler, {}, 'The crawler whose snapshot it imports', brief),
   link('SnapshotImport', 'snapshot', getSnapshot, { snapshot: 'snapshot_id' }, 'What is imported'),
   field('Crawler', 'import', getImport, { names: { import: 'id' } }),
   field('Snapshot', 'entries', listSnapshotEntries, { cost: 5 }),
@@ -191,7 +196,7 @@ export const crawlers: readonly Row[] = [
   mutation('importSnapshot', importSnapshot),
 
   node('NotificationDelivery', getDelivery, { crawler: (_delivery, { crawler }) => crawler, delivery: 'id' }),
-  link('NotificationDelivery', 'crawler', getCrawler, {}, 'The crawler it is about'),
+  link('NotificationDelivery', 'crawler', getCrawler, {}, 'The crawler it is about', brief),
   field('Crawler', 'deliveries', listDeliveries),
   field('Crawler', 'delivery', getDelivery, { names: { delivery: 'id' } }),
   mutation('resendDelivery', resendDelivery),

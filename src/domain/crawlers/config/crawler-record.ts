@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Document, isCollection, isScalar, Scalar, type ToStringOptions, visit } from 'yaml';
 import { z } from 'zod';
+import { roomForPage } from '../../../kernel/paging.ts';
 import { timestamp } from '../../../kernel/shapes.ts';
+import { Pace } from '../../../lib/concurrency.ts';
 import type { CrawlerContext } from '../crawlers.ts';
 import { CrawlerRun } from '../runs/crawler-run.entity.ts';
 import { runRecords } from '../runs/run-record.ts';
@@ -10,9 +12,10 @@ import { crawlerRun } from '../runs/runs.schema.ts';
 import { verificationMethod, verificationState } from '../verification/verification.schema.ts';
 import { verificationStatesOf } from '../verification/verification-state.ts';
 import { type CrawlDefaults, crawlDefaults } from './crawl-limits.ts';
-import type { Crawler } from './crawler.entity.ts';
+import { Crawler } from './crawler.entity.ts';
 import { crawlerFields, initialSettings } from './crawler.schema.ts';
 import { openCrawlerSecrets } from './crawler-secrets.ts';
+import type { LocatedCrawler } from './find-crawler.ts';
 
 const { webhook_url, webhook_auth_header, webhook_extra_vars, headers, ...plain } = crawlerFields;
 
@@ -49,6 +52,22 @@ export const crawler = z
     deleted_at: timestamp.nullable(),
   })
   .meta({ id: 'Crawler' });
+
+/** A crawler without its settings. */
+export const crawlerSummary = crawler.pick({
+  id: true,
+  uuid: true,
+  project_id: true,
+  domain_verified: true,
+  domain: true,
+  name: true,
+  verification: true,
+  published_snapshot_id: true,
+  last_run: true,
+  created_at: true,
+  updated_at: true,
+  deleted_at: true,
+});
 
 const style: ToStringOptions = { indent: 4, lineWidth: 0, singleQuote: true, flowCollectionPadding: false };
 
@@ -143,10 +162,11 @@ export function configYaml(crawler: Shown, headers: Readonly<Record<string, stri
 export const urlsListYaml = ({ settings }: Pick<Crawler, 'settings'>): string => write({ single_url: settings.urls });
 
 type CrawlerRecord = z.output<typeof crawler>;
-type Context = Pick<CrawlerContext, 'em' | 'services' | 'crawlers' | 'organization' | 'project' | 'grant'>;
+type CrawlerSummary = z.output<typeof crawlerSummary>;
+type Context = Pick<CrawlerContext, 'em' | 'services' | 'crawlers' | 'organization' | 'project' | 'grant' | 'signal'>;
 
 /** The newest run of each crawler that has one, by the crawler. */
-async function lastRunsOf(em: EntityManager, rows: readonly Crawler[]) {
+async function lastRunsOf(em: EntityManager, rows: readonly Pick<Crawler, 'id'>[]) {
   const newest = await em.execute<{ id: number }[]>(
     `select max(id) as id from crawler_run
      where crawler_id in (select id::integer from unnest(string_to_array(?, ' ')) as id) group by crawler_id`,
@@ -156,45 +176,84 @@ async function lastRunsOf(em: EntityManager, rows: readonly Crawler[]) {
   return new Map((await runRecords(em, runs)).map((run) => [run.crawler_config_id, run]));
 }
 
-/** Crawlers as the caller may see them, in the order given: what may hold credentials only with edit_crawlers. */
-export async function crawlerRecords(context: Context, rows: readonly Crawler[]): Promise<CrawlerRecord[]> {
-  const { em, services, crawlers, organization, project, grant } = context;
-  const defaults = crawlDefaults(services.settings, crawlers.limits, organization);
+/** Crawlers without their settings, in the order given. */
+export async function crawlerSummaries(context: Context, rows: readonly LocatedCrawler[]): Promise<CrawlerSummary[]> {
+  const { em, crawlers, organization } = context;
   const standing = await verificationStatesOf(em, crawlers.limits, organization);
   const lastRuns = await lastRunsOf(em, rows);
+  return rows.map((row) => {
+    const { state, method, checked_at } = standing(row.host);
+    return {
+      id: row.id,
+      uuid: row.uuid,
+      project_id: row.project_id,
+      domain_verified: state === 'verified' ? 1 : 0,
+      domain: row.domain,
+      name: row.name,
+      verification: { state, method, checked_at },
+      published_snapshot_id: row.published_snapshot_id ?? null,
+      last_run: lastRuns.get(row.id) ?? null,
+      created_at: row.created_at,
+      updated_at: row.updated_at,
+      deleted_at: row.deleted_at ?? null,
+    };
+  });
+}
+
+/** Crawlers as the caller may see them, in the order given: what may hold credentials only with edit_crawlers. */
+async function crawlerRecords(context: Context, rows: readonly Crawler[]): Promise<CrawlerRecord[]> {
+  const { services, crawlers, organization, project, grant, signal } = context;
+  const defaults = crawlDefaults(services.settings, crawlers.limits, organization);
   const seesSecrets = grant.permissions.has('edit_crawlers');
-  return Promise.all(
-    rows.map(async (row) => {
-      const secrets = seesSecrets ? await openCrawlerSecrets(services, project, row) : null;
-      const { start_urls_unset: _, ...settings } = row.settings;
-      const { state, method, checked_at } = standing(row.host);
-      return {
-        id: row.id,
-        uuid: row.uuid,
-        project_id: row.project_id,
-        config: configYaml(row, secrets?.headers ?? {}, defaults),
-        urls_list: urlsListYaml(row),
-        domain_verified: state === 'verified' ? 1 : 0,
-        domain: row.domain,
-        name: row.name,
-        ...settings,
-        max_html: settings.max_html ?? defaults.max_html,
-        user_agent: settings.user_agent ?? defaults.user_agent,
-        ...secrets,
-        merge_domains: settings.allowed_domains.length > 0,
-        verification: { state, method, checked_at },
-        published_snapshot_id: row.published_snapshot_id ?? null,
-        last_run: lastRuns.get(row.id) ?? null,
-        created_at: row.created_at,
-        updated_at: row.updated_at,
-        deleted_at: row.deleted_at ?? null,
-      };
-    }),
-  );
+  const summaries = await crawlerSummaries(context, rows);
+  const records = [];
+  const pace = new Pace();
+  // One after the other: the texts of each may be large, and the caller may be gone before the last one.
+  for (const [index, row] of rows.entries()) {
+    if (pace.isDue) await pace.yield();
+    signal.throwIfAborted();
+    const secrets = seesSecrets ? await openCrawlerSecrets(services, project, row) : null;
+    const { start_urls_unset: _, ...settings } = row.settings;
+    records.push({
+      ...(summaries[index] as CrawlerSummary),
+      config: configYaml(row, secrets?.headers ?? {}, defaults),
+      urls_list: urlsListYaml(row),
+      ...settings,
+      max_html: settings.max_html ?? defaults.max_html,
+      user_agent: settings.user_agent ?? defaults.user_agent,
+      ...secrets,
+      merge_domains: settings.allowed_domains.length > 0,
+    });
+  }
+  return records;
 }
 
 /** One crawler as the caller may see it. */
 export async function crawlerRecord(context: Context, row: Crawler): Promise<CrawlerRecord> {
   const [record] = await crawlerRecords(context, [row]);
   return record as CrawlerRecord;
+}
+
+const sizeSql = `
+  select coalesce(sum(octet_length(settings::text)), 0)::float8 as bytes from crawler
+  where id = any(string_to_array(?, ' ')::integer[])`;
+
+/** Takes room for the records of crawlers, which have the settings twice: as they are, and as YAML. @throws like `roomForPage` */
+export async function roomForSettings(
+  context: Pick<CrawlerContext, 'em' | 'room'>,
+  ids: readonly number[],
+): Promise<void> {
+  const [found] = await context.em.execute<{ bytes: number }[]>(sizeSql, [ids.join(' ')]);
+  await roomForPage(context, 2 * (found?.bytes ?? 0));
+}
+
+/** Crawlers by their ids, in order, when room has been taken for them. @throws like `roomForPage` */
+export async function readCrawlers(
+  context: Context & Pick<CrawlerContext, 'room'>,
+  ids: readonly number[],
+): Promise<CrawlerRecord[]> {
+  await roomForSettings(context, ids);
+  const where = { id: { $in: [...ids] } };
+  const rows = await context.em.find(Crawler, where, { orderBy: { id: 'asc' }, disableIdentityMap: true });
+  return crawlerRecords(context, rows as Crawler[]);
 }

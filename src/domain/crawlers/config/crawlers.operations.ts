@@ -16,10 +16,17 @@ import { verificationStatesOf } from '../verification/verification-state.ts';
 import { type CrawlDefaults, crawlDefaults } from './crawl-limits.ts';
 import { Crawler } from './crawler.entity.ts';
 import { crawlerDraft, crawlerName } from './crawler.schema.ts';
-import { crawler, crawlerRecord, crawlerRecords } from './crawler-record.ts';
+import {
+  crawler,
+  crawlerRecord,
+  crawlerSummaries,
+  crawlerSummary,
+  readCrawlers,
+  roomForSettings,
+} from './crawler-record.ts';
 import { openCrawlerSecrets, sealCrawlerSecrets } from './crawler-secrets.ts';
 import { type Candidate, type DraftValues, reviewDraft } from './draft.ts';
-import { findCrawler, namedCrawler } from './find-crawler.ts';
+import { contents, findCrawler, locateCrawler, namedCrawler } from './find-crawler.ts';
 
 export const getPublishedSnapshots = crawlerOperation({
   name: 'crawlers.getPublishedSnapshots',
@@ -30,7 +37,8 @@ export const getPublishedSnapshots = crawlerOperation({
   input: z.object({ crawlers: z.array(z.int32()).max(maxPerPage) }),
   output: z.array(snapshot.nullable()),
   async execute({ em, project }, { crawlers: ids }) {
-    const crawlers = await em.find(Crawler, { id: { $in: ids }, project_id: project.id, deleted_at: null });
+    const where = { id: { $in: ids }, project_id: project.id, deleted_at: null };
+    const crawlers = await em.find(Crawler, where, { fields: ['published_snapshot_id'] });
     const live = crawlers.flatMap(({ published_snapshot_id }) => published_snapshot_id ?? []);
     const snapshots = await em.find(CrawlSnapshot, { id: { $in: live } });
     const records = await snapshotRecords(em, snapshots, crawlers);
@@ -59,18 +67,36 @@ function requireVerification(values: DraftValues, defaults: CrawlDefaults): void
   });
 }
 
+const living = ({ project }: Pick<CrawlerContext, 'project'>) => ({ project_id: project.id, deleted_at: null });
+
 export const listCrawlers = crawlerOperation({
   name: 'crawlers.listCrawlers',
   kind: 'query',
   permission: 'browse_crawlers',
+  mayBeTooLarge: true,
   summary: 'List crawlers',
   input: z.object({ ...wholePageInput }),
   output: pageOf(crawler),
   async execute(context, paging) {
-    const { em, project } = context;
-    const where = { project_id: project.id, deleted_at: null };
-    const { rows, asPage } = await findPage(em, wholeWindowOf(paging), Crawler, where, { orderBy: { id: 'asc' } });
-    return asPage(await crawlerRecords(context, rows));
+    const options = { orderBy: { id: 'asc' }, fields: ['id'], disableIdentityMap: true } as const;
+    const { rows, asPage } = await findPage(context.em, wholeWindowOf(paging), Crawler, living(context), options);
+    const ids = rows.map(({ id }) => id);
+    return asPage(await readCrawlers(context, ids));
+  },
+});
+
+export const listCrawlerSummaries = crawlerOperation({
+  name: 'crawlers.listCrawlerSummaries',
+  kind: 'query',
+  permission: 'browse_crawlers',
+  notInSteps: true,
+  summary: 'List crawlers without their settings',
+  input: listCrawlers.input,
+  output: pageOf(crawlerSummary),
+  async execute(context, paging) {
+    const options = { orderBy: { id: 'asc' }, exclude: contents, disableIdentityMap: true } as const;
+    const { rows, asPage } = await findPage(context.em, wholeWindowOf(paging), Crawler, living(context), options);
+    return asPage(await crawlerSummaries(context, rows));
   },
 });
 
@@ -83,7 +109,24 @@ export const getCrawler = crawlerOperation({
   output: crawler,
   find: namedCrawler,
   async execute(context, { crawler: name }) {
+    const { id } = await locateCrawler(context, name);
+    await roomForSettings(context, [id]);
     return crawlerRecord(context, await findCrawler(context, name));
+  },
+});
+
+export const getCrawlerSummary = crawlerOperation({
+  name: 'crawlers.getCrawlerSummary',
+  kind: 'query',
+  permission: 'browse_crawlers',
+  notInSteps: true,
+  summary: 'Get one crawler without its settings',
+  input: getCrawler.input,
+  output: crawlerSummary,
+  find: namedCrawler,
+  async execute(context, { crawler: name }) {
+    const [found] = await crawlerSummaries(context, [await locateCrawler(context, name)]);
+    return found as z.output<typeof crawlerSummary>;
   },
 });
 

@@ -14,8 +14,9 @@ import { verificationStatesOf } from '../verification/verification-state.ts';
 import { crawlDefaults } from './crawl-limits.ts';
 import type { Crawler } from './crawler.entity.ts';
 import { crawlerName } from './crawler.schema.ts';
+import { roomForSettings } from './crawler-record.ts';
 import { openCrawlerSecrets } from './crawler-secrets.ts';
-import { findCrawler, namedCrawler } from './find-crawler.ts';
+import { findCrawler, locateCrawler, namedCrawler } from './find-crawler.ts';
 import { hostOf, isDowngrade } from './host.ts';
 
 const urlProblem = 'must be a path or an http(s) URL';
@@ -88,6 +89,7 @@ export const testUrl = crawlerOperation({
   find: namedCrawler,
   async execute(context, { crawler: name, url: text }) {
     const { em, crawlers, organization } = context;
+    await roomForSettings(context, [(await locateCrawler(context, name)).id]);
     const crawler = await findCrawler(context, name);
     const { settings } = crawler;
     const site = await siteOf(context, crawler);

@@ -12,7 +12,7 @@ import {
 } from '../../../kernel/paging.ts';
 import { holding } from '../../../lib/text.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
-import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
+import { locateCrawler, namedCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawlers.ts';
 import { CrawlUrl } from '../frontier/crawl-url.entity.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
@@ -39,7 +39,7 @@ export const listRuns = crawlerOperation({
   output: pageOf(crawlerRun),
   find: namedCrawler,
   async execute(context, { crawler, status, ...paging }) {
-    const { id } = await findCrawler(context, crawler);
+    const { id } = await locateCrawler(context, crawler);
     const { rows, asPage } = await findPage(
       context.em,
       paging,
@@ -60,7 +60,7 @@ export const getRun = crawlerOperation({
   output: crawlerRun,
   find: namedRun,
   async execute(context, { crawler, run_id }) {
-    const { id } = await findCrawler(context, crawler);
+    const { id } = await locateCrawler(context, crawler);
     return runRecord(context.em, await findRun(context.em, id, run_id));
   },
 });
@@ -119,7 +119,7 @@ export const listRunPages = crawlerOperation({
   output: pageOf(crawlerPage),
   find: namedRun,
   async execute(context, { crawler, run_id, state, kind, http_status, error, q, ...paging }) {
-    const { id } = await findCrawler(context, crawler);
+    const { id } = await locateCrawler(context, crawler);
     await findRun(context.em, id, run_id);
     const { rows, asPage } = await findPage(
       context.em,
@@ -188,7 +188,7 @@ export const listRunLog = crawlerOperation({
   output: z.array(crawlerLogLine),
   find: namedRun,
   async execute(context, { crawler, run_id, after = 0, level, per_page = 30 }) {
-    const { id } = await findCrawler(context, crawler);
+    const { id } = await locateCrawler(context, crawler);
     const run = await findRun(context.em, id, run_id);
     return readLog(context.em, run, { after, level, limit: Math.min(per_page, maxPerPage) });
   },
@@ -205,7 +205,7 @@ export const listRunLogLines = crawlerOperation({
   find: namedRun,
   async execute(context, { crawler, run_id, level, ...paging }) {
     const { em } = context;
-    const { id } = await findCrawler(context, crawler);
+    const { id } = await locateCrawler(context, crawler);
     const run = await findRun(em, id, run_id);
     const window = windowOf(paging);
     const lines = await readLog(em, run, { after: 0, level, ...window });

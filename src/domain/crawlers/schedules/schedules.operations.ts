@@ -10,7 +10,7 @@ import { nextFireOf, nextFires } from '../../schedules/next-fires.ts';
 import { ScheduleFire } from '../../schedules/schedule-fire.entity.ts';
 import { Crawler } from '../config/crawler.entity.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
-import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
+import { contents, findCrawler, type LocatedCrawler, locateCrawler, namedCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawlers.ts';
 import { CrawlerRun } from '../runs/crawler-run.entity.ts';
 import { CrawlerSchedule } from './crawler-schedule.entity.ts';
@@ -35,7 +35,7 @@ const maxId = 2 ** 31 - 1;
 
 async function recordOf(
   row: CrawlerSchedule,
-  crawler: Crawler,
+  crawler: LocatedCrawler,
   now: Date,
   runs: ReadonlySet<number>,
 ): Promise<ScheduleRecord> {
@@ -61,7 +61,7 @@ async function recordOf(
 async function scheduleRecords(
   em: EntityManager,
   rows: readonly CrawlerSchedule[],
-  crawlers: readonly Crawler[],
+  crawlers: readonly LocatedCrawler[],
   now: Date,
 ): Promise<ScheduleRecord[]> {
   const runs = await idsThere(
@@ -83,7 +83,7 @@ async function scheduleRecords(
 async function scheduleRecord(
   em: EntityManager,
   row: CrawlerSchedule,
-  crawler: Crawler,
+  crawler: LocatedCrawler,
   now: Date,
 ): Promise<ScheduleRecord> {
   const [record] = await scheduleRecords(em, [row], [crawler], now);
@@ -91,7 +91,7 @@ async function scheduleRecord(
 }
 
 /** @throws DomainError `not_found` for one that is unknown or of another crawler, and for a text that names none */
-async function findSchedule({ em }: Context, crawler: Crawler, id: string): Promise<CrawlerSchedule> {
+async function findSchedule({ em }: Context, crawler: Pick<Crawler, 'id'>, id: string): Promise<CrawlerSchedule> {
   const isId = idForm.test(id) && Number(id) <= maxId;
   const row =
     isId && (await em.findOne(CrawlerSchedule, { id: Number(id), crawler_id: crawler.id }, { refresh: true }));
@@ -116,7 +116,7 @@ export const listSchedules = crawlerOperation({
   find: namedCrawler,
   async execute(context, { crawler: name, ...paging }) {
     const { em, services } = context;
-    const crawler = await findCrawler(context, name);
+    const crawler = await locateCrawler(context, name);
     const where = { crawler_id: crawler.id };
     const { rows, asPage } = await findPage(em, wholeWindowOf(paging), CrawlerSchedule, where, {
       orderBy: { id: 'asc' },
@@ -134,7 +134,8 @@ export const listSchedulesOf = crawlerOperation({
   input: z.object({ crawlers: z.array(z.int32()).max(maxPerPage) }),
   output: z.array(z.array(crawlerSchedule)),
   async execute({ em, services, project }, { crawlers: ids }) {
-    const crawlers = await em.find(Crawler, { id: { $in: ids }, project_id: project.id, deleted_at: null });
+    const among = { id: { $in: ids }, project_id: project.id, deleted_at: null };
+    const crawlers = await em.find(Crawler, among, { exclude: contents });
     const where = { crawler_id: { $in: crawlers.map(({ id }) => id) } };
     const rows = await em.find(CrawlerSchedule, where, { orderBy: { id: 'asc' } });
     const records = await scheduleRecords(em, rows, crawlers, await services.sharedClock.now(em));
@@ -152,7 +153,7 @@ export const getSchedule = crawlerOperation({
   find: namedSchedule,
   async execute(context, { crawler: name, crawler_schedule }) {
     const { em, services } = context;
-    const crawler = await findCrawler(context, name);
+    const crawler = await locateCrawler(context, name);
     const row = await findSchedule(context, crawler, crawler_schedule);
     return scheduleRecord(em, row, crawler, await services.sharedClock.now(em));
   },
@@ -168,7 +169,7 @@ export const previewSchedule = crawlerOperation({
   find: namedCrawler,
   async execute(context, { crawler: name, cron, timezone = 'UTC', count }) {
     const { em, services } = context;
-    await findCrawler(context, name);
+    await locateCrawler(context, name);
     const now = await services.sharedClock.now(em);
     return {
       description: describeCron(parseCron(cron)),
@@ -186,7 +187,7 @@ export const listFires = crawlerOperation({
   output: pageOf(crawlerFire),
   find: namedSchedule,
   async execute(context, { crawler: name, crawler_schedule, ...paging }) {
-    const row = await findSchedule(context, await findCrawler(context, name), crawler_schedule);
+    const row = await findSchedule(context, await locateCrawler(context, name), crawler_schedule);
     const { rows: fires, asPage } = await findPage(
       context.em,
       paging,

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
-import { findCrawler } from '../config/find-crawler.ts';
+import { locateCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawlers.ts';
 import { findRun, namedRun } from '../runs/run-record.ts';
 import { pageKind, runNumber } from '../runs/runs.schema.ts';
@@ -99,7 +99,7 @@ export const listBrokenLinks = crawlerOperation({
   output: pageOf(brokenLink),
   find: namedRun,
   async execute({ em, project }, { crawler: name, run_id, ...paging }) {
-    const crawler = await findCrawler({ em, project }, name);
+    const crawler = await locateCrawler({ em, project }, name);
     await findRun(em, crawler.id, run_id);
     const window = windowOf(paging);
     const [{ count }] = (await em.execute(`select count(*) ${broken}`, [run_id])) as [{ count: string }];

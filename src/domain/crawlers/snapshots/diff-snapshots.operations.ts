@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
-import { findCrawler } from '../config/find-crawler.ts';
+import { locateCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawlers.ts';
 import type { UrlKind } from '../frontier/crawl-url.entity.ts';
 import { CrawlSnapshot } from './snapshot.entity.ts';
@@ -37,7 +37,7 @@ const different = `
 async function usualBase(
   em: EntityManager,
   { id, base_id }: CrawlSnapshot,
-  { published_snapshot_id }: Crawler,
+  { published_snapshot_id }: Pick<Crawler, 'published_snapshot_id'>,
 ): Promise<number | null> {
   if (published_snapshot_id !== id) return published_snapshot_id ?? null;
   return (await em.findOne(CrawlSnapshot, { id: base_id ?? 0, state: { $ne: 'expired' } }))?.id ?? null;
@@ -67,7 +67,7 @@ export const diffSnapshots = crawlerOperation({
   output: pageOf(snapshotDifference),
   find: namedSnapshot,
   async execute({ em, project }, { crawler: name, snapshot: id, base, ...paging }) {
-    const crawler = await findCrawler({ em, project }, name);
+    const crawler = await locateCrawler({ em, project }, name);
     const head = await findSnapshot(em, crawler.id, id);
     requireFiles(head);
     const base_id = base === undefined ? await usualBase(em, head, crawler) : await chosenBase(em, crawler.id, base);

@@ -5,7 +5,7 @@ import { createGzip, gzip } from 'node:zlib';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import type { BlobStore } from '../../../ports/blobs.ts';
-import { findCrawler } from '../config/find-crawler.ts';
+import { locateCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawlers.ts';
 import type { CrawlSnapshot } from './snapshot.entity.ts';
 import { findSnapshot, namedSnapshot, requireCaptured, requireFiles } from './snapshot-record.ts';
@@ -190,7 +190,7 @@ export const exportWarcFile = crawlerOperation({
   find: namedSnapshot,
   async execute(context, input) {
     const { em, services } = context;
-    const crawler = await findCrawler(context, input.crawler);
+    const crawler = await locateCrawler(context, input.crawler);
     const snapshot = await findSnapshot(em, crawler.id, input.snapshot);
     requireCaptured(snapshot);
     requireFiles(snapshot);

@@ -87,7 +87,7 @@ export async function snapshotRecords(
 export async function openSnapshot(
   context: Pick<StudioContext, 'em' | 'services' | 'studio' | 'actor'>,
   row: CrawlSnapshot,
-  crawler: Crawler,
+  crawler: Pick<Crawler, 'id' | 'published_snapshot_id'>,
 ): Promise<SnapshotRecord> {
   const { em, actor, studio } = context;
   const [shown] = await snapshotRecords(em, [row], [crawler]);

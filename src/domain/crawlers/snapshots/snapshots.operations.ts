@@ -5,7 +5,7 @@ import { changeOf } from '../../../kernel/shapes.ts';
 import { holding } from '../../../lib/text.ts';
 import { notify } from '../../notifications/notify.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
-import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
+import { findCrawler, locateCrawler, namedCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawlers.ts';
 import { pageKind } from '../runs/runs.schema.ts';
 import { makeLive } from './seal-snapshot.ts';
@@ -30,7 +30,7 @@ export const listSnapshots = crawlerOperation({
   output: pageOf(snapshot),
   find: namedCrawler,
   async execute(context, { crawler: name, ...paging }) {
-    const crawler = await findCrawler(context, name);
+    const crawler = await locateCrawler(context, name);
     const { rows, asPage } = await findPage(
       context.em,
       paging,
@@ -51,7 +51,7 @@ export const getSnapshot = crawlerOperation({
   output: snapshot,
   find: namedSnapshot,
   async execute(context, input) {
-    const crawler = await findCrawler(context, input.crawler);
+    const crawler = await locateCrawler(context, input.crawler);
     return openSnapshot(context, await findSnapshot(context.em, crawler.id, input.snapshot), crawler);
   },
 });
@@ -78,7 +78,7 @@ export const listSnapshotEntries = crawlerOperation({
   output: pageOf(snapshotEntry),
   find: namedSnapshot,
   async execute({ em, project }, { crawler: name, snapshot: id, kind = null, q = '', ...paging }) {
-    const crawler = await findCrawler({ em, project }, name);
+    const crawler = await locateCrawler({ em, project }, name);
     const { id: snapshot_id } = await findSnapshot(em, crawler.id, id);
     const window = windowOf(paging);
     const filter = [snapshot_id, kind, kind, holding(q)];

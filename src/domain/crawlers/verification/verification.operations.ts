@@ -4,7 +4,7 @@ import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { ProjectContext } from '../../projects/operation.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
-import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
+import { findCrawler, locateCrawler, namedCrawler } from '../config/find-crawler.ts';
 import { hostOf, hostText } from '../config/host.ts';
 import type { CrawlerContext } from '../crawlers.ts';
 import { crawlerOperation } from '../crawlers.ts';
@@ -81,6 +81,8 @@ export const getVerification = crawlerOperation({
   output: verification,
   find: namedCrawler,
   async execute(context, { crawler: name, host }) {
+    // Its own host is known without its settings.
+    if (host === undefined) return verificationRecord(context, (await locateCrawler(context, name)).host);
     return verificationRecord(context, chosenHost(await findCrawler(context, name), host));
   },
 });

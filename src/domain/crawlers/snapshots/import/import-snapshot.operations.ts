@@ -8,7 +8,7 @@ import { authorOf } from '../../../studio/changes/write-rules.ts';
 import { checkDirectory } from '../../../studio/path-rules.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';
-import { findCrawler, namedCrawler } from '../../config/find-crawler.ts';
+import { findCrawler, locateCrawler, namedCrawler } from '../../config/find-crawler.ts';
 import { crawlerOperation } from '../../crawlers.ts';
 import { importStates, SnapshotImport } from '../snapshot.entity.ts';
 import { findableSnapshots, findSnapshot, namedSnapshot, requireCaptured, requireFiles } from '../snapshot-record.ts';
@@ -177,7 +177,7 @@ export const getImport = crawlerOperation({
   output: snapshotImport,
   find: namedCrawler,
   async execute(context, input) {
-    const crawler = await findCrawler(context, input.crawler);
+    const crawler = await locateCrawler(context, input.crawler);
     const row = await context.em.findOne(
       SnapshotImport,
       { id: input.import, crawler_id: crawler.id },

@@ -1,0 +1,94 @@
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { answerMemory } from '../../src/kernel/answer-memory.ts';
+import { DomainError } from '../../src/kernel/errors.ts';
+import { acme, shared, startTestApp } from '../support/app.ts';
+import { makeCrawler } from '../support/crawlers/snapshots.ts';
+import { expectRefusal } from '../support/refusal.ts';
+import { statementsDuring, statementsOf } from '../support/statements.ts';
+
+const app = shared(startTestApp);
+const project = `${acme}/projects/site`;
+const at = 'organization: "acme", project: "site"';
+const execute = (sql: string, values: unknown[] = []) => app.services.orm.em.fork().execute(sql, values);
+afterEach(() => vi.restoreAllMocks());
+
+/** What is taken for answers while there is room, or where there is none. */
+const room = (isThere = true) =>
+  vi.spyOn(answerMemory, 'take').mockImplementation(async () => {
+    if (!isThere) throw new DomainError('unavailable', 'no room');
+  });
+const taken = (take: ReturnType<typeof room>) => take.mock.calls.map(([, bytes]) => bytes);
+
+/** How often a column of a table is read while something is requested: by its name, or with all others of the row. */
+const readsOf = (column: string, statements: readonly string[]) => {
+  const [table, name] = column.split('.');
+  const isRead = (text: string) => {
+    const [selected = ''] = text.split(' from ');
+    return text.includes(` from "${table}" `) && (selected.includes(`"${name}"`) || selected.includes('.*'));
+  };
+  return statements.filter(isRead).length;
+};
+
+/** The same for fields of the project over GraphQL. */
+const inGraphql = async (fields: string, column: string) =>
+  readsOf(column, await statementsOf(app, `{ project(${at}) { ${fields} } }`));
+
+describe('settings of crawlers', () => {
+  const count = 2;
+  const list = `${project}/crawlers`;
+  let crawler: { id: number; uuid: string };
+  /** Gives each crawler so many addresses of two thousand characters. */
+  const hold = (urls: number) =>
+    execute(
+      `update crawler set settings = (settings::jsonb || jsonb_build_object('urls', (
+         select jsonb_agg('/' || repeat('x', 2000)) from generate_series(1, ?))))::json`,
+      [urls],
+    );
+  beforeAll(async () => {
+    for (let made = 0; made < count; made += 1) crawler = await makeCrawler(app);
+    await hold(500);
+  });
+
+  it('take room for both their forms before they are read', async () => {
+    const take = room();
+    const { status, body } = await app.ask('GET', list);
+    expect([status, body.length]).toEqual([200, count]);
+    const [bytes = 0] = taken(take);
+    expect(bytes).toBeGreaterThan(count * 2 * 500 * 2000);
+    expect((await app.ask('GET', `${list}/${crawler.uuid}`)).status).toBe(200);
+    expect(taken(take)).toEqual([bytes, bytes / count]);
+  });
+
+  it('are not read while there is no room', async () => {
+    room(false);
+    const statements = await statementsDuring(async () => {
+      expectRefusal(await app.ask('GET', list), 503, 'unavailable', /no room/);
+      expectRefusal(await app.ask('GET', `${list}/${crawler.uuid}`), 503, 'unavailable', /no room/);
+    });
+    expect(readsOf('crawler.settings', statements)).toBe(0);
+  });
+
+  it('are read only where GraphQL selects one of them', async () => {
+    const take = room();
+    const parts = 'id name verification { state } last_run { id } schedules { nodes { id } } published_snapshot { id }';
+    expect(await inGraphql(`crawlers { nodes { ${parts} } }`, 'crawler.settings')).toBe(0);
+    const one = `crawler(crawler: "${crawler.uuid}")`;
+    expect(await inGraphql(`${one} { ${parts} snapshots { nodes { crawler { name } } } }`, 'crawler.settings')).toBe(0);
+    const lists = 'runs { total_count } snapshots { total_count } deliveries { total_count }';
+    expect(await inGraphql(`${one} { ${lists} }`, 'crawler.settings')).toBe(0);
+    expect(taken(take)).toEqual([]);
+    expect(await inGraphql('crawlers { nodes { name urls_list } }', 'crawler.settings')).toBe(1);
+    expect(await inGraphql(`${one} { workers }`, 'crawler.settings')).toBe(1);
+    expect(taken(take).length).toBeGreaterThan(0);
+  });
+
+  it('are refused on a page that would be too large, before they are read', async () => {
+    await hold(9000);
+    const statements = await statementsDuring(async () =>
+      expectRefusal(await app.ask('GET', list), 413, 'too_large', /at most 67108864 bytes; choose a shorter page/),
+    );
+    expect(readsOf('crawler.settings', statements)).toBe(0);
+    const { status, body } = await app.ask('GET', `${list}?per_page=1`);
+    expect([status, body[0].urls.length]).toEqual([200, 9000]);
+  });
+});

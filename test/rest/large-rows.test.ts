@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { answerMemory } from '../../src/kernel/answer-memory.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
 import { acme, shared, startTestApp } from '../support/app.ts';
-import { makeCrawler } from '../support/crawlers/snapshots.ts';
+import { makeCrawler, makeSnapshot } from '../support/crawlers/snapshots.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { statementsDuring, statementsOf } from '../support/statements.ts';
 
@@ -90,5 +90,25 @@ describe('settings of crawlers', () => {
     expect(readsOf('crawler.settings', statements)).toBe(0);
     const { status, body } = await app.ask('GET', `${list}?per_page=1`);
     expect([status, body[0].urls.length]).toEqual([200, 9000]);
+  });
+});
+
+describe('what a run has frozen', () => {
+  it('is read by no list of runs, nor with a crawler or a run', async () => {
+    const { id, uuid } = await makeCrawler(app);
+    await makeSnapshot(app, id, { '/': 'home' });
+    await execute(
+      `update crawler_run set status = 'running', rate = 1, counts = (counts::jsonb || '{"pending": 40}')::json`,
+    );
+    const crawler = `${project}/crawlers/${uuid}`;
+    const statements = await statementsDuring(async () => {
+      const { body } = await app.ask('GET', `${crawler}/runs`);
+      expect(body).toMatchObject([{ last_status: 'running', eta_seconds: 40 }]);
+      expect((await app.ask('GET', `${crawler}/runs/${body[0].id}`)).body).toEqual(body[0]);
+      expect((await app.ask('GET', crawler)).body.last_run).toEqual(body[0]);
+    });
+    for (const column of ['settings', 'urls', 'secrets']) expect(readsOf(`crawler_run.${column}`, statements)).toBe(0);
+    await execute(`update crawler_run set settings = (settings::jsonb || '{"max_hits": 7}')::json`);
+    expect((await app.ask('GET', `${crawler}/runs`)).body).toMatchObject([{ eta_seconds: 7 }]);
   });
 });

@@ -7,7 +7,7 @@ import { timestamp } from '../../../kernel/shapes.ts';
 import { Pace } from '../../../lib/concurrency.ts';
 import type { CrawlerContext } from '../crawlers.ts';
 import { CrawlerRun } from '../runs/crawler-run.entity.ts';
-import { runRecords } from '../runs/run-record.ts';
+import { frozen, runRecords } from '../runs/run-record.ts';
 import { crawlerRun } from '../runs/runs.schema.ts';
 import { verificationMethod, verificationState } from '../verification/verification.schema.ts';
 import { verificationStatesOf } from '../verification/verification-state.ts';
@@ -172,7 +172,8 @@ async function lastRunsOf(em: EntityManager, rows: readonly Pick<Crawler, 'id'>[
      where crawler_id in (select id::integer from unnest(string_to_array(?, ' ')) as id) group by crawler_id`,
     [rows.map(({ id }) => id).join(' ')],
   );
-  const runs = await em.find(CrawlerRun, { id: { $in: newest.map(({ id }) => id) } }, { refresh: true });
+  const where = { id: { $in: newest.map(({ id }) => id) } };
+  const runs = await em.find(CrawlerRun, where, { refresh: true, exclude: frozen });
   return new Map((await runRecords(em, runs)).map((run) => [run.crawler_config_id, run]));
 }
 

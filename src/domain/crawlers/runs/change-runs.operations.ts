@@ -29,7 +29,7 @@ const requestSql = `
 export async function requestEnd(
   em: EntityManager,
   services: CrawlerServices,
-  run: CrawlerRun,
+  run: Pick<CrawlerRun, 'id' | 'project_id'>,
   request: StopRequest,
 ): Promise<void> {
   await lockCrawlerOf(em, run.id);

@@ -92,7 +92,7 @@ async function wakeNext(em: EntityManager, services: CrawlerServices, crawler_id
   const next = await em.findOne(
     CrawlerRun,
     { crawler_id, status: 'queued' },
-    { orderBy: { id: 'asc' }, disableIdentityMap: true },
+    { orderBy: { id: 'asc' }, fields: ['id'], disableIdentityMap: true },
   );
   if (next) await wakeRun(em, services, next.id);
 }
@@ -163,7 +163,8 @@ export async function cancelRunsOf(
   services: CrawlerServices,
   { id }: Pick<Crawler, 'id'>,
 ): Promise<void> {
-  const waiting = await em.find(CrawlerRun, { crawler_id: id, status: 'queued' }, { disableIdentityMap: true });
+  const options = { fields: ['id', 'epoch'], disableIdentityMap: true } as const;
+  const waiting = await em.find(CrawlerRun, { crawler_id: id, status: 'queued' }, options);
   for (const run of waiting)
     await endRun(em, services, run, { status: 'canceled', reason: 'crawler_deleted', message: null });
   await em.nativeUpdate(

@@ -10,17 +10,38 @@ import type { crawlerRun } from './runs.schema.ts';
 /** Unix seconds. */
 export const unix = (date: Date | null | undefined) => (date ? Math.floor(date.getTime() / 1_000) : null);
 
+/** What of a run's row may be large, and is not shown: its configuration and what it has found out of hosts. */
+export const frozen = ['settings', 'secrets', 'urls', 'hosts'] as const;
+
+/** A run without them. */
+export type RunRow = Pick<CrawlerRun, Exclude<keyof CrawlerRun & string, (typeof frozen)[number]>>;
+
+const isUnderWay = ({ status, rate }: RunRow) => status === 'running' && rate > 0;
+
+const limitsSql = `
+  select id, coalesce((settings ->> 'max_hits')::integer, 0) as max_hits from crawler_run
+  where id = any(string_to_array(?, ' ')::integer[])`;
+
+/** Requests that runs under way may make in all, by the run; 0: any number. Of their settings nothing else is read. */
+async function limitsOf(em: EntityManager, runs: readonly RunRow[]): Promise<ReadonlyMap<number, number>> {
+  const ids = runs.filter(isUnderWay).map(({ id }) => id);
+  if (ids.length === 0) return new Map();
+  const rows = await em.execute<{ id: number; max_hits: number }[]>(limitsSql, [ids.join(' ')]);
+  return new Map(rows.map(({ id, max_hits }) => [id, max_hits]));
+}
+
 /** Seconds until what waits now is done; null when nothing is under way. */
-function etaOf({ status, counts, rate, settings, hits_reserved }: CrawlerRun): number | null {
-  if (status !== 'running' || rate <= 0) return null;
+function etaOf(run: RunRow, max_hits: number): number | null {
+  if (!isUnderWay(run)) return null;
+  const { counts, rate, hits_reserved } = run;
   const waits = counts.pending + counts.leased;
-  const left = settings.max_hits > 0 ? Math.max(0, settings.max_hits - hits_reserved + counts.leased) : waits;
+  const left = max_hits > 0 ? Math.max(0, max_hits - hits_reserved + counts.leased) : waits;
   return Math.ceil(Math.min(waits, left) / rate);
 }
 
 type Record = z.output<typeof crawlerRun>;
 
-function recordOf(run: CrawlerRun, snapshots: ReadonlySet<number>): Record {
+function recordOf(run: RunRow, snapshots: ReadonlySet<number>, max_hits: number): Record {
   const isOver = run.completed_at != null;
   return {
     id: run.id,
@@ -42,29 +63,30 @@ function recordOf(run: CrawlerRun, snapshots: ReadonlySet<number>): Record {
     origin: run.origin ?? null,
     counts: run.counts,
     rate: isOver ? 0 : Math.round(run.rate * 10) / 10,
-    eta_seconds: etaOf(run),
+    eta_seconds: etaOf(run, max_hits),
     snapshot_id: run.snapshot_id != null && snapshots.has(run.snapshot_id) ? run.snapshot_id : null,
   };
 }
 
 /** Runs as callers see them, in the order given. */
-export async function runRecords(em: EntityManager, runs: readonly CrawlerRun[]): Promise<Record[]> {
+export async function runRecords(em: EntityManager, runs: readonly RunRow[]): Promise<Record[]> {
   const snapshots = await findableSnapshots(
     em,
     runs.map(({ snapshot_id }) => snapshot_id),
   );
-  return runs.map((run) => recordOf(run, snapshots));
+  const limits = await limitsOf(em, runs);
+  return runs.map((run) => recordOf(run, snapshots, limits.get(run.id) ?? 0));
 }
 
 /** A run as callers see it. */
-export async function runRecord(em: EntityManager, run: CrawlerRun): Promise<Record> {
+export async function runRecord(em: EntityManager, run: RunRow): Promise<Record> {
   const [record] = await runRecords(em, [run]);
   return record as Record;
 }
 
 /** @throws DomainError `not_found` */
-export async function findRun(em: EntityManager, crawler_id: number, id: number): Promise<CrawlerRun> {
-  const run = await em.findOne(CrawlerRun, { id, crawler_id }, { refresh: true });
+export async function findRun(em: EntityManager, crawler_id: number, id: number): Promise<RunRow> {
+  const run = await em.findOne(CrawlerRun, { id, crawler_id }, { refresh: true, exclude: frozen });
   if (run) return run;
   throw new DomainError('not_found', 'Run not found');
 }
@@ -73,8 +95,8 @@ export async function findRun(em: EntityManager, crawler_id: number, id: number)
 export async function findProjectRun(
   { em, project }: Pick<ProjectContext, 'em'> & { project: Pick<ProjectContext['project'], 'id'> },
   id: number,
-): Promise<CrawlerRun> {
-  const run = await em.findOne(CrawlerRun, { id, project_id: project.id }, { refresh: true });
+): Promise<RunRow> {
+  const run = await em.findOne(CrawlerRun, { id, project_id: project.id }, { refresh: true, exclude: frozen });
   const [alive] = run
     ? await em.execute<unknown[]>('select 1 from crawler where id = ? and deleted_at is null', [run.crawler_id])
     : [];

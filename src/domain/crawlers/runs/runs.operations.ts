@@ -17,7 +17,7 @@ import { crawlerOperation } from '../crawlers.ts';
 import { CrawlUrl } from '../frontier/crawl-url.entity.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
 import { type LogLevel, runSubject } from './run-feed.ts';
-import { findProjectRun, findRun, namedRun, runRecord, runRecords } from './run-record.ts';
+import { findProjectRun, findRun, frozen, namedRun, runRecord, runRecords } from './run-record.ts';
 import {
   crawlerLogLine,
   crawlerPage,
@@ -45,7 +45,7 @@ export const listRuns = crawlerOperation({
       paging,
       CrawlerRun,
       { crawler_id: id, ...(status !== undefined && { status }) },
-      { orderBy: { id: 'desc' } },
+      { orderBy: { id: 'desc' }, exclude: frozen },
     );
     return asPage(await runRecords(context.em, rows));
   },

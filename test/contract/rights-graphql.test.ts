@@ -105,6 +105,7 @@ const unreachedQueries = [
   'studio.getDeployments',
   'studio.getEnvironments',
   'studio.listDeploymentLog',
+  'studio.listEnvironments',
   'studio.locateEntry',
   'studio.locateFile',
   'studio.preparePush',

@@ -78,6 +78,8 @@ describe('Node', () => {
       'assistant.getConversation',
       'assistant.getModel',
       'assistant.getTaskText',
+      // A part of a Node.
+      'crawlers.getCrawlerSummary',
       // Many in one call.
       'crawlers.getPublishedSnapshots',
       // Progress of a run, which is a Node.
@@ -98,6 +100,8 @@ describe('Node', () => {
       'studio.getDeployments',
       // A link that is good for one use.
       'studio.getEnvironmentPreview',
+      // A part of a Node.
+      'studio.getEnvironmentSummary',
       // Many in one call.
       'studio.getEnvironments',
       // A view of the repository, cut by its arguments.

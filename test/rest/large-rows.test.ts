@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { answerMemory } from '../../src/kernel/answer-memory.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
-import { acme, shared, startTestApp } from '../support/app.ts';
+import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { makeCrawler, makeSnapshot } from '../support/crawlers/snapshots.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { statementsDuring, statementsOf } from '../support/statements.ts';
@@ -110,5 +110,79 @@ describe('what a run has frozen', () => {
     for (const column of ['settings', 'urls', 'secrets']) expect(readsOf(`crawler_run.${column}`, statements)).toBe(0);
     await execute(`update crawler_run set settings = (settings::jsonb || '{"max_hits": 7}')::json`);
     expect((await app.ask('GET', `${crawler}/runs`)).body).toMatchObject([{ eta_seconds: 7 }]);
+  });
+});
+
+describe('variables of environments', () => {
+  const count = 3;
+  const size = 400_000;
+  const deployments = `${studio}/deployments`;
+  const environments = `${studio}/environments`;
+  let id: number;
+  beforeAll(async () => {
+    await seed(app, { 'index.html': 'home' });
+    for (let made = 0; made < count; made += 1) {
+      const draft = { name: `Site ${made}`, branch: 'main', provider: 'static', deploy: true };
+      const { status, body } = await app.ask('POST', environments, { body: draft });
+      expect(status).toBe(201);
+      id = body.id;
+    }
+    const variable = `jsonb_build_object('name', 'LONG', 'value', repeat('x', ${size}), 'secret', false,
+      'available_in_install', false, 'available_in_drafts', false)`;
+    await execute(`update environment set variables = jsonb_build_array(${variable})::json`);
+    await execute(
+      `update deployment set settings = (settings::jsonb || jsonb_build_object('variables', jsonb_build_array(${variable})))::json`,
+    );
+  });
+
+  it('are read by nothing that shows deployments', async () => {
+    const statements = await statementsDuring(async () => {
+      const { body } = await app.ask('GET', deployments);
+      expect(body.map(({ environment }: { environment: object }) => environment)).toContainEqual({
+        id,
+        name: 'Site 2',
+      });
+      expect((await app.ask('GET', `${deployments}/${body[0].id}`)).status).toBe(200);
+      expect((await app.ask('GET', `${deployments}/latest`)).status).toBe(200);
+      const list = 'studio { deployments { nodes { id environment { name } } } }';
+      await app.ask('POST', '/graphql', { body: { query: `{ project(${at}) { ${list} } }` } });
+    });
+    expect(readsOf('deployment.settings', statements)).toBe(0);
+    expect(readsOf('environment.variables', statements)).toBe(0);
+  });
+
+  it('take room before they are read', async () => {
+    const take = room();
+    const { status, body } = await app.ask('GET', environments);
+    expect([status, body.length, body[0].variables[0].value.length]).toEqual([200, count, size]);
+    const [bytes = 0] = taken(take);
+    expect(bytes).toBeGreaterThan(count * size);
+    expect((await app.ask('GET', `${environments}/${id}`)).body).toEqual(body[count - 1]);
+    expect(taken(take)).toEqual([bytes, bytes / count]);
+    room(false);
+    const statements = await statementsDuring(async () =>
+      expectRefusal(await app.ask('GET', environments), 503, 'unavailable', /no room/),
+    );
+    expect(readsOf('environment.variables', statements)).toBe(0);
+    expect(readsOf('deployment.settings', statements)).toBe(0);
+  });
+
+  it('are read only where GraphQL selects them', async () => {
+    const take = room();
+    const parts = 'name branch { name } latest_deployment { id title } published { id }';
+    for (const fields of [
+      `environments { nodes { ${parts} } }`,
+      `environment(id: ${id}) { ${parts} deployments { nodes { environment { name } } } }`,
+      `branch(name: "main") { environments { nodes { ${parts} } } }`,
+    ])
+      expect(await inGraphql(`studio { ${fields} }`, 'environment.variables')).toBe(0);
+    expect(taken(take)).toEqual([]);
+    for (const fields of [
+      'environments { nodes { variables { value } } }',
+      `environment(id: ${id}) { variables { value } }`,
+      'deployments { nodes { environment { variables { value } } } }',
+    ])
+      expect(await inGraphql(`studio { ${fields} }`, 'environment.variables')).toBe(1);
+    expect(taken(take).length).toBeGreaterThan(0);
   });
 });

@@ -19,7 +19,9 @@ import {
   createEnvironment,
   deleteEnvironment,
   getEnvironment,
+  getEnvironmentSummary,
   getEnvironments,
+  listEnvironmentSummaries,
   listEnvironments,
   updateEnvironment,
 } from '../../domain/studio/environments/environments.operations.ts';
@@ -84,7 +86,7 @@ function deploymentsOf(args: AtProject, environment: number, context: GraphqlCon
   return {
     async read(after): Promise<News<unknown>> {
       // Fails when the environment does not exist, or the caller may no longer read it.
-      await context.run(getEnvironment, { ...at, environment });
+      await context.run(getEnvironmentSummary, { ...at, environment });
       const { items } = await context.run(listDeployments, { ...at, environment, per_page: 1 });
       const others = [...changed].filter((id) => id !== items[0]?.id).sort((a, b) => a - b);
       changed.clear();
@@ -168,12 +170,13 @@ function logTexts(
 
 export const deployments: readonly Row[] = [
   node('Environment', getEnvironment, { environment: 'id' }),
-  field('Studio', 'environments', listEnvironments),
-  field('Studio', 'environment', getEnvironment, { names: { environment: 'id' } }),
+  field('Studio', 'environments', listEnvironments, { locate: listEnvironmentSummaries }),
+  field('Studio', 'environment', getEnvironment, { names: { environment: 'id' }, locate: getEnvironmentSummary }),
   field('Branch', 'environments', listEnvironments, {
     description: 'Environments that publish it',
     cost: 5,
     given: { branch: ({ name }: { name: string }) => name },
+    locate: listEnvironmentSummaries,
   }),
   batch(
     'Environment',
@@ -224,6 +227,7 @@ export const deployments: readonly Row[] = [
     getEnvironment,
     { environment: ({ settings }: Repository) => settings.draft_preview },
     'The environment that draft previews are copies of',
+    { locate: getEnvironmentSummary },
   ),
 
   object('PageAnnotations', annotatePage, {}),
@@ -254,7 +258,7 @@ export const deployments: readonly Row[] = [
     'environment',
     getEnvironments,
     { environments: ({ environment }: Deployment) => environment.id },
-    { description: 'Where it is published', cost: 5 },
+    { description: 'Where it is published', cost: 5, given: { variables: (selects) => selects('variables') } },
   ),
   batch(
     'Deployment',

@@ -11,9 +11,9 @@ import {
   pageBlockKinds,
   shownText,
 } from '../../../ports/page-annotator.ts';
-import { findDeployment } from '../deployments/deployment-record.ts';
+import { locateDeployment } from '../deployments/deployment-record.ts';
 import { deploymentNumber } from '../deployments/deployments.schema.ts';
-import { findEnvironment } from '../environments/environment-record.ts';
+import { locateEnvironment } from '../environments/environment-record.ts';
 import { environmentNumber } from '../environments/environments.schema.ts';
 import { bodyPlace, splitFile } from '../frontmatter/split.ts';
 import { lookUp } from '../previews/outputs.ts';
@@ -285,10 +285,10 @@ export const annotatePage = studioOperation({
   input: z.object({ ...environmentNumber, url }),
   output: pageAnnotations,
   async execute(context, { environment, url }) {
-    const { published_deployment_id: published } = await findEnvironment(context, environment);
+    const { published_deployment_id: published } = await locateEnvironment(context, environment);
     if (!published)
       throw new DomainError('not_found', `Environment ${environment} shows nothing yet: deploy to it first`);
-    return annotate(context, await findDeployment(context, published), url);
+    return annotate(context, await locateDeployment(context, published), url);
   },
 });
 
@@ -300,5 +300,5 @@ export const annotateDeploymentPage = studioOperation({
   summary: 'Which lines of which entry the pieces of a page show, as one deployment has built it',
   input: z.object({ ...deploymentNumber, url }),
   output: pageAnnotations,
-  execute: async (context, { deployment, url }) => annotate(context, await findDeployment(context, deployment), url),
+  execute: async (context, { deployment, url }) => annotate(context, await locateDeployment(context, deployment), url),
 });

@@ -11,6 +11,12 @@ type Record = z.output<typeof deployment>;
 type JobRecord = z.output<typeof deploymentJob>;
 type Context = Pick<StudioContext, 'em' | 'services' | 'organization' | 'project'>;
 
+/** What of a deployment's row may be large, and is not shown: the variables it was given are there. */
+export const withoutSettings = { exclude: ['settings'] } as const;
+
+/** A deployment without its settings. */
+export type DeploymentRow = Pick<Deployment, Exclude<keyof Deployment & string, 'settings'>>;
+
 const date = (text: string | null) => (text === null ? null : new Date(text));
 
 function jobRecord({ services, organization, project }: Context, job: DeploymentJob): JobRecord {
@@ -43,7 +49,7 @@ async function jobsOf(em: EntityManager, ids: readonly number[]): Promise<Map<nu
 /** A deployment as lists show it. @param of its environment */
 export function deploymentShown(
   { services }: Pick<Context, 'services'>,
-  row: Deployment,
+  row: DeploymentRow,
   of: Pick<Environment, 'name' | 'published_deployment_id'> | undefined,
 ): z.output<typeof deploymentSummary> {
   const [started_at, completed_at] = [row.started_at ?? null, row.completed_at ?? null];
@@ -74,11 +80,12 @@ export function deploymentShown(
 }
 
 /** Deployments as callers see them, in the order given. */
-export async function deploymentRecords(context: Context, rows: readonly Deployment[]): Promise<Record[]> {
+export async function deploymentRecords(context: Context, rows: readonly DeploymentRow[]): Promise<Record[]> {
   if (rows.length === 0) return [];
   const { em } = context;
   const ids = [...new Set(rows.map((row) => row.environment_id))];
-  const environments = await em.find(Environment, { id: { $in: ids } }, { disableIdentityMap: true });
+  const options = { fields: ['name', 'published_deployment_id'], disableIdentityMap: true } as const;
+  const environments = await em.find(Environment, { id: { $in: ids } }, options);
   const byId = new Map(environments.map((row) => [row.id, row]));
   const jobs = await jobsOf(
     em,
@@ -91,10 +98,12 @@ export async function deploymentRecords(context: Context, rows: readonly Deploym
 }
 
 /** One deployment as callers see it. */
-export async function deploymentRecord(context: Context, row: Deployment): Promise<Record> {
+export async function deploymentRecord(context: Context, row: DeploymentRow): Promise<Record> {
   const [record] = await deploymentRecords(context, [row]);
   return record as Record;
 }
+
+const unknown = (id: number) => new DomainError('not_found', `Deployment ${id} not found`);
 
 /** @throws DomainError `not_found` */
 export async function findDeployment(
@@ -103,5 +112,15 @@ export async function findDeployment(
 ): Promise<Deployment> {
   const row = await em.findOne(Deployment, { id, project_id: project.id }, { refresh: true });
   if (row) return row;
-  throw new DomainError('not_found', `Deployment ${id} not found`);
+  throw unknown(id);
+}
+
+/** The same without its settings, for what does not go by them. @throws DomainError `not_found` */
+export async function locateDeployment(
+  { em, project }: Pick<Context, 'em' | 'project'>,
+  id: number,
+): Promise<DeploymentRow> {
+  const row = await em.findOne(Deployment, { id, project_id: project.id }, { refresh: true, ...withoutSettings });
+  if (row) return row;
+  throw unknown(id);
 }

@@ -10,7 +10,13 @@ import { isOid } from '../repository/refs.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { Deployment } from './deployment.entity.ts';
-import { deploymentRecord, deploymentRecords, findDeployment } from './deployment-record.ts';
+import {
+  deploymentRecord,
+  deploymentRecords,
+  findDeployment,
+  locateDeployment,
+  withoutSettings,
+} from './deployment-record.ts';
 import { deployment, deploymentConclusion, deploymentNumber, deploymentStatus } from './deployments.schema.ts';
 import { queueDeployment, stopDeployment } from './queue-deployment.ts';
 
@@ -33,7 +39,11 @@ export async function deploymentsOfBranches(
     [context.project.id, ...branches, mostOfBranch],
   );
   const where = { id: { $in: newest.map(({ id }) => id) } };
-  const rows = await context.em.find(Deployment, where, { orderBy: { id: 'desc' }, disableIdentityMap: true });
+  const rows = await context.em.find(Deployment, where, {
+    orderBy: { id: 'desc' },
+    disableIdentityMap: true,
+    ...withoutSettings,
+  });
   const byBranch = Map.groupBy(await deploymentRecords(context, rows), ({ branch }) => branch);
   return branches.map((branch) => byBranch.get(branch) ?? []);
 }
@@ -80,7 +90,7 @@ export const listDeployments = studioOperation({
         ...(status !== undefined && { status }),
         ...(conclusion !== undefined && { conclusion }),
       },
-      { orderBy: { id: 'desc' } },
+      { orderBy: { id: 'desc' }, ...withoutSettings },
     );
     return asPage(await deploymentRecords(context, rows));
   },
@@ -96,7 +106,7 @@ export const getDeployments = studioOperation({
   output: z.array(deployment.nullable()),
   async execute(context, { deployments }) {
     const where = { project_id: context.project.id, id: { $in: deployments } };
-    const rows = await context.em.find(Deployment, where, { disableIdentityMap: true });
+    const rows = await context.em.find(Deployment, where, { disableIdentityMap: true, ...withoutSettings });
     const byId = new Map((await deploymentRecords(context, rows)).map((record) => [record.id, record]));
     return deployments.map((id) => byId.get(id) ?? null);
   },
@@ -117,7 +127,7 @@ export const getLatestDeployment = studioOperation({
         ...(environment !== undefined && { environment_id: environment }),
         ...(branch !== undefined && { branch }),
       },
-      { orderBy: { id: 'desc' } },
+      { orderBy: { id: 'desc' }, ...withoutSettings },
     );
     if (!row) throw new DomainError('not_found', 'Nothing has been deployed');
     return deploymentRecord(context, row);
@@ -132,7 +142,7 @@ export const getDeployment = studioOperation({
   input: z.object(deploymentNumber),
   output: deployment,
   async execute(context, input) {
-    return deploymentRecord(context, await findDeployment(context, input.deployment));
+    return deploymentRecord(context, await locateDeployment(context, input.deployment));
   },
 });
 
@@ -181,7 +191,7 @@ export const rerunDeployment = studioOperation({
   audit: (_input, output) => ({ type: 'deployment', id: output ? String(output.id) : null }),
   async execute(context, input) {
     await holdProject(context.em, context.project.id);
-    const before = await findDeployment(context, input.deployment);
+    const before = await locateDeployment(context, input.deployment);
     const environment = await findEnvironment(context, before.environment_id);
     const commit = await commitOn(context, environment, before.commit_sha);
     return deploymentRecord(context, await queueDeployment(context, environment, { commit, trigger: 'rerun' }));
@@ -201,6 +211,6 @@ export const cancelDeployment = studioOperation({
     if (!(await stopDeployment(context, row, 'cancelled')))
       throw new DomainError('conflict', `Deployment ${row.id} is completed: it cannot be cancelled any more`);
     context.studio.building.cancel(row.id);
-    return deploymentRecord(context, await findDeployment(context, row.id));
+    return deploymentRecord(context, await locateDeployment(context, row.id));
   },
 });

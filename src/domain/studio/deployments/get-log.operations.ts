@@ -6,7 +6,7 @@ import { pageFrom, pageInput, pageOf, totalOf, windowOf } from '../../../kernel/
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { DeploymentJob } from './deployment.entity.ts';
-import { findDeployment } from './deployment-record.ts';
+import { locateDeployment } from './deployment-record.ts';
 import { deploymentNumber } from './deployments.schema.ts';
 
 /** A part of a job's log. Offsets count bytes of all that was written, kept or not. */
@@ -98,7 +98,7 @@ async function findJob(
   ]);
   const row = await context.em.findOne(DeploymentJob, { id: job, deployment_id: deployment, [isHere]: [] });
   if (row) return row;
-  const { id } = await findDeployment(context, deployment);
+  const { id } = await locateDeployment(context, deployment);
   throw new DomainError('not_found', `job: deployment ${id} has no job ${job}`);
 }
 

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { localStudioOperation } from '../studio-operation.ts';
 import { type Deployment, DeploymentJob, statuses } from './deployment.entity.ts';
-import { deploymentRecord, findDeployment } from './deployment-record.ts';
+import { deploymentRecord, findDeployment, locateDeployment } from './deployment-record.ts';
 import { deployment, deploymentReport } from './deployments.schema.ts';
 import { conclude, publishReported } from './transitions.ts';
 
@@ -98,6 +98,6 @@ export const reportDeployment = localStudioOperation({
         ...(conclusion === 'failure' && { reason: 'provider_error' as const }),
       });
     em.clear();
-    return deploymentRecord(context, await findDeployment(context, row.id));
+    return deploymentRecord(context, await locateDeployment(context, row.id));
   },
 });

@@ -37,13 +37,21 @@ async function takeHead(services: Services, project: Pick<ProjectRef, 'id' | 'uu
 /** Deploys what has come to branches, to the environments that follow them. */
 export const deployMoved: BranchFollower = async (services, project, branches) => {
   const where = { project_id: project.id, auto_deploy: true, branch: { $in: [...branches] } };
-  const environments = await services.orm.em.fork().find(Environment, where, { orderBy: { id: 'asc' } });
+  const environments = await services.orm.em
+    .fork()
+    .find(Environment, where, { fields: ['id'], orderBy: { id: 'asc' } });
   for (const { id } of environments) await takeHead(services, project, id);
 };
 
 /** Deploys commits without a deployment: a process may have died between a commit and what follows it. */
 async function deployMissed(services: Services): Promise<void> {
-  const environments = await services.orm.em.fork().find(Environment, { auto_deploy: true });
+  const environments = await services.orm.em.fork().find(
+    Environment,
+    { auto_deploy: true },
+    {
+      fields: ['project_id', 'branch', 'followed_sha'],
+    },
+  );
   for (const [id, of] of Map.groupBy(environments, ({ project_id }) => project_id)) {
     try {
       const project = await loadProject(services.orm.em.fork(), { id });

@@ -118,7 +118,7 @@ async function removeWithoutBranch(
 export const forgetDraftPreviews: BranchFollower = async (services, project, branches) => {
   const em = services.orm.em.fork();
   const where = { project_id: project.id, branch: { $in: [...branches] }, ...areDraftPreviews };
-  await removeWithoutBranch(services, em, project, await em.find(Environment, where));
+  await removeWithoutBranch(services, em, project, await em.find(Environment, where, { fields: ['branch'] }));
 };
 
 /** Deletes draft previews that are not used any more, and those whose branch went without notice. */
@@ -131,7 +131,7 @@ export async function removeUnusedDraftPreviews(services: Services): Promise<voi
        and not exists (select 1 from deployment where environment_id = environment.id and created_at >= ?)`,
     [before, before],
   );
-  const left = await em.find(Environment, areDraftPreviews);
+  const left = await em.find(Environment, areDraftPreviews, { fields: ['project_id', 'branch'] });
   for (const [id, previews] of Map.groupBy(left, ({ project_id }) => project_id)) {
     try {
       const project = await loadProject(orm.em.fork(), { id });

@@ -1,26 +1,34 @@
 import { raw } from '@mikro-orm/core';
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
+import { roomForPage } from '../../../kernel/paging.ts';
 import { Deployment } from '../deployments/deployment.entity.ts';
-import { deploymentShown } from '../deployments/deployment-record.ts';
+import { type DeploymentRow, deploymentShown, withoutSettings } from '../deployments/deployment-record.ts';
 import { environmentLabel, labelUrl } from '../previews/previews.ts';
 import type { StudioContext } from '../studio.ts';
 import { Environment } from './environment.entity.ts';
-import type { environment } from './environments.schema.ts';
+import type { environment, environmentSummary } from './environments.schema.ts';
 
 type Record = z.output<typeof environment>;
+type Summary = z.output<typeof environmentSummary>;
 type Context = Pick<StudioContext, 'em' | 'services' | 'organization' | 'project'>;
 
-function latestOf({ em }: Context, ids: readonly number[]): Promise<Deployment[]> {
+function latestOf({ em }: Context, ids: readonly number[]): Promise<DeploymentRow[]> {
   const newest = raw(
     `id in (select max(id) from deployment where environment_id in (${ids.map(() => '?')}) group by environment_id)`,
     [...ids],
   );
-  return em.find(Deployment, { [newest]: [] }, { refresh: true });
+  return em.find(Deployment, { [newest]: [] }, { refresh: true, ...withoutSettings });
 }
 
-/** Environments as callers see them, in the order given. */
-export async function environmentRecords(context: Context, rows: readonly Environment[]): Promise<Record[]> {
+/** An environment without its variables, which may be large. */
+export type EnvironmentRow = Pick<Environment, Exclude<keyof Environment & string, 'variables'>>;
+
+/** What finds such rows. */
+export const withoutVariables = { exclude: ['variables'] } as const;
+
+/** Environments without their variables, in the order given. */
+export async function environmentSummaries(context: Context, rows: readonly EnvironmentRow[]): Promise<Summary[]> {
   if (rows.length === 0) return [];
   const latest = await latestOf(
     context,
@@ -38,13 +46,38 @@ export async function environmentRecords(context: Context, rows: readonly Enviro
       deploy_webhook_url: row.deploy_webhook_url ?? null,
       published_deployment_id: row.published_deployment_id ?? null,
       url: row.url ?? (row.provider === 'webhook' ? null : labelUrl(context.services.settings, environmentLabel(row))),
-      variables: row.variables.map(({ sealed_at: _, ...variable }) => ({
-        ...variable,
-        value: variable.secret ? null : variable.value,
-      })),
       latest_deployment: newest ? deploymentShown(context, newest, row) : null,
     };
   });
+}
+
+/** Environments as callers see them, in the order given. */
+async function environmentRecords(context: Context, rows: readonly Environment[]): Promise<Record[]> {
+  const summaries = await environmentSummaries(context, rows);
+  return rows.map(({ variables }, index) => ({
+    ...(summaries[index] as Summary),
+    variables: variables.map(({ sealed_at: _, ...variable }) => ({
+      ...variable,
+      value: variable.secret ? null : variable.value,
+    })),
+  }));
+}
+
+const sizeSql = `
+  select coalesce(sum(octet_length(variables::text)), 0)::float8 as bytes from environment
+  where id = any(string_to_array(?, ' ')::integer[])`;
+
+/** Environments by their ids, in order, when room has been taken for their variables. @throws like `roomForPage` */
+export async function readEnvironments(
+  context: Context & Pick<StudioContext, 'room'>,
+  ids: readonly number[],
+): Promise<Record[]> {
+  const { em } = context;
+  const [found] = await em.execute<{ bytes: number }[]>(sizeSql, [ids.join(' ')]);
+  await roomForPage(context, found?.bytes ?? 0);
+  const where = { id: { $in: [...ids] } };
+  const rows = await em.find(Environment, where, { orderBy: { id: 'asc' }, disableIdentityMap: true });
+  return environmentRecords(context, rows as Environment[]);
 }
 
 /** One environment as callers see it. */
@@ -53,6 +86,8 @@ export async function environmentRecord(context: Context, row: Environment): Pro
   return record as Record;
 }
 
+const unknown = (id: number) => new DomainError('not_found', `Environment ${id} not found`);
+
 /** @throws DomainError `not_found` */
 export async function findEnvironment(
   { em, project }: Pick<Context, 'em' | 'project'>,
@@ -60,5 +95,15 @@ export async function findEnvironment(
 ): Promise<Environment> {
   const row = await em.findOne(Environment, { id, project_id: project.id }, { refresh: true });
   if (row) return row;
-  throw new DomainError('not_found', `Environment ${id} not found`);
+  throw unknown(id);
+}
+
+/** The same without its variables, for what does not go by them. @throws DomainError `not_found` */
+export async function locateEnvironment(
+  { em, project }: Pick<Context, 'em' | 'project'>,
+  id: number,
+): Promise<EnvironmentRow> {
+  const row = await em.findOne(Environment, { id, project_id: project.id }, { refresh: true, ...withoutVariables });
+  if (row) return row;
+  throw unknown(id);
 }

@@ -15,13 +15,21 @@ import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { checkDraftSource, followDraftSource, isDraftPreview } from './draft-previews.ts';
 import { Environment } from './environment.entity.ts';
-import { environmentRecord, environmentRecords, findEnvironment } from './environment-record.ts';
+import {
+  environmentRecord,
+  environmentSummaries,
+  findEnvironment,
+  locateEnvironment,
+  readEnvironments,
+  withoutVariables,
+} from './environment-record.ts';
 import { newHookSecret, sealHookSecret, sealVariables } from './environment-secrets.ts';
 import {
   environment,
   environmentChange,
   environmentDraft,
   environmentNumber,
+  environmentSummary,
   maxEnvironments,
   savedEnvironment,
 } from './environments.schema.ts';
@@ -96,31 +104,52 @@ function freeSlug(slug: string, taken: ReadonlySet<string>): string {
   }
 }
 
+const listing = z.object({
+  ...pageInput,
+  branch: z.string().max(1000).optional().describe('Only environments that publish this branch'),
+  draft_preview: z.boolean().optional().describe('true: only draft previews; false: only other environments'),
+});
+
+/** The environments that a list has. */
+const listed = (
+  { project }: Pick<StudioContext, 'project'>,
+  { branch, draft_preview }: Pick<z.output<typeof listing>, 'branch' | 'draft_preview'>,
+) => ({
+  project_id: project.id,
+  ...(branch !== undefined && { branch }),
+  ...(draft_preview !== undefined && { previewed_at: draft_preview ? { $ne: null } : null }),
+});
+
 export const listEnvironments = studioOperation({
   name: 'studio.listEnvironments',
   kind: 'query',
   permission: 'browse_studio',
+  mayBeTooLarge: true,
   summary: 'List environments',
-  input: z.object({
-    ...pageInput,
-    branch: z.string().max(1000).optional().describe('Only environments that publish this branch'),
-    draft_preview: z.boolean().optional().describe('true: only draft previews; false: only other environments'),
-  }),
+  input: listing,
   output: pageOf(environment),
   async execute(context, { branch, draft_preview, ...paging }) {
-    const { em, project } = context;
-    const { rows, asPage } = await findPage(
-      em,
-      paging,
-      Environment,
-      {
-        project_id: project.id,
-        ...(branch !== undefined && { branch }),
-        ...(draft_preview !== undefined && { previewed_at: draft_preview ? { $ne: null } : null }),
-      },
-      { orderBy: { id: 'asc' } },
-    );
-    return asPage(await environmentRecords(context, rows));
+    const where = listed(context, { branch, draft_preview });
+    const options = { orderBy: { id: 'asc' }, fields: ['id'], disableIdentityMap: true } as const;
+    const { rows, asPage } = await findPage(context.em, paging, Environment, where, options);
+    const ids = rows.map(({ id }) => id);
+    return asPage(await readEnvironments(context, ids));
+  },
+});
+
+export const listEnvironmentSummaries = studioOperation({
+  name: 'studio.listEnvironmentSummaries',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'List environments without their variables',
+  input: listing,
+  output: pageOf(environmentSummary),
+  async execute(context, { branch, draft_preview, ...paging }) {
+    const where = listed(context, { branch, draft_preview });
+    const options = { orderBy: { id: 'asc' }, disableIdentityMap: true, ...withoutVariables } as const;
+    const { rows, asPage } = await findPage(context.em, paging, Environment, where, options);
+    return asPage(await environmentSummaries(context, rows));
   },
 });
 
@@ -132,7 +161,23 @@ export const getEnvironment = studioOperation({
   input: z.object(environmentNumber),
   output: environment,
   async execute(context, input) {
-    return environmentRecord(context, await findEnvironment(context, input.environment));
+    const { id } = await locateEnvironment(context, input.environment);
+    const [found] = await readEnvironments(context, [id]);
+    return found as z.output<typeof environment>;
+  },
+});
+
+export const getEnvironmentSummary = studioOperation({
+  name: 'studio.getEnvironmentSummary',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'Get one environment without its variables',
+  input: z.object(environmentNumber),
+  output: environmentSummary,
+  async execute(context, input) {
+    const [found] = await environmentSummaries(context, [await locateEnvironment(context, input.environment)]);
+    return found as z.output<typeof environmentSummary>;
   },
 });
 
@@ -142,12 +187,19 @@ export const getEnvironments = studioOperation({
   permission: 'browse_studio',
   notInSteps: true,
   summary: 'Environments by their numbers, in the order of the input; null for missing ones',
-  input: z.object({ environments: z.array(z.int32()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
+  input: z.object({
+    environments: z.array(z.int32()).max(maxPerPage, `must be at most ${maxPerPage}`),
+    variables: z.boolean().describe('With their variables'),
+  }),
   output: z.array(environment.nullable()),
-  async execute(context, { environments }) {
+  async execute(context, { environments, variables }) {
     const where = { project_id: context.project.id, id: { $in: environments } };
-    const rows = await context.em.find(Environment, where, { disableIdentityMap: true });
-    const byId = new Map((await environmentRecords(context, rows)).map((record) => [record.id, record]));
+    const rows = await context.em.find(Environment, where, { disableIdentityMap: true, ...withoutVariables });
+    const ids = rows.map(({ id }) => id);
+    const records = variables
+      ? await readEnvironments(context, ids)
+      : (await environmentSummaries(context, rows)).map((summary) => ({ ...summary, variables: [] }));
+    const byId = new Map(records.map((record) => [record.id, record]));
     return environments.map((id) => byId.get(id) ?? null);
   },
 });

@@ -158,6 +158,9 @@ export const environment = z
   })
   .meta({ id: 'Environment' });
 
+/** An environment without its variables. */
+export const environmentSummary = environment.omit({ variables: true });
+
 export const savedEnvironment = environment
   .extend({
     deploy_hook_secret: z

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
-import { findDeployment } from '../deployments/deployment-record.ts';
+import { locateDeployment } from '../deployments/deployment-record.ts';
 import { deploymentNumber } from '../deployments/deployments.schema.ts';
-import { findEnvironment } from '../environments/environment-record.ts';
+import { locateEnvironment } from '../environments/environment-record.ts';
 import { environmentNumber } from '../environments/environments.schema.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { memberLink, previewLink, publicLink } from './preview-link.ts';
@@ -30,7 +30,7 @@ export const getEnvironmentPreview = studioOperation({
   output: previewLink.nullable(),
   async execute(context, { environment, path }) {
     checkPath(path);
-    const row = await findEnvironment(context, environment);
+    const row = await locateEnvironment(context, environment);
     if (!row.published_deployment_id || row.provider === 'webhook') return null;
     const label = environmentLabel(row);
     return row.visibility === 'members' ? memberLink(context, label, path) : publicLink(context.services, label, path);
@@ -47,7 +47,7 @@ export const getDeploymentPreview = studioOperation({
   output: previewLink.nullable(),
   async execute(context, { deployment, path }) {
     checkPath(path);
-    const { id, manifest_sha256 } = await findDeployment(context, deployment);
+    const { id, manifest_sha256 } = await locateDeployment(context, deployment);
     return manifest_sha256 ? memberLink(context, deploymentLabel(id), path) : null;
   },
 });
@@ -63,7 +63,7 @@ export const getDeploymentEditor = studioOperation({
   output: previewLink.nullable(),
   async execute(context, { deployment, path }) {
     checkPath(path);
-    const { id, manifest_sha256 } = await findDeployment(context, deployment);
+    const { id, manifest_sha256 } = await locateDeployment(context, deployment);
     return manifest_sha256 ? memberLink(context, deploymentLabel(id), path, 'edit') : null;
   },
 });

@@ -1,9 +1,9 @@
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { mapYielding } from '../../../lib/concurrency.ts';
 import { normalized } from '../../../lib/text.ts';
-import { findDeployment } from '../deployments/deployment-record.ts';
+import { locateDeployment } from '../deployments/deployment-record.ts';
 import { readManifest } from '../deployments/manifest.ts';
-import { findEnvironment } from '../environments/environment-record.ts';
+import { locateEnvironment } from '../environments/environment-record.ts';
 import { decodePath } from '../frameworks/routing/paths.ts';
 import type { StudioContext } from '../studio.ts';
 
@@ -68,7 +68,7 @@ interface OutputName {
 export async function findOutput(context: Pick<StudioContext, 'em' | 'project'>, name: OutputName) {
   const field = name.deployment_id === undefined ? 'environment_id' : 'deployment_id';
   const id = name.deployment_id ?? (await publishedIn(context, name.environment_id ?? 0));
-  const { manifest_sha256, commit_sha } = await findDeployment(context, id);
+  const { manifest_sha256, commit_sha } = await locateDeployment(context, id);
   if (manifest_sha256) return { id, commit_sha, manifest_sha256 };
   throw fieldError(
     'validation_failed',
@@ -78,7 +78,7 @@ export async function findOutput(context: Pick<StudioContext, 'em' | 'project'>,
 }
 
 async function publishedIn(context: Pick<StudioContext, 'em' | 'project'>, id: number): Promise<number> {
-  const { published_deployment_id: published } = await findEnvironment(context, id);
+  const { published_deployment_id: published } = await locateEnvironment(context, id);
   if (published) return published;
   throw fieldError('validation_failed', 'environment_id', `environment ${id} shows nothing yet: deploy to it first`);
 }

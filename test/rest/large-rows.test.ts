@@ -186,3 +186,39 @@ describe('variables of environments', () => {
     expect(taken(take).length).toBeGreaterThan(0);
   });
 });
+
+describe('broken links', () => {
+  it('take room for every place that shows a URL, before one is read', async () => {
+    const { id, uuid } = await makeCrawler(app);
+    await makeSnapshot(app, id, { '/': 'home' });
+    const [{ id: run } = { id: 0 }] = await execute('select id from crawler_run where crawler_id = ?', [id]);
+    const [pages, broken, length] = [20, 10, 1900];
+    await execute(
+      `insert into crawl_url (run_id, url_hash, url, host, kind, depth, priority, state, http_status, sha256)
+       select ?, sha256(convert_to(url, 'UTF8')), url, 'www.example.com', 'page', 1, 0, 'done', status, case status when 200 then '' end
+       from (select rpad('https://www.example.com/' || n || '/', ?, 'x') as url, case when n <= ? then 200 else 404 end as status
+         from generate_series(1, ?) as n) as made`,
+      [run, length, pages, pages + broken],
+    );
+    await execute(
+      `insert into crawl_link (run_id, from_id, to_keys)
+       select run_id, id, (select array_agg(('x' || encode(substring(url_hash for 8), 'hex'))::bit(64)::bigint) from crawl_url
+         where run_id = page.run_id and http_status = 404)
+       from crawl_url as page where run_id = ? and http_status = 200 and depth = 1`,
+      [run],
+    );
+    const path = `${project}/crawlers/${uuid}/runs/${run}/broken-links`;
+    const take = room();
+    const { body } = await app.ask('GET', path);
+    expect(body.map(({ linked_from }: { linked_from: object[] }) => linked_from.length)).toEqual(
+      Array(broken).fill(pages),
+    );
+    expect(taken(take)).toEqual([2 * length * broken * pages]);
+    room(false);
+    const statements = await statementsDuring(async () =>
+      expectRefusal(await app.ask('GET', path), 503, 'unavailable', /no room/),
+    );
+    expect(statements.filter((text) => text.startsWith('select id, url from crawl_url'))).toEqual([]);
+    expect(statements.filter((text) => text.includes('octet_length(url)'))).toHaveLength(1);
+  });
+});

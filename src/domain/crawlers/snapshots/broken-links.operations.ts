@@ -1,9 +1,8 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { locateCrawler } from '../config/find-crawler.ts';
-import { crawlerOperation } from '../crawlers.ts';
+import { type CrawlerContext, crawlerOperation } from '../crawlers.ts';
 import { findRun, namedRun } from '../runs/run-record.ts';
 import { pageKind, runNumber } from '../runs/runs.schema.ts';
 
@@ -20,44 +19,59 @@ const keyOf = (hash: string) => `('x' || encode(substring(${hash} for 8), 'hex')
 
 const linksSql = `
   with recursive redirects as materialized (
-    select url, url_hash, redirect_to from crawl_url where run_id = ? and redirect_to is not null
+    select id, url, url_hash, redirect_to from crawl_url where run_id = ? and redirect_to is not null
   ), ways as (
-    select id as target, url, url_hash, 0 as hops from crawl_url
+    select id as target, id, url, url_hash, 0 as hops from crawl_url
     where run_id = ? and id in (select value::bigint from json_array_elements_text(?::json))
     union all
-    select target, redirects.url, redirects.url_hash, hops + 1
+    select target, redirects.id, redirects.url, redirects.url_hash, hops + 1
     from ways join redirects on redirects.redirect_to = ways.url where hops < 20
   ), keys as (
-    select distinct target, url as via, ${keyOf('url_hash')} as key from ways
+    select distinct target, id as via, url, ${keyOf('url_hash')} as key from ways
   ), links as (
-    select distinct target, from_id, min(via) over (partition by target, from_id) as via
+    select distinct target, from_id, first_value(via) over (partition by target, from_id order by keys.url) as via
     from crawl_link cross join unnest(to_keys) as key join keys using (key)
     where run_id = ? and to_keys && (select array_agg(key) from keys)
   ), sources as (
-    select target, page.url, via, row_number() over (partition by target order by page.url collate "C") as place,
+    select target, from_id, via, row_number() over (partition by target order by page.url collate "C") as place,
       count(*) over (partition by target) as link_count
     from links join crawl_url as page on page.run_id = ? and page.id = from_id
   )
-  select target, url, via, link_count from sources where place <= ${mostShown} order by target, place`;
+  select target, from_id, via, link_count from sources where place <= ${mostShown} order by target, place`;
+
+const among = 'from crawl_url where run_id = ? and id in (select value::bigint from json_array_elements_text(?::json))';
+const sizesSql = `select id, octet_length(url) as bytes ${among}`;
+const urlsSql = `select id, url ${among}`;
 
 /**
- * Which pages of a run link to some of its URLs, also by way of redirects.
+ * Which pages of a run link to some of its URLs, also by way of redirects. Each of their URLs is read once, when room has been taken for all
+ * the places that show it.
  * @param ids of rows of the frontier
  */
-async function linksTo(em: EntityManager, run_id: number, ids: readonly string[]): Promise<Map<string, LinksTo>> {
+async function linksTo(
+  { em, room }: Pick<CrawlerContext, 'em' | 'room'>,
+  run_id: number,
+  ids: readonly string[],
+): Promise<Map<string, LinksTo>> {
   const found = new Map<string, LinksTo>();
   if (ids.length === 0) return found;
-  const rows = await em.execute<{ target: string; url: string; via: string; link_count: string }[]>(linksSql, [
+  const links = await em.execute<{ target: string; from_id: string; via: string; link_count: string }[]>(linksSql, [
     run_id,
     run_id,
     JSON.stringify(ids),
     run_id,
     run_id,
   ]);
-  for (const { target, url, via, link_count } of rows) {
-    const links = found.get(target) ?? { link_count: Number(link_count), linked_from: [] };
-    links.linked_from.push({ url, via });
-    found.set(target, links);
+  const named = [run_id, JSON.stringify([...new Set(links.flatMap(({ from_id, via }) => [from_id, via]))])];
+  const sizes = await em.execute<{ id: string; bytes: number }[]>(sizesSql, named);
+  const sizeOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]));
+  await room(links.reduce((sum, { from_id, via }) => sum + (sizeOf.get(from_id) ?? 0) + (sizeOf.get(via) ?? 0), 0));
+  const urls = await em.execute<{ id: string; url: string }[]>(urlsSql, named);
+  const urlOf = new Map(urls.map(({ id, url }) => [id, url]));
+  for (const { target, from_id, via, link_count } of links) {
+    const of = found.get(target) ?? { link_count: Number(link_count), linked_from: [] };
+    of.linked_from.push({ url: urlOf.get(from_id) ?? '', via: urlOf.get(via) ?? '' });
+    found.set(target, of);
   }
   return found;
 }
@@ -98,8 +112,9 @@ export const listBrokenLinks = crawlerOperation({
   input: z.object({ ...crawlerName, ...runNumber, ...pageInput }),
   output: pageOf(brokenLink),
   find: namedRun,
-  async execute({ em, project }, { crawler: name, run_id, ...paging }) {
-    const crawler = await locateCrawler({ em, project }, name);
+  async execute(context, { crawler: name, run_id, ...paging }) {
+    const { em } = context;
+    const crawler = await locateCrawler(context, name);
     await findRun(em, crawler.id, run_id);
     const window = windowOf(paging);
     const [{ count }] = (await em.execute(`select count(*) ${broken}`, [run_id])) as [{ count: string }];
@@ -108,7 +123,7 @@ export const listBrokenLinks = crawlerOperation({
       [run_id, window.limit, window.offset],
     );
     const sources = await linksTo(
-      em,
+      context,
       run_id,
       rows.map(({ id }) => id),
     );

@@ -222,3 +222,16 @@ describe('broken links', () => {
     expect(statements.filter((text) => text.includes('octet_length(url)'))).toHaveLength(1);
   });
 });
+
+it('lists versions of a workflow without reading what is in them', async () => {
+  const definition = { portico: 'workflow/1', steps: [{ id: 'a', type: 'fail' }] };
+  const { status, body } = await app.ask('POST', `${project}/workflows`, { body: { name: 'Plain', definition } });
+  expect(status).toBe(201);
+  const versions = `${project}/workflows/${body.id}/versions`;
+  const statements = await statementsDuring(async () => {
+    const list = await app.ask('GET', versions);
+    expect(list.body).toMatchObject([{ number: 1, published: true, permissions: [] }]);
+  });
+  for (const column of ['source', 'definition']) expect(readsOf(`workflow_version.${column}`, statements)).toBe(0);
+  expect((await app.ask('GET', `${versions}/1`)).body).toMatchObject({ number: 1, published: true, definition });
+});

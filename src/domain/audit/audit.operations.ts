@@ -77,7 +77,7 @@ export const listAudit = organizationOperation({
       { orderBy: { id: 'desc' } },
     );
     const ids = [...new Set(rows.flatMap((row) => row.project_id ?? []))];
-    const projects = ids.length > 0 ? await em.find(Project, { id: { $in: ids } }) : [];
+    const projects = ids.length > 0 ? await em.find(Project, { id: { $in: ids } }, { fields: ['machine_name'] }) : [];
     const nameOf = await actorNames(
       { em, organization },
       rows.map(({ actor }) => actor),

@@ -24,18 +24,20 @@ async function findVersion(
 
 async function shown(
   context: Pick<ProjectContext, 'em' | 'organization'>,
-  versions: readonly WorkflowVersion[],
+  versions: readonly Pick<WorkflowVersion, 'number' | 'permissions' | 'created_by' | 'created_at'>[],
   row: Workflow,
 ) {
   const nameOf = await actorNames(
     context,
     versions.map(({ created_by }) => created_by),
   );
-  return versions.map(({ workflow_id: _workflow, ...version }) => ({
-    ...version,
-    created_by_name: nameOf(version.created_by),
-    published: version.number === row.version,
-    definition: version.definition as never,
+  return versions.map(({ number, permissions, created_by, created_at }) => ({
+    number,
+    published: number === row.version,
+    permissions,
+    created_by,
+    created_by_name: nameOf(created_by),
+    created_at,
   }));
 }
 
@@ -53,7 +55,7 @@ export const listVersions = workflowOperation({
       paging,
       WorkflowVersion,
       { workflow_id: row.id },
-      { orderBy: { number: 'desc' } },
+      { orderBy: { number: 'desc' }, exclude: ['source', 'definition'] },
     );
     return asPage(await shown(context, versions, row));
   },
@@ -68,8 +70,10 @@ export const getVersion = workflowOperation({
   output: workflowVersion,
   async execute(context, input) {
     const row = await findWorkflow(context, input.workflow);
-    const [version] = await shown(context, [await findVersion(context, row, input.number)], row);
-    return version as z.output<typeof workflowVersion>;
+    const version = await findVersion(context, row, input.number);
+    const [summary] = await shown(context, [version], row);
+    const { source, definition } = version;
+    return { ...(summary as z.output<typeof versionSummary>), source, definition: definition as never };
   },
 });
 

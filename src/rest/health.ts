@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import express, { type Request, type Router } from 'express';
+import { SharedRuns } from '../lib/concurrency.ts';
 import { onlyGet } from './errors.ts';
 
 /** What readiness looks at; each resolves to true when it is fine. */
@@ -43,10 +44,12 @@ function hasToken(request: Request, token: string): boolean {
 /** `/healthz` and `/readyz`. */
 export function createHealth({ checks, phase, roles }: HealthOptions): Router {
   const router = express.Router();
+  const names = Object.keys(checks) as (keyof Checks)[];
+  // Anybody may request it, any number of times at once; with a service of keys each look is a request to that.
+  const looks = new SharedRuns<boolean[]>();
   router.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   router.get('/readyz', async (_request, response) => {
-    const names = Object.keys(checks) as (keyof Checks)[];
-    const results = await Promise.all(names.map((name) => passes(checks[name])));
+    const results = await looks.run('', () => Promise.all(names.map((name) => passes(checks[name]))));
     const ready = results.every(Boolean) && phase() === 'ready';
     response.status(ready ? 200 : 503).json({
       status: phase() !== 'ready' ? phase() : ready ? 'ready' : 'not ready',

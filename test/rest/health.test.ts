@@ -6,13 +6,22 @@ import { type Checks, createHealth, createMetricsRoute, type Phase } from '../..
 
 const state = { failing: new Set<string>(), phase: 'ready' as Phase };
 const names = ['database', 'migrations', 'queue', 'keys', 'repositories'] as const;
+let requests = 0;
+let looks = 0;
+let held = Promise.resolve();
 const check = (name: string) => async () => {
+  if (name === 'database') looks += 1;
+  await held;
   if (state.failing.has(`${name} throws`)) throw new Error('down');
   return !state.failing.has(name);
 };
 const render = async () => ({ type: 'text/plain; version=0.0.4', text: 'up 1\n' });
 const app = express();
 app.set('trust proxy', true);
+app.use((_request, _response, next) => {
+  requests += 1;
+  next();
+});
 app.use(
   createHealth({
     checks: Object.fromEntries(names.map((name) => [name, check(name)])) as Checks,
@@ -55,6 +64,18 @@ describe('/readyz', () => {
     const checks = { ...all('ok'), [name.split(' ')[0] ?? '']: 'failed' };
     expect([response.status, await response.json()]).toEqual([503, { status: 'not ready', roles: ['web'], checks }]);
     state.failing.clear();
+  });
+
+  it('looks once for all that request it at the same time, and once more for those that come meanwhile', async () => {
+    looks = 0;
+    const begun = requests;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    const all = Array.from({ length: 50 }, () => fetch(`${url}/readyz`).then(({ status }) => status));
+    await expect.poll(() => requests - begun).toBe(50);
+    resolve();
+    expect(await Promise.all(all)).toEqual(all.map(() => 200));
+    expect(looks).toBe(2);
   });
 
   it('503 while draining', async () => {

@@ -39,17 +39,6 @@ const leastEncoded = 1024;
 
 const isText = (type: string) => /^text\/|[/+](?:xml|json|javascript)\b/i.test(type);
 
-/** Headers of the captured answer that mean the same here. */
-function replayed({ headers }: SiteEntry): Headers {
-  const kept: Headers = {};
-  for (const [name, value] of Object.entries(headers ?? {})) {
-    const lower = name.toLowerCase();
-    if ((lower === 'content-language' || lower === 'content-disposition') && /^[\t -~]*$/.test(value))
-      kept[name] = value;
-  }
-  return kept;
-}
-
 /** The type as it was received, in the encoding the content is in now. */
 function typeOf({ content_type }: SiteEntry, becomes: string | null): string {
   const type = content_type !== null && /^[\t -~]+$/.test(content_type) ? content_type : 'application/octet-stream';
@@ -74,7 +63,7 @@ export async function sendEntry(
     return end(response, entry.http_status, { ...common, Location: entry.location, 'Content-Length': 0 });
   const { sha256, http_status: status } = entry;
   if (sha256 === null) return end(response, status, { ...common, 'Content-Length': 0 });
-  const headers = { ...common, ...replayed(entry) };
+  const headers = { ...common, ...entry.headers };
   if (rewritableKind(entry.content_type) !== null)
     return sendRewritten(rewritten, request, response, { entry: { ...entry, sha256 }, site, common: headers });
   const type = typeOf(entry, null);

@@ -4,6 +4,9 @@ import type { SnapshotOrigins } from './snapshot.entity.ts';
 /** Where hosts lie that do not share the tree of the primary one. */
 const hostsFolder = '/_hosts/';
 
+/** Characters of a path and query that may be looked for: a crawl takes no URL of more than 2,048. */
+const longestBelow = 8_192;
+
 /** How addresses of a captured site and paths of where it is served stand to each other. */
 export interface SiteAddresses {
   /**
@@ -30,6 +33,11 @@ export function siteAddresses(origin: string, { tree, others }: Omit<SnapshotOri
   const apart = new Set(others.map(hostOf));
   const isApart = ({ host }: URL) => !shared.has(host) && apart.has(host);
   const treeOrigins = tree.includes(origin) ? tree : [origin, ...tree];
+  const primary = new URL(origin);
+  /** An origin as it stands in normalised URLs; nothing for one that cannot. */
+  const written = (each: string) =>
+    normalise(`${each}/`, each, { origin: primary, stripParams: [] })?.slice(0, -1) ?? [];
+  let starts: readonly string[] | undefined;
   return {
     isApart,
     key: JSON.stringify([[...shared], [...apart]]),
@@ -42,14 +50,19 @@ export function siteAddresses(origin: string, { tree, others }: Omit<SnapshotOri
     urlsOf(target, stripParams) {
       // Dot segments are not resolved against a host that a path of two slashes would name.
       const path = target.replace(/^\/\.(?=\/\/)/, '');
-      const primary = new URL(origin);
-      const at = (from: string, rest: string) => normalise(from + rest, from, { origin: primary, stripParams }) ?? [];
-      const found = treeOrigins.flatMap((each) => at(each, path));
+      starts ??= treeOrigins.flatMap(written);
+      // Normalised once: hosts that share a tree may be thousands.
+      const at = (from: readonly string[], rest: string) => {
+        const url = normalise(primary.origin + rest, primary, { stripParams });
+        const below = url?.slice(primary.origin.length) ?? '';
+        return url === null || below.length > longestBelow ? [] : from.map((each) => each + below);
+      };
+      const found = at(starts, path);
       if (!path.startsWith(hostsFolder)) return found;
       const slash = path.indexOf('/', hostsFolder.length);
       const host = slash < 0 ? '' : path.slice(hostsFolder.length, slash);
       const named = others.filter((each) => hostOf(each) === host);
-      return [...found, ...named.flatMap((each) => at(each, path.slice(slash)))];
+      return [...found, ...at(named.flatMap(written), path.slice(slash))];
     },
   };
 }

@@ -1,6 +1,5 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../../lib/version-cache.ts';
 import { urlHash } from '../frontier/url-draft.ts';
 import type { LinkMapper } from './rewrite/carrier.ts';
 import { type SiteAddresses, siteAddresses } from './site-addresses.ts';
@@ -61,35 +60,52 @@ export const loadSnapshotSite = (em: EntityManager, snapshot_id: number): Promis
 
 /** What a snapshot answers to a request. */
 export interface SiteEntry
-  extends Pick<EntryDraft, 'url' | 'http_status' | 'content_type' | 'charset' | 'headers' | 'sha256' | 'bytes'> {
+  extends Pick<EntryDraft, 'url' | 'http_status' | 'content_type' | 'charset' | 'sha256' | 'bytes'> {
+  /** Those of the captured answer that mean the same here. */
+  headers: Record<string, string>;
   /** Where a redirect leads, as it goes into the header: a path of the site, or an address elsewhere. */
   location: string | null;
 }
 
-type EntryRow = Omit<SiteEntry, 'location' | 'bytes'> & { bytes: string; redirect_to: string | null };
+type EntryRow = Omit<SiteEntry, 'location' | 'bytes' | 'headers'> &
+  Pick<EntryDraft, 'headers'> & { bytes: string; redirect_to: string | null };
 
 const lookUpSql = `
   select url, http_status, content_type, charset, headers, sha256, bytes, redirect_to from snapshot_entry
   where snapshot_id = ? and url_hash in (select decode(value, 'hex') from json_array_elements_text(?::json))`;
 
-/** Answers kept in memory, and the longest request that is; characters. */
-const mostKept = 20_000;
+/** Characters of answers kept in memory, and of the longest request that is. */
+const mostKept = 16 * 1024 * 1024;
 const longestKept = 1_000;
+
+/** What is kept: null where the snapshot holds nothing. */
+interface Kept {
+  entry: SiteEntry | null;
+}
+
+const weightOf = ({ entry }: Kept, key: string): number => 200 + key.length + JSON.stringify(entry).length;
+
+function replayed(headers: EntryDraft['headers']): SiteEntry['headers'] {
+  const meant = ([name, value]: [string, string]) =>
+    /^content-(?:language|disposition)$/i.test(name) && /^[\t -~]*$/.test(value);
+  return Object.fromEntries(Object.entries(headers ?? {}).filter(meant));
+}
 
 const withoutFragment = (path: string) => path.replace(/#.*/s, '');
 
 /** The entry of a row; null for a redirect that would lead to where it was found: hosts that share a tree have the same paths. */
-function entryOf({ bytes, redirect_to, ...row }: EntryRow, { addresses }: SnapshotSite): SiteEntry | null {
-  if (redirect_to === null || row.sha256 !== null) return { ...row, bytes: Number(bytes), location: null };
+function entryOf({ bytes, headers, redirect_to, ...rest }: EntryRow, { addresses }: SnapshotSite): SiteEntry | null {
+  const row = { ...rest, headers: replayed(headers), bytes: Number(bytes) };
+  if (redirect_to === null || row.sha256 !== null) return { ...row, location: null };
   const path = addresses.pathOf(new URL(redirect_to));
   if (path !== null && withoutFragment(path) === addresses.pathOf(new URL(row.url))) return null;
-  return { ...row, bytes: Number(bytes), location: path ?? redirect_to };
+  return { ...row, location: path ?? redirect_to };
 }
 
 /** Finds what snapshots hold at an address. Sealed snapshots do not change, so recent answers stay in memory. */
 export class SiteEntries {
   readonly #orm: MikroORM;
-  readonly #kept = new LRUCache<string, { entry: SiteEntry | null }>(upTo(mostKept));
+  readonly #kept = new LRUCache<string, Kept>({ maxSize: mostKept, sizeCalculation: weightOf });
 
   constructor(orm: MikroORM) {
     this.#orm = orm;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { AllServices } from '../../src/domain/services.ts';
-import { advanceJob } from '../../src/domain/workflows/engine/advance-job.ts';
+import { advanceJob } from '../../src/domain/workflows/advance-job.ts';
 import { beginExecutions } from '../../src/domain/workflows/executions/begin-execution.ts';
 import { Workflow } from '../../src/domain/workflows/workflow.entity.ts';
 import { createWorkflow } from '../../src/domain/workflows/workflows.operations.ts';

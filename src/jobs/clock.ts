@@ -5,7 +5,7 @@
 import { crawlerScheduleSource } from '../domain/crawlers/schedules/crawler-schedule-source.ts';
 import { dispatchSchedules } from '../domain/schedules/dispatch.ts';
 import type { AllServices } from '../domain/services.ts';
-import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
+import { advanceJob } from '../domain/workflows/advance-job.ts';
 import { sweep, wakeAwaited, wakeDue } from '../domain/workflows/engine/sweeper.ts';
 import { removeLostWorkers } from '../domain/workflows/engine/workers.ts';
 import { workflowScheduleSource } from '../domain/workflows/triggers/workflow-schedule-source.ts';

@@ -13,7 +13,7 @@ import { workOnDeployments } from '../domain/studio/deployments/run/work.ts';
 import { importJob, importRepository } from '../domain/studio/repository/import-repository.ts';
 import { openAuth } from '../domain/studio/upstream/remote.ts';
 import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
-import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
+import { advanceJob } from '../domain/workflows/advance-job.ts';
 import { systemActor } from '../kernel/actor.ts';
 import { DomainError } from '../kernel/errors.ts';
 import { run } from '../kernel/run.ts';

@@ -7,7 +7,7 @@ import { deployJob, deployNoticeJob } from '../domain/studio/deployments/queue-d
 import { recoverDeployments } from '../domain/studio/deployments/run/work.ts';
 import { importJob } from '../domain/studio/repository/import-repository.ts';
 import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
-import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
+import { advanceJob } from '../domain/workflows/advance-job.ts';
 import { abandonAll } from '../domain/workflows/engine/workers.ts';
 import { beginSchedules, beginWorkflowClock } from '../jobs/clock.ts';
 import {

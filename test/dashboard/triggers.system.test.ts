@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { advanceJob } from '../../src/domain/workflows/engine/advance-job.ts';
+import { advanceJob } from '../../src/domain/workflows/advance-job.ts';
 import { createTrigger } from '../../src/domain/workflows/triggers/triggers.operations.ts';
 import { createWorkflow } from '../../src/domain/workflows/workflows.operations.ts';
 import type { RunningQueue } from '../../src/jobs/queue.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { advanceJob } from '../../src/domain/workflows/engine/advance-job.ts';
+import { advanceJob } from '../../src/domain/workflows/advance-job.ts';
 import { createWorkflow, updateWorkflow } from '../../src/domain/workflows/workflows.operations.ts';
 import type { RunningQueue } from '../../src/jobs/queue.ts';
 import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';

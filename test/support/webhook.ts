@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { request } from 'node:http';
-import { advanceJob } from '../../src/domain/workflows/engine/advance-job.ts';
+import { advanceJob } from '../../src/domain/workflows/advance-job.ts';
 import { sealSecret } from '../../src/domain/workflows/triggers/sealed-secret.ts';
 import type { RunningQueue } from '../../src/jobs/queue.ts';
 import { startTestApp, type TestApp } from './app.ts';

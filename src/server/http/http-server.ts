@@ -177,7 +177,7 @@ const ofProcess = new ConnectionLimit();
 const mostAhead = 16;
 
 /**
- * Serves one request of a connection after the other: of those that a client sends ahead (RFC 9112 9.3.2), each would open its file and make its
+ * Serves one request of a connection after the other: requests that a client sends ahead (RFC 9112 9.3.2) would each open its file and make its
  * answer at once, to keep both behind an answer that is not read. A client that sends more ahead is cut off.
  */
 function oneAtATime(serve: RequestListener): RequestListener {

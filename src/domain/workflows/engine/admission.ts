@@ -39,7 +39,7 @@ class Pool {
 }
 
 /**
- * Memory that the executions of a process hold. Those that do not fit wait, without a driver, until others are gone: round robin by organisation,
+ * Memory that the executions of a process hold. Whatever does not fit waits, without a driver, until others are gone: round robin by organisation,
  * and in the order in which they came within one.
  */
 export class Admission {
@@ -64,7 +64,7 @@ export class Admission {
     return this.#held.has(id);
   }
 
-  /** Those that wait for room. */
+  /** Ids of the executions that wait for room. */
   get waiting(): ReadonlySet<string> {
     return this.#queued;
   }

@@ -7,10 +7,10 @@ import { asUnavailable, isAway } from '../../../kernel/unavailable.ts';
 import { hasMoreValues } from '../../../lib/objects.ts';
 import { dateOf, millisecondsOf } from '../../../lib/timing.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
+import { advanceJob } from '../advance-job.ts';
 import type { ExecutionError, ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
 import { type ExecutionEvent, executionSubject } from '../executions/execution-feed.ts';
 import type { StepRun } from '../executions/step-run.entity.ts';
-import { advanceJob } from './advance-job.ts';
 import { isSettled, type StepState } from './plan.ts';
 import { grantFreeSlots, type SlotKey } from './slots.ts';
 
@@ -369,7 +369,7 @@ export class CheckpointWriter {
     });
   }
 
-  /** Those that share the next transaction, whose outputs one statement writes. */
+  /** The checkpoints of the next transaction, whose outputs one statement writes. */
   #takeTogether(): Waiting[] {
     let count = 0;
     let size = 0;

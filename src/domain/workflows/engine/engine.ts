@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { DomainError } from '../../../kernel/errors.ts';
 import { asUnavailable } from '../../../kernel/unavailable.ts';
+import { advanceJob } from '../advance-job.ts';
 import type { WorkflowServices } from '../workflows.ts';
 import { Admission } from './admission.ts';
-import { advanceJob } from './advance-job.ts';
 import { Driver, type DriverResources, makeResources } from './driver.ts';
 import {
   type ClaimedRow,

@@ -135,7 +135,7 @@ interface WeighedRow {
   coding: string | null;
 }
 
-/** What executions take in memory at most when they are taken up, before anything of that is read; those that cannot be taken up take nothing. */
+/** What executions take in memory at most when they are taken up, before anything of that is read; nothing for one that cannot be taken up. */
 export async function weigh(
   em: EntityManager,
   { blobs, workflows }: Pick<WorkflowServices, 'blobs' | 'workflows'>,

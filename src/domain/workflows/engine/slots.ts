@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../kernel/services.ts';
 import { executeBound } from '../../../kernel/sql.ts';
-import { advanceJob } from './advance-job.ts';
+import { advanceJob } from '../advance-job.ts';
 import type { Lease } from './checkpoints.ts';
 
 /** What executions of a workflow share: a few of the same key may be under way at once. */

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../kernel/services.ts';
 import { executeBound } from '../../../kernel/sql.ts';
-import { advanceJob } from './advance-job.ts';
+import { advanceJob } from '../advance-job.ts';
 import { grantFreeSlots, type SlotKey } from './slots.ts';
 
 type Needs = Pick<Services, 'orm' | 'sharedClock' | 'jobs'>;

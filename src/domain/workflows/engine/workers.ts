@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../kernel/services.ts';
 import { executeBound } from '../../../kernel/sql.ts';
+import { advanceJob } from '../advance-job.ts';
 import { executionSubject } from '../executions/execution-feed.ts';
-import { advanceJob } from './advance-job.ts';
 
 // Which execution kills its processes, when many act in each? What was acting in a process that died is a suspect. The suspects of a process act
 // in a group beside all other work, one at first and more while none of them kills it. A group that dies halves: each of its members may act

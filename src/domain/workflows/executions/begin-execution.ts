@@ -3,7 +3,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { executeBound } from '../../../kernel/sql.ts';
 import { uuid7 } from '../../../lib/ids.ts';
-import { advanceJob } from '../engine/advance-job.ts';
+import { advanceJob } from '../advance-job.ts';
 import type { Workflow } from '../workflow.entity.ts';
 import type { WorkflowContext } from '../workflows.ts';
 import { mostGenerations, type TriggerType } from './execution.entity.ts';

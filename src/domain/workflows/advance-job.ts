@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JobKind } from '../../../ports/jobs.ts';
+import type { JobKind } from '../../ports/jobs.ts';
 
 /**
  * Notifies workers that an execution may go on. A worker checks first whether it has a driver already, so one job too many does no harm, and one

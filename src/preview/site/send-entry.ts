@@ -14,6 +14,7 @@ import {
 import type { SiteAddresses } from '../../domain/crawlers/snapshots/site-addresses.ts';
 import { type SiteEntry, type SnapshotSite, siteLinks } from '../../domain/crawlers/snapshots/snapshot-site.ts';
 import type { AllServices } from '../../domain/services.ts';
+import { FairSlots } from '../../lib/fair-queue.ts';
 import type { BlobEncoding, BlobStore, Sha256 } from '../../ports/blobs.ts';
 import type { Contents } from '../contents.ts';
 import { notFoundInCopy, sendPage } from '../pages.ts';
@@ -72,6 +73,16 @@ export async function sendEntry(
   return sendFile(contents, request, response, { sha256, type, isEncodable, status, common: headers });
 }
 
+/** Aborted once the client has left, with what an ended pipeline throws then. */
+function whileOpen(response: ServerResponse): AbortSignal {
+  const open = new AbortController();
+  const leave = () =>
+    open.abort(Object.assign(new Error('The client has left'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }));
+  if (response.destroyed) leave();
+  else response.once('close', leave);
+  return open.signal;
+}
+
 async function sendRewritten(
   rewritten: RewrittenContents,
   { method, headers: requested }: IncomingMessage,
@@ -92,7 +103,7 @@ async function sendRewritten(
     if (method === 'HEAD') return void response.end();
     return pipeline(content, response);
   }
-  const { bytes, becomes } = await rewritten.whole(of, addresses, encoding);
+  const { bytes, becomes } = await rewritten.whole(of, addresses, encoding, whileOpen(response));
   headers['Content-Type'] = typeOf(entry, becomes);
   headers['Accept-Ranges'] = 'bytes';
   if (encoding) headers['Content-Encoding'] = encoding;
@@ -112,10 +123,22 @@ interface RewrittenContent {
   becomes: Rewritten['becomes'];
 }
 
+/** A content while it waits for its turn or is rewritten, for all requests that want it. */
+interface Making {
+  made: Promise<RewrittenContent>;
+  /** How many requests wait for it. */
+  waiting: number;
+  isBegun: boolean;
+  /** Takes it out of the queue. */
+  leaving: AbortController;
+}
+
 type Of = Pick<SiteEntry, 'url' | 'charset' | 'bytes'> & { sha256: Sha256; kind: RewritableKind };
 
 /** All of them together in memory; bytes. */
 const memory = 64 * 1024 * 1024;
+/** Contents that are rewritten at the same time: each is in memory more than once until it is done. */
+const together = 4;
 /** Changes when the same content is rewritten in another way than before. */
 const version = 'r2';
 
@@ -130,13 +153,21 @@ const rewrittenTag = ({ sha256, url }: Of, { key, isApart }: SiteAddresses): str
   return `${sha256}.${createHash('sha256').update(`${version} ${place}`).digest('hex').slice(0, 12)}`;
 };
 
-/** Rewritten documents and style sheets of crawled sites; the most recently used stay in memory, unless they are large. */
+const keyOf = (of: Of, addresses: SiteAddresses, encoding: BlobEncoding | null) =>
+  `${rewrittenTag(of, addresses)} ${of.charset} ${encoding}`;
+
+/**
+ * Rewritten documents and style sheets of crawled sites; the most recently used stay in memory, unless they are large. Requests for a content that
+ * is being rewritten share it, and only a few contents are rewritten at the same time; sites alternate.
+ */
 export class RewrittenContents {
   readonly #blobs: BlobStore;
   readonly #whole = new LRUCache<string, RewrittenContent>({
     maxSize: memory,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
+  readonly #underWay = new Map<string, Making>();
+  readonly #slots = new FairSlots<string>(together, { keysOf: (site) => [site], mayHold: () => true });
 
   constructor(blobs: BlobStore) {
     this.#blobs = blobs;
@@ -147,14 +178,60 @@ export class RewrittenContents {
     return rewriteContent(kind, this.#blobs.read(sha256), bytes, rewriting);
   }
 
-  /** All of it, in a coding or as it is. */
-  async whole(of: Of, addresses: SiteAddresses, encoding: BlobEncoding | null): Promise<RewrittenContent> {
-    const key = `${rewrittenTag(of, addresses)} ${of.charset} ${encoding}`;
+  /**
+   * All of it, in a coding or as it is.
+   * @param signal aborted once the content is no longer wanted; one that still waits for its turn and is wanted by no other is given up
+   * @throws the signal's reason
+   */
+  async whole(
+    of: Of,
+    addresses: SiteAddresses,
+    encoding: BlobEncoding | null,
+    signal: AbortSignal,
+  ): Promise<RewrittenContent> {
+    const key = keyOf(of, addresses, encoding);
     const known = this.#whole.get(key);
     if (known) return known;
-    const made = encoding === null ? await this.#rewrite(of, addresses) : await this.#encode(of, addresses, encoding);
-    this.#whole.set(key, made);
-    return made;
+    signal.throwIfAborted();
+    const make = () => (encoding === null ? this.#rewrite(of, addresses) : this.#encode(of, addresses, encoding));
+    return this.#await(key, this.#underWay.get(key) ?? this.#begin(key, addresses.key, make), signal);
+  }
+
+  #begin(key: string, site: string, make: () => Promise<RewrittenContent>): Making {
+    const leaving = new AbortController();
+    const work = async () => {
+      making.isBegun = true;
+      const made = await make();
+      this.#whole.set(key, made);
+      return made;
+    };
+    const made = this.#slots.run(site, work, leaving.signal).finally(() => this.#end(key, making));
+    const making: Making = { made, waiting: 0, isBegun: false, leaving };
+    this.#underWay.set(key, making);
+    return making;
+  }
+
+  #end(key: string, making: Making): void {
+    if (this.#underWay.get(key) === making) this.#underWay.delete(key);
+  }
+
+  async #await(key: string, making: Making, signal: AbortSignal): Promise<RewrittenContent> {
+    const { promise: left, reject } = Promise.withResolvers<never>();
+    const leave = () => {
+      reject(signal.reason);
+      making.waiting -= 1;
+      if (making.waiting > 0 || making.isBegun) return;
+      // A request that comes now must not wait for what is given up.
+      this.#end(key, making);
+      making.leaving.abort(signal.reason);
+    };
+    making.waiting += 1;
+    signal.addEventListener('abort', leave);
+    try {
+      return await Promise.race([making.made, left]);
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
   }
 
   async #rewrite(of: Of, addresses: SiteAddresses): Promise<RewrittenContent> {
@@ -163,7 +240,11 @@ export class RewrittenContents {
   }
 
   async #encode(of: Of, addresses: SiteAddresses, encoding: BlobEncoding): Promise<RewrittenContent> {
-    const { bytes, becomes } = await this.whole(of, addresses, null);
+    const key = keyOf(of, addresses, null);
+    const known = this.#whole.get(key);
+    // Not shared with a request for it as it is, which may be waiting for the slot that is held here.
+    const { bytes, becomes } = known ?? (await this.#rewrite(of, addresses));
+    if (!known) this.#whole.set(key, { bytes, becomes });
     return { bytes: await compressors[encoding](bytes), becomes };
   }
 }

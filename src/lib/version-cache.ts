@@ -7,19 +7,34 @@ import { LRUCache } from 'lru-cache';
  */
 export const upTo = (entries: number) => ({ maxSize: entries, sizeCalculation: () => 1 });
 
+/** How much a `VersionCache` holds. */
+interface Bounds<V> {
+  /** In all. */
+  versions: number;
+  /** Whose last values are kept. */
+  subjects: number;
+  /** What all versions may weigh together, and so all last values, where a value grows with its subject; it is weighed once it is derived. */
+  weight?: { most: number; of(value: V): number };
+}
+
 /**
  * What is derived from versions of subjects, computed once per version: the one kind of cache for content, whose versions are named by object
  * ids and so are never stale. Callers that need a version while it is computed share the computation; one that fails is forgotten. The value
- * derived last of each subject is kept apart, for the next version can be derived from it and from what changed, often in no time.
+ * derived last of each subject is kept apart, for the next version can be derived from it and from what changed, often in no time: of the subject
+ * in use however much it weighs, while a version that weighs more than all may is not kept.
  */
 export class VersionCache<V> {
   readonly #versions: LRUCache<string, Promise<V>>;
   readonly #latest: LRUCache<string, V & {}>;
+  readonly #most: number;
+  readonly #weigh: (value: V) => number;
 
-  /** @param bounds how many versions in all, and the last values of how many subjects */
-  constructor(bounds: { versions: number; subjects: number }) {
-    this.#versions = new LRUCache({ max: bounds.versions });
-    this.#latest = new LRUCache({ max: bounds.subjects });
+  constructor({ versions, subjects, weight }: Bounds<V>) {
+    this.#most = weight?.most ?? Number.MAX_SAFE_INTEGER;
+    this.#weigh = weight?.of ?? (() => 1);
+    const unweighed = { maxSize: this.#most, sizeCalculation: () => 1 };
+    this.#versions = new LRUCache({ max: versions, ...unweighed });
+    this.#latest = new LRUCache({ max: subjects, ...unweighed });
   }
 
   /**
@@ -34,21 +49,44 @@ export class VersionCache<V> {
     mayKeep: (value: V) => boolean = () => true,
   ): Promise<V> {
     const key = keyOf(subject, version);
+    // Looked up for a known version too: the subject is in use.
+    const latest = this.#latest.get(subject);
     const known = this.#versions.get(key);
     if (known) return known;
-    const made = derive(this.#latest.get(subject));
+    const made = derive(latest);
     this.#versions.set(key, made);
+    const isCurrent = () => this.#versions.peek(key) === made;
     const forget = () => {
-      if (this.#versions.peek(key) === made) this.#versions.delete(key);
+      if (isCurrent()) this.#versions.delete(key);
     };
-    made.then((value) => (mayKeep(value) ? this.#latest.set(subject, value) : forget()), forget);
+    const keep = (value: V & {}) => {
+      const size = this.#sizeOf(value);
+      if (isCurrent()) this.#setVersion(key, made, size);
+      this.#setLatest(subject, value, size);
+    };
+    made.then((value) => (mayKeep(value) ? keep(value) : forget()), forget);
     return made;
   }
 
   /** Replaces what is known of a version. */
   set(subject: string, version: string, value: V & {}): void {
-    this.#versions.set(keyOf(subject, version), Promise.resolve(value));
-    this.#latest.set(subject, value);
+    const size = this.#sizeOf(value);
+    this.#setVersion(keyOf(subject, version), Promise.resolve(value), size);
+    this.#setLatest(subject, value, size);
+  }
+
+  #sizeOf(value: V): number {
+    return Math.max(1, this.#weigh(value));
+  }
+
+  #setVersion(key: string, made: Promise<V>, size: number): void {
+    // The cache does not weigh the same promise again.
+    this.#versions.delete(key);
+    this.#versions.set(key, made, { size });
+  }
+
+  #setLatest(subject: string, value: V & {}, size: number): void {
+    this.#latest.set(subject, value, { size: Math.min(size, this.#most) });
   }
 }
 

@@ -45,7 +45,7 @@ interface Sources {
   log: Log;
 }
 
-/** What all content roots share. */
+/** What all content roots share. Weights count entries: sites of a few thousand are kept by the number of versions alone. */
 function cachesOver({ cache, activity, log }: Sources) {
   const damage = new Damage();
   const facts = new FactStore(cache, damage);
@@ -55,10 +55,25 @@ function cachesOver({ cache, activity, log }: Sources) {
     facts,
     damage,
     cache,
-    sites: new VersionCache<SiteAtTree>({ versions: 64, subjects: 64 }),
+    sites: new VersionCache<SiteAtTree>({
+      versions: 64,
+      subjects: 64,
+      weight: {
+        most: 1_500_000,
+        of: ({ collections }) => [...collections.values()].reduce((sum, { size }) => sum + size, 0),
+      },
+    }),
     schemas: new SchemaStore(cache),
-    collections: new VersionCache<CollectionFacts>({ versions: 32, subjects: 16 }),
-    lists: new VersionCache<ListOrder>({ versions: 512, subjects: 64 }),
+    collections: new VersionCache<CollectionFacts>({
+      versions: 32,
+      subjects: 16,
+      weight: { most: 1_000_000, of: ({ entries }) => entries.length },
+    }),
+    lists: new VersionCache<ListOrder>({
+      versions: 512,
+      subjects: 64,
+      weight: { most: 8_000_000, of: ({ entries, ordered }) => entries.length + ordered.length },
+    }),
     fullText: new FullText(cache, stored, indexer, damage),
     lastCommits: new LastCommits(cache, log),
     indexer,

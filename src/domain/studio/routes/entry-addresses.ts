@@ -25,7 +25,11 @@ interface CollectionAddresses {
   isWhole: boolean;
 }
 
-const collections = new VersionCache<CollectionAddresses>({ versions: 32, subjects: 16 });
+const collections = new VersionCache<CollectionAddresses>({
+  versions: 32,
+  subjects: 16,
+  weight: { most: 1_000_000, of: ({ entries }) => entries.length },
+});
 
 /** The addresses of all entries of a collection, in their order; those of entries that have not changed are taken from the version before. */
 async function addressesOf(
@@ -62,7 +66,11 @@ export interface EntryPlace {
 }
 
 type ReverseIndex = ReadonlyMap<string, readonly [EntryPlace, ...EntryPlace[]]>;
-const indexes = new VersionCache<ReverseIndex>({ versions: 16, subjects: 1 });
+const indexes = new VersionCache<ReverseIndex>({
+  versions: 16,
+  subjects: 1,
+  weight: { most: 500_000, of: ({ size }) => size },
+});
 
 /**
  * The entry whose page an address shows or leads on to: with or without origin, slash at the end and `index.html`; null when no entry has it.

@@ -4,7 +4,7 @@ import { DomainError } from '../../src/kernel/errors.ts';
 import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { makeCrawler, makeSnapshot } from '../support/crawlers/snapshots.ts';
 import { expectRefusal } from '../support/refusal.ts';
-import { statementsDuring, statementsOf } from '../support/statements.ts';
+import { requestedDuring } from '../support/statements.ts';
 
 const app = shared(startTestApp);
 const project = `${acme}/projects/site`;
@@ -30,8 +30,13 @@ const readsOf = (column: string, statements: readonly string[]) => {
 };
 
 /** The same for fields of the project over GraphQL. */
-const inGraphql = async (fields: string, column: string) =>
-  readsOf(column, await statementsOf(app, `{ project(${at}) { ${fields} } }`));
+const inGraphql = async (fields: string, column: string) => {
+  const request = async () => {
+    const { body } = await app.ask('POST', '/graphql', { body: { query: `{ project(${at}) { ${fields} } }` } });
+    expect(body.errors).toBeUndefined();
+  };
+  return readsOf(column, await requestedDuring(request));
+};
 
 describe('settings of crawlers', () => {
   const count = 2;
@@ -61,7 +66,7 @@ describe('settings of crawlers', () => {
 
   it('are not read while there is no room', async () => {
     room(false);
-    const statements = await statementsDuring(async () => {
+    const statements = await requestedDuring(async () => {
       expectRefusal(await app.ask('GET', list), 503, 'unavailable', /no room/);
       expectRefusal(await app.ask('GET', `${list}/${crawler.uuid}`), 503, 'unavailable', /no room/);
     });
@@ -84,7 +89,7 @@ describe('settings of crawlers', () => {
 
   it('are refused on a page that would be too large, before they are read', async () => {
     await hold(9000);
-    const statements = await statementsDuring(async () =>
+    const statements = await requestedDuring(async () =>
       expectRefusal(await app.ask('GET', list), 413, 'too_large', /at most 67108864 bytes; choose a shorter page/),
     );
     expect(readsOf('crawler.settings', statements)).toBe(0);
@@ -101,7 +106,7 @@ describe('what a run has frozen', () => {
       `update crawler_run set status = 'running', rate = 1, counts = (counts::jsonb || '{"pending": 40}')::json`,
     );
     const crawler = `${project}/crawlers/${uuid}`;
-    const statements = await statementsDuring(async () => {
+    const statements = await requestedDuring(async () => {
       const { body } = await app.ask('GET', `${crawler}/runs`);
       expect(body).toMatchObject([{ last_status: 'running', eta_seconds: 40 }]);
       expect((await app.ask('GET', `${crawler}/runs/${body[0].id}`)).body).toEqual(body[0]);
@@ -136,7 +141,7 @@ describe('variables of environments', () => {
   });
 
   it('are read by nothing that shows deployments', async () => {
-    const statements = await statementsDuring(async () => {
+    const statements = await requestedDuring(async () => {
       const { body } = await app.ask('GET', deployments);
       expect(body.map(({ environment }: { environment: object }) => environment)).toContainEqual({
         id,
@@ -160,7 +165,7 @@ describe('variables of environments', () => {
     expect((await app.ask('GET', `${environments}/${id}`)).body).toEqual(body[count - 1]);
     expect(taken(take)).toEqual([bytes, bytes / count]);
     room(false);
-    const statements = await statementsDuring(async () =>
+    const statements = await requestedDuring(async () =>
       expectRefusal(await app.ask('GET', environments), 503, 'unavailable', /no room/),
     );
     expect(readsOf('environment.variables', statements)).toBe(0);
@@ -215,7 +220,7 @@ describe('broken links', () => {
     );
     expect(taken(take)).toEqual([2 * length * broken * pages]);
     room(false);
-    const statements = await statementsDuring(async () =>
+    const statements = await requestedDuring(async () =>
       expectRefusal(await app.ask('GET', path), 503, 'unavailable', /no room/),
     );
     expect(statements.filter((text) => text.startsWith('select id, url from crawl_url'))).toEqual([]);
@@ -228,7 +233,7 @@ it('lists versions of a workflow without reading what is in them', async () => {
   const { status, body } = await app.ask('POST', `${project}/workflows`, { body: { name: 'Plain', definition } });
   expect(status).toBe(201);
   const versions = `${project}/workflows/${body.id}/versions`;
-  const statements = await statementsDuring(async () => {
+  const statements = await requestedDuring(async () => {
     const list = await app.ask('GET', versions);
     expect(list.body).toMatchObject([{ number: 1, published: true, permissions: [] }]);
   });

@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { currentCaller } from '../../src/lib/concurrency.ts';
 import { tally } from '../../src/lib/tally.ts';
 import type { TestApp } from './app.ts';
 
@@ -7,10 +8,10 @@ const textOf = (given: unknown) =>
     .trim()
     .replaceAll(/\s+/g, ' ');
 
-/** The statements this process sends to its databases during some work. */
-export async function statementsDuring(work: () => Promise<unknown>): Promise<string[]> {
+/** The statements this process sends to its databases during some work. @param counts whether one does, looked at when it is sent */
+async function statementsDuring(work: () => Promise<unknown>, counts = () => true): Promise<string[]> {
   const statements: string[] = [];
-  const note = (given: unknown) => void statements.push(textOf(given));
+  const note = (given: unknown) => void (counts() && statements.push(textOf(given)));
   subscribe(tally.statement.name, note);
   try {
     await work();
@@ -19,6 +20,10 @@ export async function statementsDuring(work: () => Promise<unknown>): Promise<st
   }
   return statements;
 }
+
+/** The statements of operations that are requested with tokens, during some work: what the background does meanwhile is left out. */
+export const requestedDuring = (work: () => Promise<unknown>): Promise<string[]> =>
+  statementsDuring(work, () => currentCaller().startsWith('token:'));
 
 /**
  * The statements behind one GraphQL request that succeeds, authentication aside: rights and names of places are remembered, as in a process that

@@ -134,15 +134,29 @@ export async function findPage<Row extends object, Fields extends string = '*', 
   return { rows, asPage: <T>(items: T[]): Page<T> => pageFrom(items, total, window) };
 }
 
+/** A column that may be large, by names that stand in the code, and how often a record shows what it holds. */
+interface LargeColumn {
+  table: string;
+  column: string;
+  times?: number;
+}
+
 /**
- * Takes room for what the records of a page show, before it is read.
+ * Takes room for what the records of a page show of a column, before it is read.
  * @throws DomainError `too_large` for more than one page has; as `room` does
  */
-export async function roomForPage({ room }: { room(bytes: number): Promise<void> }, bytes: number): Promise<void> {
-  if (bytes > mostShown)
+export async function roomForPage(
+  { em, room }: { em: EntityManager; room(bytes: number): Promise<void> },
+  { table, column, times = 1 }: LargeColumn,
+  ids: readonly number[],
+): Promise<void> {
+  const sizeSql = `select coalesce(sum(octet_length(${column}::text)), 0)::float8 as bytes from ${table}
+    where id = any(string_to_array(?, ' ')::integer[])`;
+  const [{ bytes }] = (await em.execute(sizeSql, [ids.join(' ')])) as [{ bytes: number }];
+  if (times * bytes > mostShown)
     throw new DomainError(
       'too_large',
       `The records of one page have at most ${mostShown} bytes; choose a shorter page by per_page or first`,
     );
-  await room(bytes);
+  await room(times * bytes);
 }

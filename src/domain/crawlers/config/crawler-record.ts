@@ -235,18 +235,9 @@ export async function crawlerRecord(context: Context, row: Crawler): Promise<Cra
   return record as CrawlerRecord;
 }
 
-const sizeSql = `
-  select coalesce(sum(octet_length(settings::text)), 0)::float8 as bytes from crawler
-  where id = any(string_to_array(?, ' ')::integer[])`;
-
 /** Takes room for the records of crawlers, which have the settings twice: as they are, and as YAML. @throws like `roomForPage` */
-export async function roomForSettings(
-  context: Pick<CrawlerContext, 'em' | 'room'>,
-  ids: readonly number[],
-): Promise<void> {
-  const [found] = await context.em.execute<{ bytes: number }[]>(sizeSql, [ids.join(' ')]);
-  await roomForPage(context, 2 * (found?.bytes ?? 0));
-}
+export const roomForSettings = (context: Pick<CrawlerContext, 'em' | 'room'>, ids: readonly number[]): Promise<void> =>
+  roomForPage(context, { table: 'crawler', column: 'settings', times: 2 }, ids);
 
 /** Crawlers by their ids, in order, when room has been taken for them. @throws like `roomForPage` */
 export async function readCrawlers(

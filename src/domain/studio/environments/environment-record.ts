@@ -63,20 +63,18 @@ async function environmentRecords(context: Context, rows: readonly Environment[]
   }));
 }
 
-const sizeSql = `
-  select coalesce(sum(octet_length(variables::text)), 0)::float8 as bytes from environment
-  where id = any(string_to_array(?, ' ')::integer[])`;
+/** Takes room for the variables of environments. @throws like `roomForPage` */
+export const roomForVariables = (context: Pick<StudioContext, 'em' | 'room'>, ids: readonly number[]): Promise<void> =>
+  roomForPage(context, { table: 'environment', column: 'variables' }, ids);
 
 /** Environments by their ids, in order, when room has been taken for their variables. @throws like `roomForPage` */
 export async function readEnvironments(
   context: Context & Pick<StudioContext, 'room'>,
   ids: readonly number[],
 ): Promise<Record[]> {
-  const { em } = context;
-  const [found] = await em.execute<{ bytes: number }[]>(sizeSql, [ids.join(' ')]);
-  await roomForPage(context, found?.bytes ?? 0);
+  await roomForVariables(context, ids);
   const where = { id: { $in: [...ids] } };
-  const rows = await em.find(Environment, where, { orderBy: { id: 'asc' }, disableIdentityMap: true });
+  const rows = await context.em.find(Environment, where, { orderBy: { id: 'asc' }, disableIdentityMap: true });
   return environmentRecords(context, rows as Environment[]);
 }
 

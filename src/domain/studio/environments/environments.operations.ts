@@ -21,6 +21,7 @@ import {
   findEnvironment,
   locateEnvironment,
   readEnvironments,
+  roomForVariables,
   withoutVariables,
 } from './environment-record.ts';
 import { newHookSecret, sealHookSecret, sealVariables } from './environment-secrets.ts';
@@ -162,8 +163,8 @@ export const getEnvironment = studioOperation({
   output: environment,
   async execute(context, input) {
     const { id } = await locateEnvironment(context, input.environment);
-    const [found] = await readEnvironments(context, [id]);
-    return found as z.output<typeof environment>;
+    await roomForVariables(context, [id]);
+    return environmentRecord(context, await findEnvironment(context, id));
   },
 });
 

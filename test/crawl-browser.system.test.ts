@@ -108,9 +108,12 @@ it('stores the document as it stands when configured to, and the answers of APIs
 
 const intercepting = { network_intercept: { enabled: true, timeout: 10 }, parser: { enabled: true } };
 
+// The page is complete before its scripts have what they request: without idle time what comes later is not awaited.
+const idle = { wait_for_network_idle: 3_000 };
+
 it.each([
-  ['APIs', { browser_mode: true, browser_config: { capture_api_responses: true } }],
-  ['everything', { assets: intercepting }],
+  ['APIs', { browser_mode: true, browser_config: { ...idle, capture_api_responses: true } }],
+  ['everything', { assets: intercepting, browser_config: idle }],
 ])('captures pieces of HTML that scripts ask for with the answers of %s, and pages as pages', async (_, settings) => {
   site.become(({ path }) => {
     if (path === '/') {

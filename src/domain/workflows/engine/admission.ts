@@ -1,22 +1,26 @@
 import { FairQueue } from '../../../lib/fair-queue.ts';
+import type { Caller } from '../../../ports/expressions.ts';
+import { keysOf, mayHold } from './shares.ts';
 
-/** An execution that is to be taken up, with the bytes that its input and its step runs take in memory, at most; 0: nothing of it is read. */
+/** An execution that is to be taken up, with the bytes that its input and its step runs take in memory, at most. */
 export interface Weighed {
   id: string;
-  organization_id: number | null;
+  /** null: it cannot be taken up, and nothing of it is read. */
+  caller: Caller | null;
   bytes: number;
 }
 
 /**
  * Of all memory light executions have a quarter for themselves, so that no heavy one keeps them waiting; an execution is light up to a
- * 4,096th of all. An organisation has three quarters of what is for either kind.
+ * 4,096th of all.
  */
-const shares = { light: 1 / 4, organization: 3 / 4, lightest: 1 / 4_096 };
+const lightShare = 1 / 4;
+const lightest = 1 / 4_096;
 
-/** What is held of one kind: in all, and by organisation. */
+/** What is held of one kind: in all, and by workflow and organisation, which have their shares of it. */
 class Pool {
   readonly #most: number;
-  readonly #by = new Map<number | null, number>();
+  readonly #by = new Map<string, number>();
   #all = 0;
 
   constructor(most: number) {
@@ -24,22 +28,24 @@ class Pool {
   }
 
   /** Whether there is room. One always has, whatever it takes, or it would wait for ever. */
-  fits({ organization_id, bytes }: Weighed): boolean {
-    const own = this.#by.get(organization_id) ?? 0;
-    if (bytes === 0 || this.#all === 0) return true;
-    return this.#all + bytes <= this.#most && (own === 0 || own + bytes <= this.#most * shares.organization);
+  fits({ caller, bytes }: Weighed): boolean {
+    if (caller === null || bytes === 0 || this.#all === 0) return true;
+    const [workflow = 0, organization = 0] = keysOf(caller).map((key) => this.#by.get(key));
+    return mayHold(bytes, this.#most, { all: this.#all, workflow, organization });
   }
 
-  add({ organization_id }: Weighed, bytes: number): void {
+  add({ caller }: Weighed, bytes: number): void {
     this.#all += bytes;
-    const own = (this.#by.get(organization_id) ?? 0) + bytes;
-    if (own === 0) this.#by.delete(organization_id);
-    else this.#by.set(organization_id, own);
+    for (const key of caller === null ? [] : keysOf(caller)) {
+      const held = (this.#by.get(key) ?? 0) + bytes;
+      if (held === 0) this.#by.delete(key);
+      else this.#by.set(key, held);
+    }
   }
 }
 
 /**
- * Memory that the executions of a process hold. Whatever does not fit waits, without a driver, until others are gone: round robin by organisation,
+ * Memory that the executions of a process hold. Whatever does not fit waits, without a driver, until others are gone: round robin by workflow,
  * and in the order in which they came within one.
  */
 export class Admission {
@@ -51,8 +57,8 @@ export class Admission {
 
   /** @param most bytes */
   constructor(most: number) {
-    this.#lightest = most * shares.lightest;
-    this.#pools = { light: new Pool(most * shares.light), heavy: new Pool(most * (1 - shares.light)) };
+    this.#lightest = most * lightest;
+    this.#pools = { light: new Pool(most * lightShare), heavy: new Pool(most * (1 - lightShare)) };
   }
 
   #kindOf({ bytes }: Weighed): 'light' | 'heavy' {
@@ -74,7 +80,7 @@ export class Admission {
     for (const one of executions) {
       if (this.#queued.has(one.id)) continue;
       this.#queued.add(one.id);
-      this.#queue.add(`${this.#kindOf(one)} ${one.organization_id}`, one);
+      this.#queue.add(`${this.#kindOf(one)} ${one.caller?.workflow_id}`, one);
     }
   }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DomainError } from '../../../kernel/errors.ts';
 import { asUnavailable } from '../../../kernel/unavailable.ts';
+import type { Caller } from '../../../ports/expressions.ts';
 import { advanceJob } from '../advance-job.ts';
 import type { WorkflowServices } from '../workflows.ts';
 import { Admission } from './admission.ts';
@@ -55,10 +56,7 @@ export class Engine {
   readonly #calls: number;
   readonly #versions = new VersionCache();
   readonly #admission: Admission;
-  readonly #drivers = new Map<
-    string,
-    { driver: Driver; organization_id: number; began: number; done: Promise<void> }
-  >();
+  readonly #drivers = new Map<string, { driver: Driver; caller: Caller; began: number; done: Promise<void> }>();
   #suspects = new Suspects<ClaimedRow>();
   #isRefilling = false;
   #unreleased: PendingRelease[] = [];
@@ -186,12 +184,12 @@ export class Engine {
       onCleared: () => this.#endTrial(row, true),
       onWaiting: () => this.#notifyChange(),
     });
-    const organization_id = claimed.version.organization.id;
-    this.#admission.hold({ id: row.id, organization_id, bytes: driver.bytes });
+    const caller = { workflow_id: row.workflow_id, organization_id: claimed.version.organization.id };
+    this.#admission.hold({ id: row.id, caller, bytes: driver.bytes });
     const done = driver.run().catch((err: unknown) => this.#release(row, err));
     const entry = {
       driver,
-      organization_id,
+      caller,
       began: performance.now(),
       done: done.finally(() => {
         if (this.#drivers.get(row.id) === entry) {
@@ -306,8 +304,7 @@ export class Engine {
     await this.#cancelSuspects(new Map(signals.map(({ id, cancel }) => [id, cancel])));
     await this.#beginSuspects();
     if (renew) await this.#refill();
-    for (const [id, { driver, organization_id }] of this.#drivers)
-      this.#admission.hold({ id, organization_id, bytes: driver.bytes });
+    for (const [id, { driver, caller }] of this.#drivers) this.#admission.hold({ id, caller, bytes: driver.bytes });
     // Drivers count as waiting after some time, of which nothing else notifies.
     this.#notifyChange();
   }

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Permission } from '../../../kernel/actor.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { executeBound } from '../../../kernel/sql.ts';
+import type { Caller } from '../../../ports/expressions.ts';
 import { Organization, type OrganizationRef } from '../../organizations/organization.entity.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { loadProject } from '../../projects/project-ref.ts';
@@ -118,15 +119,14 @@ const claimSql = `
     cancel_requested, cancel_reason, generation, slot_key, has_slot, state, started_at, created_at, not wake as is_mine`;
 
 const weighSql = `
-  select execution.id, organization_id, execution.state is not null as has_begun, octet_length(execution.input::text) as input, raw_size,
+  select execution.id, execution.workflow_id, organization_id, execution.state is not null as has_begun, octet_length(execution.input::text) as input, raw_size,
     body is not null as has_body, body_sha256, headers->>'content-encoding' as coding
   from execution join project on project.id = execution.project_id
     left join delivery on execution.input is null and delivery.id = execution.delivery_id
   where execution.id = any($1::uuid[]) and status in ('pending', 'running', 'paused') and driver_id is null`;
 
-interface WeighedRow {
+interface WeighedRow extends Caller {
   id: string;
-  organization_id: number;
   has_begun: boolean;
   input: number | null;
   raw_size: number | null;
@@ -148,8 +148,8 @@ export async function weigh(
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.map((id) => {
     const row = byId.get(id);
-    if (row === undefined) return { id, organization_id: null, bytes: 0 };
-    const { organization_id, input, raw_size, has_body, body_sha256, coding } = row;
+    if (row === undefined) return { id, caller: null, bytes: 0 };
+    const { workflow_id, organization_id, input, raw_size, has_body, body_sha256, coding } = row;
     const delivered =
       raw_size === null
         ? 0
@@ -158,7 +158,7 @@ export async function weigh(
             coding ?? undefined,
             workflows.limits.body_bytes,
           );
-    return { id, organization_id, bytes: (input ?? delivered) + (runs.get(id) ?? 0) };
+    return { id, caller: { workflow_id, organization_id }, bytes: (input ?? delivered) + (runs.get(id) ?? 0) };
   });
 }
 

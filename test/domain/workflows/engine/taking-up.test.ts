@@ -58,8 +58,8 @@ describe('executions that do not fit the memory of their process together', () =
   let engine: Engine;
   beforeEach(async () => {
     peer = await startPeer(() => true);
-    // Of which an organisation has 2,250 for executions that are not light.
-    engine = new Engine(() => app.services, { calls: 50, memory: 4_000 });
+    // Of which a workflow has 2,250 for executions that are not light.
+    engine = new Engine(() => app.services, { calls: 50, memory: 6_000 });
   });
   afterEach(async () => {
     peer.open();
@@ -154,19 +154,37 @@ describe('memory for executions', () => {
   const kibibyte = 1024;
   /** Of 4 MiB, light ones of up to 1 KiB have 1 MiB, heavy ones 3. */
   const makeAdmission = () => new Admission(4 * kibibyte * kibibyte);
-  const of = (organization_id: number, id: string, bytes: number): Weighed => ({ id, organization_id, bytes });
+  const of = (organization_id: number, id: string, bytes: number, workflow_id = `of ${organization_id}`): Weighed => ({
+    id,
+    caller: { workflow_id, organization_id },
+    bytes,
+  });
 
-  it('is shared by organisations, and what waits of one goes in its order', () => {
+  it('is shared by workflows, and what waits of one goes in its order', () => {
     const admission = makeAdmission();
     const half = 1.5 * kibibyte * kibibyte;
     admission.add([of(1, 'a', half), of(1, 'b', half), of(2, 'c', half), of(1, 'd', 2_000), of(2, 'e', half)]);
-    // "b" would be more than three quarters of what is for heavy ones, and "d" is behind it.
+    // "b" would be more than half of what is for heavy ones, and "d" is behind it.
     expect(admission.take(10)).toEqual(['a', 'c']);
     expect([...admission.waiting]).toEqual(['b', 'd', 'e']);
     admission.release('a');
     expect(admission.take(10)).toEqual(['b']);
     admission.release('c');
     expect(admission.take(10)).toEqual(['e']);
+  });
+
+  it('is held by no workflow alone, and by no organisation', () => {
+    const admission = makeAdmission();
+    const some = 0.7 * kibibyte * kibibyte;
+    const take = (...executions: Weighed[]) => {
+      admission.add(executions);
+      return admission.take(10);
+    };
+    expect(take(...['a', 'b', 'c'].map((id) => of(1, id, some, 'slow')))).toEqual(['a', 'b']);
+    expect(take(of(1, 'd', some, 'other'), of(1, 'e', 2_000, 'third'))).toEqual(['d', 'e']);
+    expect(take(of(1, 'f', some, 'fourth'))).toEqual([]);
+    expect(take(of(2, 'g', some))).toEqual(['g']);
+    expect([...admission.waiting]).toEqual(['c', 'f']);
   });
 
   it('is there for light executions while heavy ones wait', () => {
@@ -181,7 +199,7 @@ describe('memory for executions', () => {
   it('is needed by nothing that is not read', () => {
     const admission = makeAdmission();
     admission.hold(of(1, 'a', kibibyte * kibibyte));
-    admission.add([{ id: 'b', organization_id: null, bytes: 0 }]);
+    admission.add([{ id: 'b', caller: null, bytes: 0 }]);
     expect(admission.take(1)).toEqual(['b']);
   });
 });

@@ -111,7 +111,13 @@ export function beginWorkflowClock(services: AllServices, queue: Pick<RunningQue
     every(often.signals, 'signals for them were', () => engine.listen({ renew: looks++ % looksToRenewal === 0 })),
     every(often.others, 'lost workers were', () => removeLostWorkers(services, engine.id)),
     every(often.others, 'what they wait for was', () => wakeAwaited(services)),
-    every(often.sweep, 'lost jobs were', () => sweep(services, () => queue.isIdle(advanceJob))),
+    every(often.sweep, 'lost jobs were', () =>
+      sweep(
+        services,
+        () => queue.isIdle(advanceJob),
+        (id) => engine.isWaiting(id),
+      ),
+    ),
   ];
   return async () => {
     for (const timer of timers) clearInterval(timer);

@@ -67,7 +67,11 @@ describe('after the clock was set back by an hour', () => {
     const id = await app.begin(workflow);
     app.jobs.splice(0);
     set(-hour);
-    await sweep(app.services, async () => true);
+    await sweep(
+      app.services,
+      async () => true,
+      () => false,
+    );
     expect(app.jobs).toEqual([id]);
     await app.settle();
     expect((await app.look(workflow, id)).status).toBe('completed');

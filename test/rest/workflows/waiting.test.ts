@@ -103,22 +103,43 @@ describe('a step that waits for a deployment', () => {
 
 describe('the look that is made every minute', () => {
   const idle = async () => true;
+  const none = () => false;
   const simple = flow([{ id: 'a', type: 'transform', expression: '1' }]);
 
   it('takes up an execution whose job was lost, when no job waits any more', async () => {
     const workflow = await app.save(simple);
     const id = await app.begin(workflow);
     app.jobs.splice(0);
-    await sweep(app.services, idle);
+    await sweep(app.services, idle, none);
     // Its job may still be on the way.
     expect(app.jobs).toEqual([]);
     app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 31_000);
-    await sweep(app.services, async () => false);
+    await sweep(app.services, async () => false, none);
     expect(app.jobs).toEqual([]);
-    await sweep(app.services, idle);
+    await sweep(app.services, idle, none);
     expect(app.jobs).toEqual([id]);
     await app.settle();
     expect((await app.look(workflow, id)).status).toBe('completed');
+  });
+
+  it('finds the lost ones behind those that wait for memory here, however many these are', async () => {
+    const first = await app.begin(await app.save(simple));
+    app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 1);
+    const last = await app.begin(await app.save(simple));
+    app.jobs.splice(0);
+    const copies = await sql<{ id: string }>(
+      `insert into execution select (jsonb_populate_record(execution, jsonb_build_object('id', gen_random_uuid()))).*
+       from execution, generate_series(1, 1000) where id = ? returning id`,
+      [first],
+    );
+    const waiting = new Set([first, ...copies.map(({ id }) => id)]);
+    app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 31_000);
+    expect(await sweep(app.services, idle, (id) => waiting.has(id))).toBe(1);
+    expect(app.jobs.splice(0)).toEqual([last]);
+    await sql('delete from execution where workflow_id in (select workflow_id from execution where id in (?, ?))', [
+      first,
+      last,
+    ]);
   });
 
   it('leaves alone what is advanced, waits for a time or a person, or is over', async () => {
@@ -133,7 +154,7 @@ describe('the look that is made every minute', () => {
     app.jobs.splice(0);
     await sql(`update execution set driver_id = gen_random_uuid() where id = ? returning id`, [driven]);
     app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 120_000);
-    await sweep(app.services, idle);
+    await sweep(app.services, idle, none);
     expect(app.jobs).toEqual([]);
     await sql('delete from execution where id = ? returning id', [driven]);
   });
@@ -147,7 +168,7 @@ describe('the look that is made every minute', () => {
     await app.settle();
     // As if the process had died between the end of the first and handing over.
     await sql(`update execution set status = 'failed', finished_at = now() where id = ? returning id`, [first]);
-    await sweep(app.services, async () => false);
+    await sweep(app.services, async () => false, none);
     expect(app.jobs).toEqual([second]);
     await app.settle();
     expect((await app.look(workflow, second)).status).toBe('paused');

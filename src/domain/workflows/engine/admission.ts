@@ -17,21 +17,45 @@ export interface Weighed {
 const lightShare = 1 / 4;
 const lightest = 1 / 4_096;
 
+/** How long nothing passes an execution that others leave no room for, and how long it is passed again after that; milliseconds. */
+const patience = 10_000;
+
 /** What is held of one kind: in all, and by workflow and organisation, which have their shares of it. */
 class Pool {
   readonly #most: number;
+  readonly #now: () => number;
   readonly #by = new Map<string, number>();
   #all = 0;
+  /** What waits for others to be gone, though its caller may have it, and since when. */
+  #blocked: { id: string; since: number } | null = null;
 
-  constructor(most: number) {
+  constructor(most: number, now: () => number) {
     this.#most = most;
+    this.#now = now;
   }
 
-  /** Whether there is room. One always has, whatever it takes, or it would wait for ever. */
-  fits({ caller, bytes }: Weighed): boolean {
-    if (caller === null || bytes === 0 || this.#all === 0) return true;
+  /**
+   * Whether the first in a line may be taken. Small ones would pass a large one for ever, so nothing passes it; but only for some time, since
+   * those that leave it no room may go on for a quarter of an hour.
+   */
+  mayTake(one: Weighed): boolean {
+    if (one.bytes === 0) return true;
+    if (this.#blocked !== null && this.#blocked.id !== one.id && !this.#mayPass(this.#blocked.since)) return false;
+    const fits = this.#fits(one, this.#all);
+    if (fits && this.#blocked?.id === one.id) this.#blocked = null;
+    if (!fits && this.#blocked === null && this.#fits(one, 0)) this.#blocked = { id: one.id, since: this.#now() };
+    return fits;
+  }
+
+  #mayPass(since: number): boolean {
+    return Math.floor((this.#now() - since) / patience) % 2 === 1;
+  }
+
+  /** Whether there is room beside what is held. One always has, whatever it takes, or it would wait for ever. */
+  #fits({ caller, bytes }: Weighed, all: number): boolean {
+    if (caller === null || this.#all === 0) return true;
     const [workflow = 0, organization = 0] = keysOf(caller).map((key) => this.#by.get(key));
-    return mayHold(bytes, this.#most, { all: this.#all, workflow, organization });
+    return mayHold(bytes, this.#most, { all, workflow, organization });
   }
 
   add({ caller }: Weighed, bytes: number): void {
@@ -44,6 +68,9 @@ class Pool {
   }
 }
 
+/** Executions that wait for room at most, by their ids: of a workflow and kind, and in all. The sweep finds those beyond. */
+const mostWaiting = { line: 10_000, all: 100_000 };
+
 /**
  * Memory that the executions of a process hold. Whatever does not fit waits, without a driver, until others are gone: round robin by workflow,
  * and in the order in which they came within one.
@@ -55,10 +82,10 @@ export class Admission {
   readonly #queue = new FairQueue<Weighed>();
   readonly #queued = new Set<string>();
 
-  /** @param most bytes */
-  constructor(most: number) {
+  /** @param most bytes @param now milliseconds, by a clock that is never set */
+  constructor(most: number, now = () => performance.now()) {
     this.#lightest = most * lightest;
-    this.#pools = { light: new Pool(most * lightShare), heavy: new Pool(most * (1 - lightShare)) };
+    this.#pools = { light: new Pool(most * lightShare, now), heavy: new Pool(most * (1 - lightShare), now) };
   }
 
   #kindOf({ bytes }: Weighed): 'light' | 'heavy' {
@@ -75,12 +102,15 @@ export class Admission {
     return this.#queued;
   }
 
-  /** Has executions wait for room that do not wait yet. */
+  /** Has executions wait for room that do not wait yet, but for those with too many before them. */
   add(executions: readonly Weighed[]): void {
     for (const one of executions) {
       if (this.#queued.has(one.id)) continue;
+      const line = `${this.#kindOf(one)} ${one.caller?.workflow_id}`;
+      const before = this.#queue.sizeOf(line);
+      if (before >= mostWaiting.line || (before > 0 && this.#queue.size >= mostWaiting.all)) continue;
       this.#queued.add(one.id);
-      this.#queue.add(`${this.#kindOf(one)} ${one.caller?.workflow_id}`, one);
+      this.#queue.add(line, one);
     }
   }
 
@@ -88,7 +118,7 @@ export class Admission {
   take(most: number): string[] {
     const ids: string[] = [];
     while (ids.length < most) {
-      const next = this.#queue.take((one) => this.#pools[this.#kindOf(one)].fits(one));
+      const next = this.#queue.take((one) => this.#pools[this.#kindOf(one)].mayTake(one));
       if (next === undefined) break;
       this.#queued.delete(next.id);
       this.hold(next);

@@ -24,10 +24,11 @@ import { beat, mostCrashes, recordFault, releaseExecutions, removeWorker, Suspec
 const mostDrivers = 400;
 /** Most executions that only wait for peers; counted apart, so that slow peers do not block new executions. */
 const mostWaiting = 4_000;
-/** Bytes of the inputs and step runs of all executions that a process advances. */
-const usualMemory = 256 * 1024 * 1024;
-/** Executions that wait for memory at most, by their ids; the jobs of others stay where they are. */
-const mostQueued = 10_000;
+/**
+ * Bytes of the inputs and step runs of all executions that a process advances. What is reserved of it has room for a body of brotli, which may
+ * inflate to the 25 MiB that a body may have.
+ */
+const usualMemory = 288 * 1024 * 1024;
 /** Executions that are taken up together when room is free for them. */
 const mostTogether = 100;
 /** Suspects a process keeps waiting for their turn, before it leaves them to others. */
@@ -78,6 +79,11 @@ export class Engine {
     this.#admission = new Admission(memory);
   }
 
+  /** Whether an execution waits here for memory. */
+  isWaiting(id: string): boolean {
+    return this.#admission.waiting.has(id);
+  }
+
   /** Names the process as a driver; another one when it was given up and goes on. */
   get id(): string {
     return this.#id;
@@ -98,10 +104,14 @@ export class Engine {
    * @returns when they are taken, left, or wait for memory; they go on in the background
    */
   async advance(ids: readonly string[]): Promise<void> {
-    const services = this.#services();
-    while ((this.#isFull || this.#admission.waiting.size >= mostQueued) && !this.#closing) await this.#change();
+    while (this.#isFull && !this.#closing) await this.#change();
     if (this.#closing) throw new Error('the process stops');
-    await this.#within(ids.length, async () => {
+    await this.#admit(ids);
+  }
+
+  #admit(ids: readonly string[]): Promise<void> {
+    return this.#within(ids.length, async () => {
+      const services = this.#services();
       // The claim of one that is here leaves a signal for its driver.
       const here = ids.filter((id) => this.#admission.has(id));
       const others = ids.filter((id) => !this.#admission.has(id));
@@ -231,14 +241,17 @@ export class Engine {
     }).catch(() => {});
   }
 
-  /** Takes up suspects that were left because too many waited, here or where they were before. */
+  /**
+   * Takes up suspects that were left because too many waited, here or where they were before. It waits for no room: the lease of this process is
+   * renewed behind it.
+   */
   async #refill(): Promise<void> {
-    if (this.#isRefilling || this.#closing || this.#suspects.waiting.length > 0) return;
+    if (this.#isRefilling || this.#closing || this.#isFull || this.#suspects.waiting.length > 0) return;
     this.#isRefilling = true;
     try {
       const { orm, sharedClock } = this.#services();
       const ids = await findFreeSuspects(orm.em.fork(), sharedClock.recent(), mostSuspects);
-      if (ids.length > 0) await this.advance(ids);
+      if (ids.length > 0) await this.#admit(ids);
     } finally {
       this.#isRefilling = false;
     }

@@ -51,28 +51,44 @@ export const wakeAwaited = (services: Needs): Promise<number> =>
     [],
   );
 
+/** Executions whose jobs a sweep sends at most. */
+const mostSwept = 10_000;
+
+const lostSql = `
+  select id, created_at::text from execution where ${open} and driver_id is null and waiting_until is null
+    and (created_at < $1 or created_at > $2)
+    and (status <> 'paused' or wake) and (slot_key is null or has_slot or cancel_requested)
+    and not exists (select 1 from step_run where execution_id = execution.id and step_run.status = 'waiting'
+      and waits_for is not null and not execution.wake)
+    and (created_at, id) > ($3::timestamptz, $4::uuid)
+  order by created_at, id limit ${mostAtOnce}`;
+
 /**
  * Wakes every execution without a driver that waits for nothing: its job was lost. Executions that wait for a slot get the free ones.
- * While jobs wait to be given to a worker, theirs may be among them.
+ * @param isIdle whether no jobs wait to be given to a worker: theirs may be among them
+ * @param isWaiting whether an execution is known to this process, and waits for room
  */
-export async function sweep(services: Needs, isIdle: () => Promise<boolean>): Promise<number> {
-  const slots = await services.orm.em
-    .fork()
-    .execute<SlotKey[]>(
-      `select distinct workflow_id, slot_key as key from execution where status = 'pending' and slot_key is not null and not has_slot`,
-    );
-  for (const slot of slots) await services.orm.em.fork().transactional((em) => grantFreeSlots(em, services, slot));
+export async function sweep(
+  services: Needs,
+  isIdle: () => Promise<boolean>,
+  isWaiting: (id: string) => boolean,
+): Promise<number> {
+  const em = services.orm.em.fork();
+  const slots = await em.execute<SlotKey[]>(
+    `select distinct workflow_id, slot_key as key from execution where status = 'pending' and slot_key is not null and not has_slot`,
+  );
+  for (const slot of slots)
+    await services.orm.em.fork().transactional((within) => grantFreeSlots(within, services, slot));
   if (!(await isIdle())) return 0;
   const now = services.sharedClock.recent();
-  return send(
-    services.orm.em.fork(),
-    services,
-    `select id from execution where ${open} and driver_id is null and waiting_until is null
-       and (created_at < $1 or created_at > $2)
-       and (status <> 'paused' or wake) and (slot_key is null or has_slot or cancel_requested)
-       and not exists (select 1 from step_run where execution_id = execution.id and step_run.status = 'waiting'
-         and waits_for is not null and not execution.wake)
-     order by created_at limit ${mostAtOnce}`,
-    [new Date(now.getTime() - 30_000), now],
-  );
+  let last = { created_at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+  for (let sent = 0; ; ) {
+    const values = [new Date(now.getTime() - 30_000), now, last.created_at, last.id];
+    const rows = await executeBound<typeof last>(em, lostSql, values);
+    const lost = rows.filter(({ id }) => !isWaiting(id)).map(({ id }) => ({ execution_id: id }));
+    await services.jobs.sendMany(advanceJob, lost);
+    sent += lost.length;
+    last = rows.at(-1) ?? last;
+    if (rows.length < mostAtOnce || sent >= mostSwept) return sent;
+  }
 }

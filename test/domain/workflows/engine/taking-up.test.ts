@@ -110,6 +110,26 @@ describe('executions that do not fit the memory of their process together', () =
     expect(peer.calls).toHaveLength(3);
   });
 
+  it('keep no lease from being renewed, however many there are', async () => {
+    const [id = '', ...others] = await begin(3);
+    await engine.advance([id, ...others.slice(0, 1)]);
+    await peer.reached(2);
+    const em = app.services.orm.em.fork();
+    const copies = await em.execute<{ id: string }[]>(
+      `insert into execution select (jsonb_populate_record(execution, jsonb_build_object('id', gen_random_uuid()))).*
+       from execution, generate_series(1, 10100) where id = ? returning id`,
+      [others[1]],
+    );
+    for (let at = 0; at < copies.length; at += 1_000) {
+      const advanced = engine.advance(copies.slice(at, at + 1_000).map((row) => row.id));
+      if (at < 10_000) await advanced;
+    }
+    await em.execute(`update execution set suspect = 'waiting' where id = ?`, [others[1]]);
+    await engine.listen({ renew: true });
+    await engine.listen({ renew: true });
+    await em.execute('delete from execution where id in (select id from execution where driver_id is null)');
+  });
+
   it('have their jobs sent again when the process stops', async () => {
     const ids = await begin(4);
     await engine.advance(ids);
@@ -153,7 +173,7 @@ describe('executions that do not fit the memory of their process together', () =
 describe('memory for executions', () => {
   const kibibyte = 1024;
   /** Of 4 MiB, light ones of up to 1 KiB have 1 MiB, heavy ones 3. */
-  const makeAdmission = () => new Admission(4 * kibibyte * kibibyte);
+  const makeAdmission = (now = () => 0) => new Admission(4 * kibibyte * kibibyte, now);
   const of = (organization_id: number, id: string, bytes: number, workflow_id = `of ${organization_id}`): Weighed => ({
     id,
     caller: { workflow_id, organization_id },
@@ -185,6 +205,75 @@ describe('memory for executions', () => {
     expect(take(of(1, 'f', some, 'fourth'))).toEqual([]);
     expect(take(of(2, 'g', some))).toEqual(['g']);
     expect([...admission.waiting]).toEqual(['c', 'f']);
+  });
+
+  /** Four workflows of each of two organisations take all there is. @returns one of theirs ends, and comes again; what is taken up then */
+  function keepBusy(admission: Admission): () => string[] {
+    const all = [1, 2].flatMap((organization) =>
+      Array.from({ length: 40 }, (_, n) =>
+        of(organization, `${organization}.${n}`, 100 * kibibyte, `${organization}.${n % 4}`),
+      ),
+    );
+    const held: string[] = [];
+    const take = () => {
+      const ids = admission.take(100);
+      held.push(...ids);
+      return ids;
+    };
+    admission.add(all);
+    take();
+    return () => {
+      const ended = held.shift() ?? '';
+      admission.release(ended);
+      admission.add(all.filter(({ id }) => id === ended));
+      return take();
+    };
+  }
+
+  it.each([200, 500, 1_000, 1_500])('is there for one of %i KiB while smaller ones of others come and go', (size) => {
+    const admission = makeAdmission();
+    const next = keepBusy(admission);
+    admission.add([of(3, 'large', size * kibibyte)]);
+    const taken: string[] = [];
+    for (let ends = 0; ends < 100 && !taken.includes('large'); ends += 1) taken.push(...next());
+    expect(taken).toContain('large');
+  });
+
+  it('is left to others after a while by one for which nothing ends', () => {
+    let now = 0;
+    const admission = makeAdmission(() => now);
+    admission.hold(of(1, 'slow', 1_500 * kibibyte));
+    admission.hold(of(2, 'steady', 500 * kibibyte));
+    const take = (...executions: Weighed[]) => {
+      admission.add(executions);
+      return admission.take(10);
+    };
+    expect(take(of(3, 'large', 1_400 * kibibyte), of(2, 'a', 10 * kibibyte))).toEqual([]);
+    now = 9_999;
+    expect(take()).toEqual([]);
+    now = 10_000;
+    expect(take(of(2, 'b', 10 * kibibyte))).toEqual(['a', 'b']);
+    now = 20_000;
+    expect(take(of(2, 'c', 10 * kibibyte))).toEqual([]);
+    admission.release('slow');
+    expect(take()).toEqual(['large', 'c']);
+  });
+
+  it('is waited for by as many of a workflow as may be, and by the first of another', () => {
+    const admission = makeAdmission();
+    const heavy = 1_000 * kibibyte;
+    admission.hold(of(1, 'slow', 2 * heavy));
+    const many = Array.from({ length: 10_001 }, (_, n) => of(1, `${n}`, heavy));
+    admission.add(many);
+    admission.add([of(2, 'other', 3 * heavy)]);
+    expect(admission.waiting.size).toBe(10_001);
+    expect([admission.waiting.has('9999'), admission.waiting.has('10000'), admission.waiting.has('other')]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    admission.add([of(1, 'light', 10)]);
+    expect(admission.take(10)).toEqual(['light']);
   });
 
   it('is there for light executions while heavy ones wait', () => {

@@ -43,6 +43,8 @@ export interface SiteRoutes {
   warnings: readonly Warning[];
   /** Files that were read. */
   dependencies: ReadonlySet<string>;
+  /** How many files the site has, whose paths its rule holds. */
+  files: number;
 }
 
 const maxWarnings = 100;
@@ -108,6 +110,7 @@ export async function readRoutes(files: SiteFiles, options: { root?: string } = 
     isDue: (file, now) => rule?.isDue?.(file, now) ?? true,
     warnings: reading.warnings.slice(0, maxWarnings),
     dependencies,
+    files: paths.length,
   };
 }
 
@@ -116,7 +119,11 @@ const mostChanges = 10_000;
 
 /** The routes of sites by their trees; read again only when a file they rest on is another one. */
 export class RoutesCache {
-  readonly #routes = new VersionCache<{ tree: Oid | null; routes: SiteRoutes }>({ versions: 64, subjects: 64 });
+  readonly #routes = new VersionCache<{ tree: Oid | null; routes: SiteRoutes }>({
+    versions: 64,
+    subjects: 64,
+    weight: { most: 300_000, of: ({ routes }) => routes.files },
+  });
 
   /** @param root the site's directory; null: found by its configuration */
   async at(git: Repository, snapshot: Snapshot, root: string | null): Promise<SiteRoutes> {

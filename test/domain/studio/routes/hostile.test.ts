@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { environmentDefaults } from '../../../../src/domain/studio/frameworks/environment-defaults.ts';
-import { readRoutes } from '../../../../src/domain/studio/routes/routes-cache.ts';
+import { RoutesCache, readRoutes } from '../../../../src/domain/studio/routes/routes-cache.ts';
+import type { Repository } from '../../../../src/ports/git.ts';
+import type { Oid, Snapshot, TreeFile } from '../../../../src/ports/git-records.ts';
 import { hostileConfigs } from '../schema/hostile-texts.ts';
 import { siteOf } from '../schema/sites.ts';
 
@@ -97,5 +99,41 @@ describe('malicious frontmatter', () => {
         if (url !== null) expect(url).toMatch(/^\/(?!\/)/);
       }
     }
+  });
+});
+
+describe('the routes of many versions', () => {
+  /** Reads the routes of versions of a site of so many files, then those of the first again. @returns how often the files were listed */
+  async function listings(files: number, versions: number): Promise<number> {
+    const cache = new RoutesCache();
+    const git = { id: 'site', sizes: async (oids: readonly Oid[]) => oids.map(() => null) } as unknown as Repository;
+    const listed: TreeFile[] = Array.from({ length: files }, (_, n) => ({
+      path: `content/${n}.md`,
+      oid: `${n}`.padStart(40, '0') as Oid,
+      mode: '100644',
+    }));
+    let count = 0;
+    const at = (version: number) =>
+      cache.at(
+        git,
+        {
+          tree: `${version}`,
+          async files() {
+            count += 1;
+            return listed;
+          },
+          changesSince: async () => null,
+        } as unknown as Snapshot,
+        null,
+      );
+    for (let version = 0; version < versions; version += 1) await at(version);
+    await at(0);
+    return count;
+  }
+
+  it('are kept by the files of all of them together', async () => {
+    expect(await listings(10, 30)).toBe(30);
+    expect(await listings(100_000, 3)).toBe(3);
+    expect(await listings(100_001, 3)).toBe(4);
   });
 });

@@ -156,6 +156,10 @@ describe('upload as JSON', () => {
     expect((await over(1, seen)).status).toBe(201);
     expectRefusal(await over(2, seen), 412, 'precondition_failed', /^If-Match: /);
     expectRefusal(await over(2, { 'if-none-match': '*' }), 412, 'precondition_failed', /^If-None-Match: /);
+    const gone = { 'if-match': `"${(await app.ask('GET', `${studio}/media/${path}`)).body.sha}"` };
+    expect((await app.ask('DELETE', `${studio}/media/${path}`)).status).toBe(200);
+    expectRefusal(await over(2, gone), 412, 'precondition_failed', /^If-Match: the file has been deleted/);
+    expect((await over(2, {})).status).toBe(201);
   });
   it('415: the type is not allowed, or the bytes are of another', async () => {
     const script = Buffer.from('<script>alert(1)</script>').toString('base64');

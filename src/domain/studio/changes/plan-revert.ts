@@ -16,7 +16,7 @@ import { checkPrecondition } from '../repository/branch-rules.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
 import type { StagedContent, Step } from './staged-content.ts';
-import { checkFree, checkVersion } from './write-rules.ts';
+import { checkFree, checkUnseen, checkVersion } from './write-rules.ts';
 
 /**
  * Bringing back what a file was.
@@ -127,10 +127,7 @@ function checkSeen({ project, conditions }: RevertContext, current: TreeEntry | 
   if (current) {
     checkPrecondition(project, conditions, sha);
     checkVersion(current, conditions, sha);
-  } else if (conditions.if_match !== undefined) {
-    throw new DomainError('precondition_failed', 'If-Match: the file has been deleted since it was read');
-  } else if (sha !== undefined)
-    throw new DomainError('sha_mismatch', 'sha: the file has been deleted since it was read');
+  } else checkUnseen(conditions, sha);
 }
 
 const renamesAtOnce = 1000;

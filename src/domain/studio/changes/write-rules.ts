@@ -73,6 +73,13 @@ export function checkVersion(current: TreeEntry, conditions: Conditions, sha: st
   }
 }
 
+/** There is no file, so that a writer who has seen one has seen it before it was deleted. @throws DomainError `precondition_failed`, `sha_mismatch` */
+export function checkUnseen(conditions: Conditions, sha: string | undefined): void {
+  const message = 'the file has been deleted since it was read';
+  if (conditions.if_match !== undefined) throw new DomainError('precondition_failed', `If-Match: ${message}`);
+  if (sha !== undefined) throw new DomainError('sha_mismatch', `sha: ${message}`);
+}
+
 /**
  * Checks that a new file may stand at a path.
  * @throws DomainError `already_exists`, `name_collision` when a name beside it differs only in case or normalisation,

@@ -3,7 +3,7 @@ import { counted } from '../../../lib/text.ts';
 import type { StoredBlob } from '../../../ports/git-records.ts';
 import type { Spooled } from '../../../ports/spool.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
-import { checkFree, checkVersion } from '../changes/write-rules.ts';
+import { checkFree, checkUnseen, checkVersion } from '../changes/write-rules.ts';
 import { isContent, isRegular, refusalOf, refusalOfMedia, refusalOfName } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
@@ -94,6 +94,7 @@ async function target(
     if (blocked)
       throw fieldError('not_editable', 'path', `${blocked} is a symlink or submodule and is never written through`);
     if (!entry) {
+      if (at === 0) checkUnseen(conditions, sha);
       await checkFree(staged.tree, candidate, 'path');
       return candidate;
     }

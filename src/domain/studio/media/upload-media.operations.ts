@@ -49,6 +49,7 @@ export const uploadMedia = studioOperation({
     manage_studio: 'when it names another author, or a path that is outside the media roots or code by its name',
   },
   mayRequireTag: true,
+  comparesTag: true,
   notInSteps: true,
   summary: 'Upload file',
   input: mediaUpload,

@@ -93,14 +93,18 @@ export async function readMultipart(request: Request, { spool, limit, admit }: R
         // The parser gets no more, so a part that is being read would never end.
         for (const content of unread) content.destroy();
       };
-      parser.on('field', (name, value) => {
-        if (Object.hasOwn(fields, name)) fail(fieldError('invalid_request', name, 'is given twice'));
+      // A part has a name (RFC 7578, 4.2). The types of the parser say so too, but it reads others, and what throws here ends the process.
+      const nameless = () => fail(new DomainError('invalid_request', 'body: has a part without a name'));
+      parser.on('field', (name: string | undefined, value) => {
+        if (name === undefined) nameless();
+        else if (Object.hasOwn(fields, name)) fail(fieldError('invalid_request', name, 'is given twice'));
         else fields[name] = value;
       });
-      parser.on('file', (name, content, filename) => {
+      parser.on('file', (name: string | undefined, content, filename) => {
         const arrived = whole(content);
         if (name !== 'file') {
           content.resume();
+          if (name === undefined) return nameless();
           return fail(fieldError('invalid_request', name, 'is not a file field; send files as "file"'));
         }
         unread.add(content);

@@ -232,6 +232,18 @@ describe('upload as multipart', () => {
     });
     expect(cut.status).toBe(400);
   });
+  it.each([
+    ['a field', ['', '']],
+    ['a file', ['; filename="a.png"']],
+    ['a field behind a file', ['; name="file"; filename="a.png"', '', '']],
+  ])('400: %s without a name', async (_, parameters) => {
+    const parts = parameters.map((more) => `--x\r\nContent-Disposition: form-data${more}\r\n\r\na\r\n`);
+    const answer = await app.ask('POST', `${studio}/media`, {
+      body: `${parts.join('')}--x--\r\n`,
+      headers: { 'Content-Type': 'multipart/form-data; boundary=x' },
+    });
+    expect([answer.status, answer.body.message]).toEqual([400, 'body: has a part without a name']);
+  });
   it.each(['', ';', '; boundary', '; boundary=', '; boundary=""', `; boundary=${'x'.repeat(71)}`])(
     '400: no boundary that could be (%s)',
     async (parameters) => {

@@ -121,6 +121,11 @@ export interface PushedObjects {
   blob(oid: Oid, limit: number): Promise<{ size: number; head: Buffer }>;
   /** The path in the tree of a commit beside which another cannot be checked out where names that differ in case only are one; null: none. */
   rival(commit: Oid, path: string): Promise<string | null>;
+  /**
+   * An object that the repository does not have yet and that has a fault of old histories, such as a date with a zero in front, which other hosts
+   * and clients may refuse; `fault` is git's name and words for it. null: none.
+   */
+  faulty(): Promise<{ oid: Oid; fault: string } | null>;
 }
 
 /** How a push ended. */

@@ -104,6 +104,70 @@ describe('edit_studio alone', () => {
     expect(stderr.replace(/\s*\nremote: */g, ' ')).toMatch(reason);
   });
 
+  describe('and objects that other hosts refuse', () => {
+    /** The tip of a clone with a commit on it that is written as a literal, by default a good one. */
+    async function literal(
+      directory: string,
+      { author = 'A <a@x> 1 +0000', committer = 'C <c@x> 1 +0000', mode = '40000' },
+    ) {
+      const text = async (...args: string[]) => (await git(directory, ...args)).stdout.trim();
+      const write = (type: string, content: Buffer) => {
+        writeFileSync(path.join(home, 'object'), content);
+        return text('hash-object', '-w', '-t', type, '--literally', path.join(home, 'object'));
+      };
+      const { stdout } = await run('git', ['cat-file', 'tree', 'HEAD^{tree}'], {
+        cwd: directory,
+        env: env(),
+        encoding: 'latin1',
+      });
+      const tree = await write('tree', Buffer.from(stdout.replace(/40000 content\0/, `${mode} content\0`), 'latin1'));
+      const parent = await text('rev-parse', 'HEAD');
+      const lines = `tree ${tree}\nparent ${parent}\nauthor ${author}\ncommitter ${committer}\n\nx\n`;
+      return write('commit', Buffer.from(lines));
+    }
+    const checkedClone = (token: string) =>
+      git(
+        home,
+        ...['-c', 'transfer.fsckObjects=true', 'clone', '-q', '--bare'],
+        `${app.url.replace('//', `//x:${token}@`)}/git/acme/site.git`,
+        path.join(home, `checked-${count++}`),
+      );
+
+    it.each([
+      ['zeroPaddedDate', { author: 'A <a@x> 01 +0000' }],
+      ['badTimezone', { committer: 'C <c@x> 1 +99999' }],
+      ['missingNameBeforeEmail', { author: '<a@x> 1 +0000' }],
+      ['missingSpaceBeforeEmail', { author: 'A<a@x> 1 +0000' }],
+      ['missingSpaceBeforeDate', { author: 'A <a@x>1 +0000' }],
+      ['multipleAuthors', { author: 'A <a@x> 1 +0000\nauthor B <b@x> 1 +0000' }],
+      ['zeroPaddedFilemode', { mode: '040000' }],
+    ])('brings none with %s, whatever it is pushed to', async (fault, faulty) => {
+      const directory = await cloneFor();
+      const commit = await literal(directory, faulty);
+      await git(directory, 'tag', '-f', 'faulty', commit);
+      for (const ref of ['refs/heads/main', 'refs/heads/faulty', 'refs/tags/faulty']) {
+        const { code, stderr } = await push(directory, 'origin', `${commit}:${ref}`);
+        expect(code).not.toBe(0);
+        expect(stderr.replace(/\s*\nremote: */g, ' ')).toMatch(
+          new RegExp(`object [0-9a-f]{40} is malformed \\(${fault}: .*manage_studio`),
+        );
+      }
+      expect(await checkedClone(await app.makeToken(['browse_studio']))).toMatchObject({ code: 0, stderr: '' });
+    });
+
+    it('builds on those that a manager has brought, and tags them', async () => {
+      const owner = await cloneFor('manage_studio');
+      const old = await literal(owner, { author: 'A <a@x> 01 +0000', mode: '040000' });
+      expect((await push(owner, 'origin', `${old}:refs/heads/old`)).code).toBe(0);
+      const directory = await cloneFor();
+      await git(directory, 'checkout', '-q', 'old');
+      await commit(directory, { 'content/posts/onold.md': post('On old') });
+      expect((await push(directory, 'origin', 'old', 'old:refs/heads/older')).code).toBe(0);
+      await git(directory, 'tag', 'v-old', old);
+      expect((await push(directory, 'origin', 'v-old')).code).toBe(0);
+    });
+  });
+
   it('is not enough to change code by a merge in which git takes it for renamed media', async () => {
     const code = `one()\n${'same()\n'.repeat(20)}`;
     await seed(app, { 'src/likened.js': code });

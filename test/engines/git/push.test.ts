@@ -2,7 +2,13 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { GitServeRequest, PushCommand, PushedChange, PushVerdict } from '../../../src/ports/git-transfer.ts';
+import type {
+  GitServeRequest,
+  PushCommand,
+  PushedChange,
+  PushedObjects,
+  PushVerdict,
+} from '../../../src/ports/git-transfer.ts';
 import { client } from '../../support/git-client.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
@@ -112,6 +118,39 @@ describe('a push that is decided about', () => {
       },
     ]);
     fsck(gitDir);
+  });
+
+  it('has faulty objects only where the repository has them not, whatever the client sends', async () => {
+    const { repository, rules, copy, commit } = await pushable();
+    const literal = (date: string) => {
+      const head = git(copy, ['rev-parse', 'HEAD', 'HEAD^{tree}']).split('\n');
+      const lines = `tree ${head[1]}\nparent ${head[0]}\nauthor A <a@x> ${date} +0000\ncommitter C <c@x> 1 +0000\n\nx\n`;
+      return git(copy, ['hash-object', '-w', '-t', 'commit', '--literally', '--stdin'], lines);
+    };
+    const seen: Awaited<ReturnType<PushedObjects['faulty']>>[] = [];
+    rules.authorize = async (_commands, pushed) => {
+      seen.push(await pushed.faulty());
+      return { allow: true };
+    };
+    const old = literal('01');
+    await client(copy, 'reset', '-q', '--hard', old);
+    await client(copy, 'push', '-q', 'origin', 'main');
+    expect(seen.splice(0)).toEqual([{ oid: old, fault: expect.stringMatching(/^zeroPaddedDate: /) }]);
+    await client(copy, 'push', '-q', 'origin', 'main:refs/heads/same');
+    await repository.deleteBranch('same', old);
+    // The client has no commit that a branch here leads to, and sends its history from the beginning.
+    await save(repository, { 'posts/later.md': 'later' });
+    await commit('posts/b.md', 'two');
+    await client(copy, 'push', '-q', 'origin', 'HEAD:refs/heads/topic');
+    expect(seen.splice(0)).toEqual([null, null]);
+    // git warns of such a tag, and takes it everywhere.
+    const tag = `object ${old}\ntype commit\ntag odd\n\nNobody's\n`;
+    const odd = git(copy, ['hash-object', '-w', '-t', 'tag', '--literally', '--stdin'], tag);
+    await client(copy, 'push', '-q', 'origin', `${odd}:refs/tags/odd`);
+    expect(seen.splice(0)).toEqual([null]);
+    const newer = literal('02');
+    await client(copy, 'push', '-q', 'origin', `${newer}:refs/heads/topic`);
+    expect(seen).toEqual([expect.objectContaining({ oid: newer })]);
   });
 
   it('leaves nothing behind when it is refused, and says why', async () => {

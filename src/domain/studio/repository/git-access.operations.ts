@@ -164,6 +164,14 @@ async function refusalOfChanges(
   return firstRefused(changes);
 }
 
+/** Why the objects may not come in, as other hosts and clients could refuse the history for good then; null when they may. */
+async function refusalOfFaults({ grant }: Context, pushed: PushedObjects): Promise<string | null> {
+  if (grant.permissions.has('manage_studio')) return null;
+  const found = await pushed.faulty();
+  if (found === null) return null;
+  return `object ${found.oid} is malformed (${found.fault}); make it again with git itself, or push with the permission manage_studio`;
+}
+
 /** Why a branch may not hold a tag's object that leads to a commit; null when it is none. */
 function refusalOfTag({ ref, new: to }: PushCommand, commit: Oid): string | null {
   if (branchOf(ref) === null || commit === to) return null;
@@ -199,8 +207,8 @@ async function refusalOfNames({ git }: Context, commands: readonly PushCommand[]
 
 /**
  * Decides about a push: entries and media that the endpoints would take need edit_studio, deletions delete_studio too, all other files,
- * rewritten branches and links manage_studio; protected branches are neither deleted nor rewritten; tags lead to commits, and what those bring
- * is judged as that of branches. The whole push is refused for the first reason found.
+ * rewritten branches, links and objects with faults of old histories manage_studio; protected branches are neither deleted nor rewritten; tags
+ * lead to commits, and what those bring is judged as that of branches. The whole push is refused for the first reason found.
  */
 async function decidePush(
   context: Context,
@@ -231,7 +239,8 @@ async function decidePush(
     if (message !== null) return { allow: false, message };
     judged.add(key);
   }
-  return { allow: true };
+  const faults = await refusalOfFaults(context, pushed);
+  return faults === null ? { allow: true } : { allow: false, message: faults };
 }
 
 /** Decides by the rights and settings that hold when the push has come in, which can be long after it began. */
@@ -289,7 +298,7 @@ export const pushRepository = studioOperation({
   also: {
     delete_studio: 'when it deletes entries, media or branches',
     manage_studio:
-      'when it brings files outside collections and media, also such as were content where they were changed, or rewrites a branch',
+      'when it brings files outside collections and media, also such as were content where they were changed, or objects with faults of old histories, or rewrites a branch',
   },
   notInSteps: true,
   summary: 'Push with a git client',

@@ -1,4 +1,4 @@
-import { realpath } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
@@ -22,6 +22,7 @@ import { CatFile } from '../objects/cat-file.ts';
 import { formatOf, isOid, rawLength } from '../objects/object-id.ts';
 import { modes, Tree } from '../objects/tree-codec.ts';
 import type { GitRepository } from '../repository.ts';
+import { harmlessFaultsOf } from '../upkeep/fsck.ts';
 import { packetAt } from './push-answer.ts';
 import type { HookCall, PushHooks } from './push-hook.ts';
 import { type ServedRepository, serveGit } from './serve.ts';
@@ -290,6 +291,25 @@ class Quarantine implements PushedObjects {
       if (twin) return [...above, twin.name].join('/');
       above.push(name);
       at = own.mode === modes.tree ? own.oid : undefined;
+    }
+    return null;
+  }
+
+  async faulty(): Promise<{ oid: Oid; fault: string } | null> {
+    const { processes, gitDir, env, signal } = this.#place;
+    const packs = env.GIT_OBJECT_DIRECTORY === undefined ? null : join(env.GIT_OBJECT_DIRECTORY, 'pack');
+    // A push that brings no object has no pack.
+    const names = packs === null ? [] : await readdir(packs).catch(() => []);
+    for (const name of names.filter((one) => one.endsWith('.pack'))) {
+      const faults = await harmlessFaultsOf(this.#place, join(packs ?? '', name));
+      if (faults.size === 0) continue;
+      // Without the quarantine: a client that knows no branch of the repository sends what it has already, and deltas bring their bases.
+      const stored = new CatFile(processes, gitDir, { signal });
+      try {
+        for (const [oid, fault] of faults) if ((await stored.ask(oid, false)) === null) return { oid, fault };
+      } finally {
+        await stored.close();
+      }
     }
     return null;
   }

@@ -63,6 +63,11 @@ export interface Snapshot {
    * long as there are differences.
    */
   changesSince(tree: Oid | null, limit: number): Promise<FileChange[] | null>;
+  /**
+   * Two paths whose names `sameName` takes for one, and that none of some other trees (null: the empty one) holds both: what merging those has
+   * brought together. The first of the two is not in the first tree. null: none.
+   */
+  newCollision(trees: readonly (Oid | null)[]): Promise<[string, string] | null>;
   blob(oid: Oid): Promise<Buffer>;
   /** Streams blobs in the order requested, without holding them all; those of commits that are not stored yet too. */
   blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;

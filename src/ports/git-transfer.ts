@@ -121,6 +121,8 @@ export interface PushedObjects {
   blob(oid: Oid, limit: number): Promise<{ size: number; head: Buffer }>;
   /** The path in the tree of a commit beside which another cannot be checked out where names that differ in case only are one; null: none. */
   rival(commit: Oid, path: string): Promise<string | null>;
+  /** Two paths of a commit like that, of which none of some other commits holds both; null: none. */
+  newCollision(commit: Oid, others: readonly Oid[]): Promise<[string, string] | null>;
   /**
    * An object that the repository does not have yet and that has a fault of old histories, such as a date with a zero in front, which other hosts
    * and clients may refuse; `fault` is git's name and words for it. null: none.

@@ -24,7 +24,7 @@ import type {
   UpstreamPush,
   UpstreamRefs,
 } from './git-transfer.ts';
-import type { CommitRequest, Committed, InternalRefUpdate } from './git-writes.ts';
+import type { CommitRequest, Committed, InternalRefUpdate, StagedTree } from './git-writes.ts';
 import type { Spooled } from './spool.ts';
 
 /** One project's repository. Cheap to hold; processes behind it are pooled and closed when idle. */
@@ -41,7 +41,7 @@ export interface Repository {
   /** Of a commit that a ref names: this and all that is read of it fail with `repository_unavailable` for an object that is not there. */
   snapshot(commit: Oid | null): Promise<Snapshot>;
   /** A stored tree that no commit names yet, such as that of a merge; its `commit` is null. */
-  snapshotOfTree(tree: MergedTree): Promise<Snapshot>;
+  snapshotOfTree(tree: MergedTree): Promise<StagedTree>;
   commit(oid: Oid): Promise<Commit>;
   /** Streams blobs in the order requested, without holding them all. */
   blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;

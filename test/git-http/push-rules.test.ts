@@ -505,6 +505,34 @@ describe('a merge made by hand', () => {
     expect(written.stderr).toContain('tools/deploy.json is outside collections and media');
   });
 
+  it('brings no two names together that are one on some file systems, unless it is made by a manager', async () => {
+    const owner = await cloneFor('manage_studio');
+    const directory = await cloneFor();
+    for (const [branch, name] of [
+      ['upper', 'Zed'],
+      ['lower', 'zed'],
+    ] as const) {
+      await git(directory, 'checkout', '-q', '-B', branch, 'origin/main');
+      await commit(directory, { [`content/posts/${name}.md`]: post(name) });
+      expect((await push(directory)).code).toBe(0);
+    }
+    expect((await git(directory, 'merge', '-q', '-m', 'Merge', 'upper')).code).toBe(0);
+    for (const ref of ['refs/heads/lower', 'refs/heads/new', 'refs/tags/zed'])
+      expect((await push(directory, 'origin', `HEAD:${ref}`)).stderr.replace(/\s*\nremote: */g, ' ')).toMatch(
+        /content\/posts\/[Zz]ed\.md differs from content\/posts\/[Zz]ed\.md only in case.*manage_studio/,
+      );
+    await git(owner, 'fetch', '-q', 'origin');
+    await git(owner, 'checkout', '-q', 'lower');
+    expect((await git(owner, 'merge', '-q', '-m', 'Merge', 'origin/upper')).code).toBe(0);
+    expect((await push(owner, 'origin', 'HEAD:refs/heads/both')).code).toBe(0);
+    // It is there now: an editor merges the branch that has both.
+    await git(directory, 'fetch', '-q', 'origin');
+    await git(directory, 'checkout', '-q', '-B', 'onward', 'origin/lower');
+    await commit(directory, { 'content/posts/onward.md': post('Onward') });
+    expect((await git(directory, 'merge', '-q', '-m', 'Merge', 'origin/both')).code).toBe(0);
+    expect((await push(directory)).code).toBe(0);
+  });
+
   it('takes nothing back in a merge of three', async () => {
     const directory = await cloneFor();
     await seedChanges({ 'package.json': '{"three": 1}\n' });

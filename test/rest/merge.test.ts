@@ -153,6 +153,42 @@ describe('409', () => {
     expect(stale.body.details.conflicts).toHaveLength(1);
   });
 
+  it('name_collision for names of either side that are one on some file systems, whatever the caller may do', async () => {
+    const base_sha = await commit('main', { [postPath('Zed')]: post(fields), 'src/old.css': '1', 'src/OLD.css': '2' });
+    await commit('topic', { [postPath('zed')]: post(fields) });
+    const message =
+      /posts\/zed\.md of the head differs from .*posts\/Zed\.md of the base only in case.*rename one of them/;
+    const token = await app.makeToken(['browse_studio', 'edit_studio']);
+    const pull = await app.ask('POST', `${studio}/pulls`, { body: { title: 'x', head: 'topic' } });
+    for (const more of [{ token }, {}]) {
+      for (const body of [{}, { strategy: 'squash' }, { dry_run: true }])
+        expectRefusal(
+          await app.ask('POST', `${studio}/merge`, { body: { head: 'topic', ...body }, ...more }),
+          409,
+          'name_collision',
+          message,
+        );
+      const merged = await app.ask('POST', `${studio}/pulls/${pull.body.number}/merge`, { body: {}, ...more });
+      expectRefusal(merged, 409, 'name_collision', message);
+    }
+    expect(await headOf('main')).toBe(base_sha);
+    await commit('topic', { [postPath('zed')]: null, [postPath('other')]: post(fields) });
+    expect((await merge({})).status).toBe(201);
+  });
+
+  it('name_collision only once what settles a conflict has left both names', async () => {
+    await commit('main', { [postPath('zed')]: post(fields) });
+    await commit('topic', { [postPath('Zed')]: post(fields) });
+    const { base_sha, head_sha } = await clash();
+    const dry = await merge({ dry_run: true });
+    expect(dry.status).toBe(200);
+    expect(dry.body.conflicts).toMatchObject([{ path: postPath('a') }]);
+    const resolutions = [{ path: postPath('a'), take: 'current' }];
+    const settled = { resolutions, base_sha, head_sha };
+    expectRefusal(await merge({ ...settled, dry_run: true }), 409, 'name_collision', /posts\/Zed\.md of the head/);
+    expectRefusal(await merge(settled), 409, 'name_collision', /posts\/Zed\.md of the head/);
+  });
+
   it('not_fast_forward', async () => {
     await clash();
     expectRefusal(await merge({ strategy: 'ff' }), 409, 'not_fast_forward', /./);

@@ -16,6 +16,7 @@ import type {
 } from '../../ports/git-records.ts';
 import type { IntroducedChange } from '../../ports/git-transfer.ts';
 import type { Metrics } from '../../ports/metrics.ts';
+import { StagedTree } from './commits/commit-plan.ts';
 import type { GitProcesses, Log } from './git-process.ts';
 import { commonAncestors, firstParentLine } from './history/ancestry.ts';
 import { blame } from './history/blame.ts';
@@ -84,8 +85,8 @@ export class RepositoryReads {
     return new TreeSnapshot(objects, commit, commit === null ? null : (await objects.commit(commit, lost)).tree_sha);
   }
 
-  async snapshotOfTree(tree: MergedTree): Promise<Snapshot> {
-    return new TreeSnapshot(tree instanceof PendingMerge ? tree.objects : await this.source(), null, tree.oid);
+  async snapshotOfTree(tree: MergedTree): Promise<StagedTree> {
+    return new StagedTree(tree instanceof PendingMerge ? tree.objects : await this.source(), null, tree.oid);
   }
 
   async commit(oid: Oid): Promise<Commit> {

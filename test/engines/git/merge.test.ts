@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { newCollision } from '../../../src/engines/git/history/new-collision.ts';
+import { Tree } from '../../../src/engines/git/objects/tree-codec.ts';
 import { blobOf, commitFiles, lines } from '../../support/git-history.ts';
 import { fsck, git, testStore } from '../../support/git-store.ts';
 
@@ -50,6 +53,52 @@ describe('mergeBase', () => {
     await expect(repository.mergeBase(current, '1'.repeat(40))).rejects.toMatchObject({
       code: 'repository_unavailable',
     });
+  });
+});
+
+describe('newCollision', () => {
+  const found = async (base: Files, current: Files, incoming: Files) => {
+    const { repository, merge, ...sides } = await forked(base, current, incoming);
+    const trees = await Promise.all([sides.current, sides.incoming].map((commit) => repository.snapshot(commit)));
+    const merged = await repository.snapshotOfTree((await merge()).tree);
+    return merged.newCollision(trees.map(({ tree }) => tree));
+  };
+
+  it.each<[string, Files, Files, [string, string] | null]>([
+    ['files', { 'p/Zed.md': '1' }, { 'p/zed.md': '2' }, ['p/zed.md', 'p/Zed.md']],
+    ['directories', { 'p/dirz/x.md': '1' }, { 'p/DirZ/y.md': '2' }, ['p/DirZ', 'p/dirz']],
+    ['a file and a directory', { 'p/d/x.md': '1' }, { 'p/D': '2' }, ['p/D', 'p/d']],
+    ['forms of one letter', { 'p/\u00e9.md': '1' }, { 'p/e\u0301.md': '2' }, ['p/e\u0301.md', 'p/\u00e9.md']],
+    ['deep below what both have made', { 'n/o/A': '1' }, { 'n/o/a': '2' }, ['n/o/a', 'n/o/A']],
+    ['a name beside one that is gone', { 'p/old.md': null }, { 'p/OLD2.md': '2' }, null],
+    ['names that only one side has', { 'p/Zed.md': '1', 'p/zed.md': '1' }, { 'p/other.md': '2' }, null],
+    ['names that the other side has', { 'p/other.md': '2' }, { 'p/Zed.md': '1', 'p/zed.md': '1' }, null],
+  ])('of two sides: %s', async (_what, current, incoming, expected) => {
+    expect(await found({ 'p/a.md': 'a', 'p/old.md': 'old' }, current, incoming)).toEqual(expected);
+  });
+
+  it('is none that was there before, where both sides add more', async () => {
+    const base = { 'p/Zed/a.md': 'a', 'p/zed/a.md': 'b' };
+    expect(await found(base, { 'p/Zed/c.md': '1', 'q/c.md': '1' }, { 'p/zed/d.md': '2', 'q/d.md': '2' })).toBeNull();
+  });
+
+  it('reads only what both sides have changed', async () => {
+    const names = (text: string) => Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`d${n}/a.md`, text]));
+    const { gitDir, ...sides } = await forked(
+      { ...names('base'), 'p/a.md': 'a' },
+      { ...names('ours'), 'ours/x/y.md': '1', 'p/b.md': 'b' },
+      { 'theirs/x/y.md': '1', 'p/c.md': 'c' },
+    );
+    const trees: string[] = [];
+    const read = async (oid: string | null) => {
+      trees.push(oid ?? '');
+      return Tree.parse(execFileSync('git', ['-C', gitDir, 'cat-file', 'tree', oid ?? '']), 20);
+    };
+    const treeOf = (commit: string) => git(gitDir, ['rev-parse', `${commit}^{tree}`]);
+    const merged = git(gitDir, ['merge-tree', '--write-tree', sides.current, sides.incoming]);
+    expect(await newCollision(read, merged, [treeOf(sides.current), treeOf(sides.incoming)])).toBeNull();
+    // The roots, and `p` of the merge and of the first side.
+    expect(new Set(trees).size).toBe(5);
   });
 });
 

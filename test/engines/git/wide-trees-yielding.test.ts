@@ -27,6 +27,15 @@ it('a directory of many files is listed in many steps', async () => {
   expect(await read).toBeGreaterThan(count / 40);
 });
 
+it('names of a wide directory are held against each other in many steps', async () => {
+  const { snapshot } = await wide();
+  const compared = iterationsDuring(async () => {
+    expect(await snapshot.newCollision([null])).toBeNull();
+  });
+  // Its entries, those that differ, and what is alike to each of them.
+  expect(await compared).toBeGreaterThan((2 * count) / 40);
+});
+
 it('the bytes of a large tree are read in many steps', async () => {
   const { content } = treeOf({ [`a${'a'.repeat(300_000)}`]: oidOf('blob', Buffer.from('x')) });
   const large = Buffer.concat(Array<Buffer>(100).fill(content));

@@ -11,7 +11,7 @@ import { studioOperation } from '../studio-operation.ts';
 import type { ResolutionPermission } from './merge.schema.ts';
 import { mergeRequest, mergeResult } from './merge-branches.schema.ts';
 import { mergeCommits } from './merge-commits.ts';
-import { headOf, writeMerge } from './write-merge.ts';
+import { checkResult, headOf, writeMerge } from './write-merge.ts';
 
 type MergeInput = z.output<typeof mergeRequest>;
 type Heads = { current: Oid; incoming: Oid };
@@ -68,7 +68,7 @@ export const mergeBranches = studioOperation({
       message: messageOf(input.message, `${verb} branch '${head}' into ${base}`),
       resolutions,
       require: context.require,
-      admit: (found, result) => checkCarried(context, found, result),
+      admit: (found, result) => checkResult(context, found, result),
       async check(found) {
         const seen = await checkHeads(context, found, input);
         await checkPublishable(context, base, found);
@@ -98,10 +98,12 @@ async function tryMerge(
     await checkCarried(context, heads, () => git.snapshot(heads.incoming));
     return { ...answer, up_to_date: false, mergeable: await git.isAncestor(heads.current, heads.incoming) };
   }
-  const { tree, conflicts, resolved } = await mergeCommits(context, heads, resolutions, {
+  const { tree, changes, conflicts, resolved } = await mergeCommits(context, heads, resolutions, {
     pinned,
     require: context.require,
   });
-  await checkCarried(context, heads, () => git.snapshotOfTree(tree));
+  // What settles the conflicts that are left may settle names, too.
+  if (conflicts.length > 0) await checkCarried(context, heads, () => git.snapshotOfTree(tree));
+  else await checkResult(context, heads, async () => (await git.snapshotOfTree(tree)).with(changes));
   return { ...answer, up_to_date: false, mergeable: conflicts.length === 0, conflicts, resolved };
 }

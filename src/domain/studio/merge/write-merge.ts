@@ -3,6 +3,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import { counted } from '../../../lib/text.ts';
 import type { Commit, Oid, Snapshot } from '../../../ports/git-records.ts';
 import type { CommitPlan } from '../../../ports/git-writes.ts';
+import { checkCarried } from '../compare/carried-content.ts';
 import type { StudioContext } from '../studio.ts';
 import type { Conflict, Resolution, ResolvedFile } from './merge.schema.ts';
 import type { mergeStrategy } from './merge-branches.schema.ts';
@@ -44,6 +45,28 @@ export function mergeConflict(conflicts: readonly Conflict[]): DomainError {
   });
 }
 
+/**
+ * Holds what a merge comes to against what the caller may bring in, and against the rule for names that holds for each new file.
+ * @throws DomainError `name_collision` where a name of one side differs from one of the other only in case or normalisation, and what
+ * `checkCarried` throws
+ */
+export async function checkResult(
+  context: Pick<StudioContext, 'git' | 'studio' | 'grant'>,
+  heads: { current: Oid; incoming: Oid },
+  result: () => Promise<Snapshot>,
+): Promise<void> {
+  const { git } = context;
+  await checkCarried(context, heads, result);
+  const sides = await Promise.all([heads.current, heads.incoming].map((commit) => git.snapshot(commit)));
+  const found = await (await result()).newCollision(sides.map(({ tree }) => tree));
+  if (found === null) return;
+  const [theirs, ours] = found;
+  throw new DomainError(
+    'name_collision',
+    `${theirs} of the head differs from ${ours} of the base only in case or normalisation; rename one of them on its branch`,
+  );
+}
+
 export const headOf = async ({ git }: Pick<StudioContext, 'git'>, field: string, branch: string): Promise<Oid> => {
   const oid = await git.head(branch);
   if (oid) return oid;
@@ -80,7 +103,7 @@ export async function writeMerge(
         ...(checks.require && { require: checks.require }),
       });
       if (conflicts.length > 0) throw mergeConflict(conflicts);
-      await checks.admit?.({ current, incoming }, () => git.snapshotOfTree(tree));
+      await checks.admit?.({ current, incoming }, async () => (await git.snapshotOfTree(tree)).with(changes));
       const parents = strategy === 'merge' ? [incoming] : [];
       return { tree, changes, parents, message, expect, result: { ...result, resolved } };
     },

@@ -2,10 +2,9 @@ import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { authorOf, messageOf } from '../changes/write-rules.ts';
-import { checkCarried } from '../compare/carried-content.ts';
 import { checkPublishable } from '../compare/publish-checks.ts';
 import type { ResolutionPermission } from '../merge/merge.schema.ts';
-import { type Merged, writeMerge } from '../merge/write-merge.ts';
+import { checkResult, type Merged, writeMerge } from '../merge/write-merge.ts';
 import { isProtected } from '../repository/branch-rules.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
@@ -91,7 +90,7 @@ async function mergeClaimed(
     message: messageFor(row, input),
     resolutions: input.resolutions ?? [],
     require: context.require,
-    admit: (heads, result) => checkCarried(context, heads, result),
+    admit: (heads, result) => checkResult(context, heads, result),
     async check({ current, incoming }) {
       if (input.sha !== undefined && input.sha !== incoming) {
         const details = { current_sha: incoming };

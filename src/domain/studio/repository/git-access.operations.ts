@@ -123,6 +123,10 @@ async function refusalOfChanges(
   const footing = permissions.has('manage_studio') ? null : await pushed.footing(commit);
   if (footing && footing.known.length > mostMerged)
     return `one push may stand on ${mostMerged} commits without the permission manage_studio`;
+  // What new commits add themselves is looked at with their changes.
+  const met = footing && footing.known.length > 1 ? await pushed.newCollision(commit, footing.known) : null;
+  if (met !== null)
+    return `${met[0]} differs from ${met[1]} only in case or normalisation, which needs the permission manage_studio`;
   if (command.old !== null && footing) {
     const carried = await refusalOfCarried(context, { current: command.old, incoming: footing.known });
     if (carried !== null) return carried;

@@ -159,8 +159,8 @@ function linkInTheWay(path: string): DomainError {
   return new DomainError('not_editable', `${path} is a symlink or a submodule and cannot be written through`);
 }
 
-/** The tree a plan works on. What it lays over the head lives in a scratch of its own, which is dropped with the plan. */
-class StagedTree extends TreeSnapshot implements StagedTreePort {
+/** The tree a plan works on, or that of a merge. What it lays over the head lives in a scratch of its own, which is dropped with the plan. */
+export class StagedTree extends TreeSnapshot implements StagedTreePort {
   readonly #source: ObjectSource;
   readonly #scratch: PendingObjects | null;
 

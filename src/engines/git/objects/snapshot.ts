@@ -8,6 +8,7 @@ import type {
   TreeEntry,
   TreeFile,
 } from '../../../ports/git-records.ts';
+import { newCollision } from '../history/new-collision.ts';
 import { rawLength } from './object-id.ts';
 import type { ObjectSource } from './object-source.ts';
 import { isLink, modes, Tree } from './tree-codec.ts';
@@ -113,6 +114,12 @@ export class TreeSnapshot implements Snapshot {
 
   changesSince(tree: Oid | null, limit: number): Promise<FileChange[] | null> {
     return changedFiles(this.#source, tree, this.tree, limit);
+  }
+
+  newCollision(trees: readonly (Oid | null)[]): Promise<[string, string] | null> {
+    const { format } = this.#source;
+    const read = async (oid: Oid | null) => (oid === null ? Tree.empty(rawLength[format]) : this.#source.tree(oid));
+    return newCollision(read, this.tree, trees);
   }
 
   blob(oid: Oid): Promise<Buffer> {

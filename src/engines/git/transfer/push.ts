@@ -15,6 +15,7 @@ import type {
 import { wallTime } from '../git-process.ts';
 import { gitStream } from '../git-stream.ts';
 import { introducedChanges } from '../history/introduced.ts';
+import { newCollision } from '../history/new-collision.ts';
 import { checkIncoming, checkMessages } from '../incoming/check-incoming.ts';
 import type { ObjectPlace } from '../incoming/large-blobs.ts';
 import type { IncomingLimits, Tip } from '../incoming/limits.ts';
@@ -277,9 +278,16 @@ class Quarantine implements PushedObjects {
     return { size, head: Buffer.from(content?.subarray(0, headBytes) ?? []) };
   }
 
+  async newCollision(commit: Oid, others: readonly Oid[]): Promise<[string, string] | null> {
+    const trees: (Oid | null)[] = [];
+    for (const other of others) trees.push((await this.#treeOf(other)) ?? null);
+    const empty = Tree.empty(rawLength[formatOf(commit)]);
+    const read = async (oid: Oid | null) => (oid === null ? null : await this.#tree(oid)) ?? empty;
+    return newCollision(read, (await this.#treeOf(commit)) ?? null, trees);
+  }
+
   async rival(commit: Oid, path: string): Promise<string | null> {
-    const head = (await this.#objects().ask(commit, true))?.content?.toString('latin1', 0, 80) ?? '';
-    let at = /^tree ([0-9a-f]+)\n/.exec(head)?.[1];
+    let at = await this.#treeOf(commit);
     const above: string[] = [];
     for (const name of path.split('/')) {
       if (at === undefined) return null;
@@ -312,6 +320,11 @@ class Quarantine implements PushedObjects {
       }
     }
     return null;
+  }
+
+  async #treeOf(commit: Oid): Promise<Oid | undefined> {
+    const head = (await this.#objects().ask(commit, true))?.content?.toString('latin1', 0, 80) ?? '';
+    return /^tree ([0-9a-f]+)\n/.exec(head)?.[1];
   }
 
   async #tree(oid: Oid): Promise<Tree | null> {

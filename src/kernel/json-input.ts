@@ -69,6 +69,11 @@ export class JsonMeter {
     this.#limits = limits;
   }
 
+  /** How many there were so far: at least the text itself. */
+  get values(): number {
+    return this.#values;
+  }
+
   /** @returns what is beyond the limits and the offset of the byte; null: nothing, so far */
   take(bytes: Uint8Array, from = 0, to = bytes.length): Excess | null {
     const { levels, values: most } = this.#limits;

@@ -7,6 +7,7 @@ import { DomainError } from '../../kernel/errors.ts';
 import { retryAfter, trustedCertificates, undici } from '../../lib/http-client.ts';
 import type { GuardedHttp, HttpPolicy } from '../../ports/http.ts';
 import { ModelFault } from '../../ports/model.ts';
+import { EventMeter } from './answer-bounds.ts';
 
 /** Milliseconds. */
 export interface ModelTimeouts {
@@ -84,10 +85,14 @@ function connectionFault(error: unknown, { headers, connect }: ModelTimeouts, { 
   );
 }
 
-/** Ends a body that is too long or stalls with a fault in the stream. */
+/**
+ * Ends a body that is too long or stalls with a fault in the stream.
+ * @param meter of its events; null: it has none
+ */
 function bounded(
   body: ReadableStream<Uint8Array>,
   { idle, total }: ModelTimeouts,
+  meter: EventMeter | null,
   abandon: () => void,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
@@ -120,6 +125,8 @@ function bounded(
           return fail(
             new ModelFault('too_long', `The answer of the model is longer than ${longestAnswer / 2 ** 20} MiB`),
           );
+        const excess = meter?.take(next.value) ?? null;
+        if (excess !== null) return fail(excess);
         controller.enqueue(next.value);
       } catch (error) {
         if (error instanceof ModelFault || (error as Error).name === 'AbortError') throw error;
@@ -218,7 +225,9 @@ export function createModelFetch({ origin, caFile, timeouts, owner = 'operator',
     const signal = given ? AbortSignal.any([given, over.signal]) : over.signal;
     try {
       const answer = await send(url, init, signal);
-      const body = answer.body ? bounded(answer.body, times, () => over.abort()) : null;
+      const isStream = answer.status >= 200 && answer.status < 300;
+      const meter = isStream ? new EventMeter() : null;
+      const body = answer.body ? bounded(answer.body, times, meter, () => over.abort()) : null;
       return new Response(body, { status: answer.status, headers: answer.headers });
     } catch (error) {
       given?.throwIfAborted();

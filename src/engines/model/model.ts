@@ -15,6 +15,7 @@ import {
   type ModelSettings,
   type Models,
 } from '../../ports/model.ts';
+import { checkArguments, checkCalls } from './answer-bounds.ts';
 import { createModelFetch, type ModelFetchOptions } from './model-fetch.ts';
 
 type Provider = Extract<LanguageModel, { specificationVersion: 'v4' }>;
@@ -148,14 +149,17 @@ type Stream = Awaited<ReturnType<Provider['doStream']>>['stream'];
 async function* partsOf(stream: Stream): AsyncIterable<ModelPart> {
   // What has come is read without a wait, and one piece of a connection may hold thousands of parts.
   const pace = new Pace();
+  let calls = 0;
   for await (const part of stream as Stream &
     AsyncIterable<Awaited<ReturnType<ReturnType<Stream['getReader']>['read']>>['value']>) {
     if (pace.isDue) await pace.yield();
     if (!part) continue;
     if (part.type === 'text-delta') yield { kind: 'text', text: part.delta };
-    else if (part.type === 'tool-call')
+    else if (part.type === 'tool-input-start') checkCalls(++calls);
+    else if (part.type === 'tool-call') {
+      checkArguments(part.input);
       yield { kind: 'call', call: { id: part.toolCallId, name: part.toolName, arguments: part.input } };
-    else if (part.type === 'error') throw part.error;
+    } else if (part.type === 'error') throw part.error;
     else if (part.type === 'finish') {
       const { unified, raw } = part.finishReason;
       if (raw === undefined)

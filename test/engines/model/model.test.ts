@@ -90,6 +90,74 @@ describe('a model', () => {
     expect(iterations).toBeGreaterThan(texts / 100);
   });
 
+  const eventOf = (call: string, count: number) =>
+    `data: {"choices":[{"delta":{"tool_calls":[${Array(count).fill(call).join()}]}}]}\n\n`;
+  const argumentsOf = (text: string) => {
+    const pieces = text.match(/.{1,100000}/g) ?? [];
+    const call = { index: 0, id: 'a', function: { name: 'get_entry', arguments: '' } };
+    return [call, ...pieces.map((piece) => ({ index: 0, function: { arguments: piece } }))]
+      .map((delta) => `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [delta] } }] })}\n\n`)
+      .join('');
+  };
+  const openAiEnd = 'data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n';
+  const anthropicText = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } };
+
+  it.each([
+    ['many calls in one event', 'openai', eventOf('{"function":{"name":"a"}}', 700), 'more values'],
+    [
+      'many nameless pieces of calls',
+      'openai',
+      eventOf('{"function":{"name":"a"}},{"function":{}}', 450),
+      'more values',
+    ],
+    ['many values that are none of its own', 'openai', `data: {"choices":[${'1,'.repeat(2_000)}1]}\n\n`, 'more values'],
+    ['a quote in another field', 'openai', `event: "\n${eventOf('{"function":{"name":"a"}}', 700)}`, 'more values'],
+    ['many lines', 'openai', `data: {"choices":\ndata: [${'\r\ndata: 1,'.repeat(2_000)}1]}\n\n`, 'more values'],
+    ['lines of no event', 'openai', 'a\n\n'.repeat(101), 'no stream'],
+    ['a long event', 'openai', `data: ${JSON.stringify(textEvent('a'.repeat(2 ** 18)))}\n\n`, '256 KiB'],
+    ['many calls', 'openai', eventOf('{"function":{"name":"a"}}', 10).repeat(11), '100 tools'],
+    ['arguments of many values', 'openai', argumentsOf(`{"a":[${'1,'.repeat(10_000)}1]}`), '10000 values'],
+    ['deep arguments', 'openai', argumentsOf('['.repeat(101) + ']'.repeat(101)), '100 levels'],
+    [
+      ...(['many values', 'anthropic'] as const),
+      `data: ${JSON.stringify({ ...anthropicText, more: Array(2_000).fill(1) })}\n\n`,
+      'more values',
+    ],
+    [
+      'a long event',
+      'anthropic',
+      `data: ${JSON.stringify({ ...anthropicText, more: 'a'.repeat(2 ** 18) })}\n\n`,
+      '256 KiB',
+    ],
+  ] as const)('ends an answer with %s by the protocol of %s', async (_of, provider, events, message) => {
+    server.script.push((response, _question) => {
+      beginStream(response);
+      response.end(events + openAiEnd);
+    });
+    await expect(step({ provider })).rejects.toMatchObject({
+      failure: 'malformed',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('takes whole calls in one event, with lines that end as they may', async () => {
+    const text = JSON.stringify({ body: '{"a":[1,2,3]},'.repeat(5_000) });
+    const calls = [0, 1].map((index) => ({
+      index,
+      id: `call_${index}`,
+      function: { name: 'get_entry', arguments: text },
+    }));
+    server.script.push((response, _question) => {
+      beginStream(response);
+      const event = `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: calls } }] })}\r\n\r\n`;
+      response.write(': alive\r\n\r\n'.repeat(3_000) + event.slice(0, 100_000));
+      response.end(event.slice(100_000) + openAiEnd);
+    });
+    expect((await step()).filter(({ kind }) => kind === 'call')).toEqual(
+      calls.map(({ id }) => ({ kind: 'call', call: { id, name: 'get_entry', arguments: text } })),
+    );
+  });
+
   it('hands earlier calls and their results on', async () => {
     await step({}, [
       { role: 'user', text: 'Hello' },

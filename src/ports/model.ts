@@ -34,7 +34,7 @@ export type ModelPart =
       kind: 'end';
       /** `length`: the answer has reached the most tokens it may have. */
       reason: 'done' | 'length' | 'refused';
-      /** Tokens of question and answer; null where the provider does not say. */
+      /** Tokens of question and answer, whole numbers; null where the provider reports none that can be. */
       usage: { input: number; output: number } | null;
     };
 

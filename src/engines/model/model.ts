@@ -143,6 +143,15 @@ function asFault(error: unknown): ModelFault {
   });
 }
 
+/** Tokens that no question and no answer goes beyond: the largest models read as many. */
+const mostTokens = 10_000_000;
+
+/** Whether a number can be one of tokens: a provider may report anything, and what it reports is counted against a limit. */
+const isCount = (tokens: number) => Number.isInteger(tokens) && tokens >= 0 && tokens <= mostTokens;
+
+/** What a provider reports; null: nothing that can be. A question has tokens, so none of it means that they were not counted. */
+const usageOf = (input = 0, output = -1) => (isCount(input) && isCount(output) && input > 0 ? { input, output } : null);
+
 type Stream = Awaited<ReturnType<Provider['doStream']>>['stream'];
 
 /** The parts of a provider's stream that count here. */
@@ -164,12 +173,10 @@ async function* partsOf(stream: Stream): AsyncIterable<ModelPart> {
       const { unified, raw } = part.finishReason;
       if (raw === undefined)
         throw new ModelFault('cut', 'The connection to the model broke in the middle of its answer');
-      const { inputTokens, outputTokens } = part.usage;
-      const isKnown = inputTokens.total !== undefined && outputTokens.total !== undefined;
       yield {
         kind: 'end',
         reason: unified === 'length' ? 'length' : unified === 'content-filter' ? 'refused' : 'done',
-        usage: isKnown ? { input: inputTokens.total ?? 0, output: outputTokens.total ?? 0 } : null,
+        usage: usageOf(part.usage.inputTokens.total, part.usage.outputTokens.total),
       };
     }
   }

@@ -175,6 +175,22 @@ describe('a model', () => {
     expect((await step()).at(-1)).toEqual({ kind: 'end', reason: 'done', usage: null });
   });
 
+  it.each([
+    ['negative', { prompt_tokens: -1_000_000_000, completion_tokens: 1 }],
+    ['negative for the answer', { prompt_tokens: 100, completion_tokens: -1 }],
+    ['fractional', { prompt_tokens: 0.5, completion_tokens: 0.3 }],
+    ['beyond all models', { prompt_tokens: 1e308, completion_tokens: 1 }],
+    ['empty', {}],
+    ['zero', { prompt_tokens: 0, completion_tokens: 0 }],
+  ])('says that usage is unknown where the report is %s', async (_report, usage) => {
+    server.script.push((response, _question) => {
+      beginStream(response);
+      sendEvent(response, { choices: [{ index: 0, delta: { content: 'Yes' }, finish_reason: 'stop' }], usage });
+      response.end('data: [DONE]\n\n');
+    });
+    expect((await step()).at(-1)).toEqual({ kind: 'end', reason: 'done', usage: null });
+  });
+
   it('needs no key', async () => {
     await step({ key: null });
     expect(server.questions[0]?.headers.authorization).toBeUndefined();

@@ -126,8 +126,20 @@ export class FairSlots<Caller> {
    */
   async take(caller: Caller, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
-    if (this.#fits(caller)) this.#count(caller, 1);
-    else await this.wait(caller, signal);
+    const release = this.takeNow(caller);
+    if (release) return release;
+    await this.wait(caller, signal);
+    return this.#releaseOf(caller);
+  }
+
+  /** Takes a slot without waiting for one. @returns gives it back, as `take` has it; null: the caller may hold no other now */
+  takeNow(caller: Caller): (() => void) | null {
+    if (!this.#fits(caller)) return null;
+    this.#count(caller, 1);
+    return this.#releaseOf(caller);
+  }
+
+  #releaseOf(caller: Caller): () => void {
     let isHeld = true;
     return () => {
       if (isHeld) this.#give(caller);
@@ -167,4 +179,43 @@ export class FairSlots<Caller> {
       waiter.begin();
     }
   }
+}
+
+/**
+ * Of what is scarce in a process one caller may have half, and a group of callers three quarters, so that slow peers of theirs keep no other
+ * waiting: a workflow or a person, and their organisation. Of what a group and a process may have, an eighth of all is reserved for callers that
+ * hold nothing: one more caller need not wait for two others.
+ */
+const shares = { caller: 1 / 2, group: 3 / 4, reserve: 1 / 8 };
+
+/** What is held: in all, and by a caller and its group. */
+interface Held {
+  all: number;
+  caller: number;
+  group: number;
+}
+
+/** Whether a caller may hold so much more of what there is. A caller, or a group, that holds nothing may go beyond its share. */
+export function mayHold(more: number, most: number, { all, caller, group }: Held): boolean {
+  const mostOf = (share: number) => Math.max(Math.floor(most * share), 1);
+  const reserved = caller === 0 ? 0 : Math.floor(most * shares.reserve);
+  return (
+    all + more <= most - reserved &&
+    (caller === 0 || caller + more <= mostOf(shares.caller)) &&
+    (group === 0 || group + more <= mostOf(shares.group) - reserved)
+  );
+}
+
+/** Slots of which callers and their groups have shares; waiting jobs go round robin by caller. */
+export function sharedSlots<Caller>(
+  most: number,
+  keysOf: (caller: Caller) => readonly [caller: string, group: string],
+): FairSlots<Caller> {
+  return new FairSlots(most, {
+    keysOf,
+    mayHold(one, slots) {
+      const [caller = 0, group = 0] = keysOf(one).map((key) => slots.heldBy(key));
+      return mayHold(1, most, { all: most - slots.free, caller, group });
+    },
+  });
 }

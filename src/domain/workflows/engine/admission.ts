@@ -1,6 +1,6 @@
-import { FairQueue } from '../../../lib/fair-queue.ts';
+import { FairQueue, mayHold } from '../../../lib/fair-queue.ts';
 import type { Caller } from '../../../ports/expressions.ts';
-import { keysOf, mayHold } from './shares.ts';
+import { keysOf } from './shares.ts';
 
 /** An execution that is to be taken up, with the bytes that its input and its step runs take in memory, at most. */
 export interface Weighed {
@@ -55,7 +55,7 @@ class Pool {
   #fits({ caller, bytes }: Weighed, all: number): boolean {
     if (caller === null || this.#all === 0) return true;
     const [workflow = 0, organization = 0] = keysOf(caller).map((key) => this.#by.get(key));
-    return mayHold(bytes, this.#most, { all, workflow, organization });
+    return mayHold(bytes, this.#most, { all, caller: workflow, group: organization });
   }
 
   add({ caller }: Weighed, bytes: number): void {

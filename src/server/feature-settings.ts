@@ -69,7 +69,7 @@ export const assistantSettings = {
   PORTICO_ASSISTANT_REPLIES: count(1)
     .max(1_000)
     .default(128)
-    .describe('Conversations a process replies in at once; the others wait'),
+    .describe('Conversations a process replies in at once, half of them for one person at most; the others wait'),
 };
 
 /** The settings of crawls among those of a process. */

@@ -5,7 +5,8 @@ import { PostgresEventFeed } from '../db/event-feed.ts';
 import { SessionLocks } from '../db/session-locks.ts';
 import type { StallWatch } from '../db/stall-watch.ts';
 import { TransactionLimit } from '../db/transaction-limit.ts';
-import { Replies } from '../domain/assistant/replies/replies.ts';
+import { modelSlots, Replies } from '../domain/assistant/replies/replies.ts';
+import { mostSuggestions } from '../domain/assistant/suggestions.operations.ts';
 import { createAuditLog } from '../domain/audit/audit.ts';
 import { catalogue } from '../domain/catalogue.ts';
 import { Crawling } from '../domain/crawlers/crawl/crawling.ts';
@@ -189,7 +190,7 @@ export function makeServices(ingredients: Ingredients) {
     studio: createStudio(ports, () => services, { activity, cache, keyOrm, kms }),
     assistant: {
       replies: new Replies(() => services, { parallel: config.PORTICO_ASSISTANT_REPLIES }),
-      suggesting: { count: 0 },
+      suggesting: modelSlots(mostSuggestions),
     },
     crawlers: { crawling: new Crawling(), limits: crawlLimitsOf(config) },
     workflows: {

@@ -10,6 +10,7 @@ import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { run } from '../../kernel/run.ts';
 import { freeObject, oneLine, timestamp } from '../../kernel/shapes.ts';
 import { executeBound } from '../../kernel/sql.ts';
+import type { FairSlots } from '../../lib/fair-queue.ts';
 import { isUuid, uuid7 } from '../../lib/ids.ts';
 import { eventSubject } from '../../ports/event-feed.ts';
 import type { Oid } from '../../ports/git-records.ts';
@@ -26,7 +27,7 @@ import {
   noProblem,
 } from './conversation.entity.ts';
 import { describeModel, noModel } from './model.operations.ts';
-import type { Replies } from './replies/replies.ts';
+import type { ModelCaller, Replies } from './replies/replies.ts';
 import { conversationSubject } from './replies/reply-store.ts';
 import { tasks, taskText } from './tasks.ts';
 import { toolsByName } from './tools.ts';
@@ -35,7 +36,7 @@ import { toolsByName } from './tools.ts';
 export interface AssistantRuntime {
   replies: Replies;
   /** Suggestions that are being written. */
-  suggesting: { count: number };
+  suggesting: FairSlots<ModelCaller>;
 }
 
 /** Conversations of one person in one project; the oldest must be deleted for more. */
@@ -50,9 +51,10 @@ const conversationOperation = projectOperation.with<{ assistant: AssistantRuntim
 /** One that changes whether the assistant replies: it answers with the conversation. */
 const replyOperation = projectOperation.with<{ assistant: AssistantRuntime }, { assistant: AssistantRuntime }>({
   provide: ({ assistant }) => ({ assistant }),
-  afterCommit({ assistant }, output) {
+  afterCommit({ assistant, actor, organization }, output) {
     const { id, state } = output as { id: string; state: string };
-    if (state === 'running') assistant.replies.start(id);
+    if (state === 'running')
+      assistant.replies.start({ id, user_id: personOf({ actor }), organization_id: organization.id });
     assistant.replies.texts.wake(id);
   },
 });
@@ -125,7 +127,8 @@ const message = z
 type Context = ProjectContext & { assistant: AssistantRuntime };
 type Rights = Pick<Context, 'actor' | 'em' | 'project'>;
 
-const personOf = ({ actor }: Pick<Context, 'actor'>): number => {
+/** The person who calls. */
+export const personOf = ({ actor }: Pick<Context, 'actor'>): number => {
   if (!actor.user) throw new Error('An operation for persons runs for one');
   return actor.user.id;
 };

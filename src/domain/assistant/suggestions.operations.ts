@@ -5,16 +5,18 @@
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
 import { storedText } from '../../kernel/shapes.ts';
-import { ModelFault, type ModelRequest } from '../../ports/model.ts';
+import { type Model, ModelFault, type ModelRequest } from '../../ports/model.ts';
 import { projectOperation } from '../projects/operation.ts';
 import { checkTokens } from './budget.ts';
-import type { AssistantRuntime } from './conversations.operations.ts';
+import { type AssistantRuntime, personOf } from './conversations.operations.ts';
 import { closeModel, openModel } from './model.operations.ts';
 import { withModelStep } from './replies/model-step.ts';
 
 /** Suggestions a process is waiting for at the same time, and milliseconds one may take. */
-const mostAtOnce = 16;
+export const mostSuggestions = 16;
 const longestWait = 120_000;
+const tooMany =
+  'Too many suggestions are being written for you, your organisation or all together; try again in a moment';
 
 const suggestionOperation = projectOperation.with<{ assistant: AssistantRuntime }, { assistant: AssistantRuntime }>({
   provide: ({ assistant }) => ({ assistant }),
@@ -58,17 +60,17 @@ export const suggestText = suggestionOperation({
     const limit = organization.limits.assistant_tokens_month ?? null;
     const budget = { organization_id: organization.id, tokens: 0, limit, now: clock.now() };
     await checkTokens(em, budget);
-    if (assistant.suggesting.count >= mostAtOnce)
-      throw new DomainError('rate_limited', `${mostAtOnce} suggestions are being written; try again in a moment`);
     const passage = JSON.stringify({ before, text, after }).replaceAll('<', '\\u003c');
     const question = `<passage>\n${passage}\n</passage>\n\n${instruction}`;
     const request: ModelRequest = {
       ...{ system, messages: [{ role: 'user', text: question }], tools: [] },
       signal: AbortSignal.any([context.signal, AbortSignal.timeout(longestWait)]),
     };
-    const model = await openModel(services, em, organization.id);
-    assistant.suggesting.count += 1;
+    const release = assistant.suggesting.takeNow({ user_id: personOf(context), organization_id: organization.id });
+    if (!release) throw new DomainError('rate_limited', tooMany);
+    let model: Model | null = null;
     try {
+      model = await openModel(services, em, organization.id);
       return await withModelStep(
         services,
         { model, request, budget, ifTooLong: 'select a shorter text' },
@@ -84,7 +86,7 @@ export const suggestText = suggestionOperation({
         cause: error,
       });
     } finally {
-      assistant.suggesting.count -= 1;
+      release();
       await closeModel(services, model);
     }
   },

@@ -3,6 +3,9 @@ import { conversationTokens, releaseTokens, reserveTokens, usedTokens } from '..
 import { Conversation } from '../../../src/domain/assistant/conversation.entity.ts';
 import { Replies } from '../../../src/domain/assistant/replies/replies.ts';
 import type { ReplyLimits } from '../../../src/domain/assistant/replies/reply.ts';
+import { Member } from '../../../src/domain/organizations/member.entity.ts';
+import { Organization } from '../../../src/domain/organizations/organization.entity.ts';
+import { createOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
 import { createModels } from '../../../src/engines/model/model.ts';
 import type { Models } from '../../../src/ports/model.ts';
 import { seed, shared, startTestApp, studio } from '../../support/app.ts';
@@ -141,7 +144,7 @@ describe('limits of a reply', () => {
   });
 
   it('let a process work on so many conversations at once; the next one waits', async () => {
-    bounded({ parallel: 2 });
+    bounded({ parallel: 4 });
     const { replies } = app.services.assistant;
     await replies.begin(false);
     const held = [heldAnswer('One'), heldAnswer('Two')];
@@ -158,6 +161,40 @@ describe('limits of a reply', () => {
     expect(await own.read(ids[1] ?? '')).toMatchObject({ state: 'running' });
     held[1]?.end();
     await replies.settled();
+  });
+
+  it('leave others places beside a person and an organisation with many conversations', async () => {
+    app.services.assistant.replies = process({ parallel: 0 });
+    await app.run(createOrganization, { machine_name: 'other', name: 'Other' });
+    const other = await app.services.orm.em.fork().findOneOrFail(Organization, { machine_name: 'other' });
+    const ofPerson = async (email: string) => {
+      const id = await makePerson(app, { email, role: 'editor' });
+      const joined = { created_at: new Date(), joined_at: new Date() };
+      const more = { role: 'editor' as const, permissions: [], projects: null, ...joined };
+      await app.services.orm.em.fork().insert(Member, { organization_id: other.id, user_id: id, ...more });
+      return conversationsOf(app, await signedIn(app, id));
+    };
+    const [bert, cleo] = [await ofPerson('bert@example.org'), await ofPerson('cleo@example.org')];
+    const waiting: string[] = [];
+    for (const person of [own, own, own, own, bert, bert, cleo]) {
+      const id = await person.begin();
+      await person.mutate('sendMessage', { conversation: id, text: 'Write' });
+      waiting.push(id);
+    }
+    await set(waiting[6] ?? '', { organization_id: other.id });
+    const held = waiting.map((_, at) => heldAnswer(`${at}`));
+    const replies = process({ parallel: 4 });
+    await replies.look();
+    for (const { begun } of held.slice(0, 4)) await begun;
+    const withProcess = async () => {
+      const rows = await app.services.orm.em.fork().find(Conversation, { id: { $in: waiting }, holder: { $ne: null } });
+      return rows.map(({ id }) => waiting.indexOf(id)).sort();
+    };
+    expect(await withProcess()).toEqual([0, 1, 4, 6]);
+    for (const { end } of held) end();
+    await replies.settled();
+    expect(model.questions).toHaveLength(7);
+    for (const id of waiting.slice(0, 4)) expect(await own.read(id)).toMatchObject({ state: 'idle', problem: null });
   });
 });
 
@@ -245,7 +282,8 @@ describe('a reply of a process that shows no life', () => {
     await own.mutate('sendMessage', { conversation: id, text: 'Retitle it' });
     model.script.push(update('Once'), { texts: ['Retitled'] });
     const both = [process(), process()];
-    for (const replies of both) replies.start(id);
+    const row = await app.services.orm.em.fork().findOneOrFail(Conversation, { id });
+    for (const replies of both) replies.start(row);
     for (const replies of both) await replies.settled();
     expect(model.questions).toHaveLength(2);
     expect((await own.read(id)).calls).toMatchObject([{ state: 'done' }]);

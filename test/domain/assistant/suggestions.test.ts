@@ -95,7 +95,7 @@ it('ends the request to the model when the person leaves', async () => {
   });
   await expect(request).rejects.toThrow('aborted');
   await ended;
-  await expect.poll(() => app.services.assistant.suggesting.count).toBe(0);
+  await expect.poll(() => app.services.assistant.suggesting.isIdle).toBe(true);
 });
 
 it('takes a text and an instruction within their bounds', async () => {
@@ -110,15 +110,33 @@ it('takes a text and an instruction within their bounds', async () => {
     expect(await suggest({ [name]: value })).toEqual(['BAD_USER_INPUT', expect.stringContaining(name)]);
 });
 
-it('refuses the seventeenth at the same time', async () => {
-  app.services.assistant.suggesting.count += 15;
+it('writes at most half of all at once for one person, three quarters for one organisation, and sixteen in all', async () => {
+  const { suggesting } = app.services.assistant;
+  const held: (() => void)[] = [];
+  const [{ organization_id = 0, user_id = 0 } = {}] = await app.services.orm.em
+    .fork()
+    .execute<{ organization_id: number; user_id: number }[]>('select organization_id, user_id from member');
+  const take = (user: number, organization: number, times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      const release = suggesting.takeNow({ user_id: user, organization_id: organization });
+      if (release) held.push(release);
+    }
+    return held.length;
+  };
+  const refusal = ['RATE_LIMITED', expect.stringContaining('try again in a moment')];
   try {
+    expect(take(-1, -1, 16)).toBe(8);
     expect(await suggest({})).toBe('Done.');
-    app.services.assistant.suggesting.count += 1;
-    expect(await suggest({})).toEqual(['RATE_LIMITED', expect.stringContaining('16 suggestions')]);
+    expect(take(user_id, organization_id, 8)).toBe(14);
+    expect(await suggest({})).toEqual(refusal);
+    expect(take(-2, -2, 16)).toBe(15);
+    expect(take(-3, organization_id, 16)).toBe(16);
+    held.shift()?.();
+    expect(await suggest({})).toEqual(refusal);
   } finally {
-    app.services.assistant.suggesting.count -= 16;
+    for (const release of held) release();
   }
+  expect(await suggest({})).toBe('Done.');
 });
 
 it('is of persons, within the tokens of their organisation', async () => {

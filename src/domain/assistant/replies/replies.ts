@@ -1,5 +1,6 @@
 /** The replies of a process: those it has, and those it finds without a process. */
 import { executeBound } from '../../../kernel/sql.ts';
+import { type FairSlots, sharedSlots } from '../../../lib/fair-queue.ts';
 import { Conversation } from '../conversation.entity.ts';
 import { LiveTexts } from './live-texts.ts';
 import { Reply, type ReplyLimits } from './reply.ts';
@@ -10,44 +11,82 @@ const usualLimits = { steps: 40, time: 600_000, sameCalls: 3, badCalls: 5, calls
 /** How often replies without a process are looked for, milliseconds. */
 const lookEvery = 5_000;
 
+/** Replies of one person that wait in a process, and all it looks for at once. Those beyond are found when these have begun. */
+const mostWaiting = { person: 10, all: 1_000 };
+
+/** Who waits for the model of which organisation. */
+export type ModelCaller = Pick<Conversation, 'user_id' | 'organization_id'>;
+
+const keysOf = ({ user_id, organization_id }: ModelCaller) =>
+  [`person ${user_id}`, `organization ${organization_id}`] as const;
+
+/** Places for those who wait for a model, shared by person and organisation: an organisation's own model may take its time. */
+export const modelSlots = (most: number): FairSlots<ModelCaller> => sharedSlots(most, keysOf);
+
+/** A conversation that is to get a reply. */
+type Open = ModelCaller & Pick<Conversation, 'id'>;
+
+/** The oldest of each person first. */
+const openSql = `
+  select id, user_id, organization_id from (
+    select id, user_id, organization_id, updated_at, row_number() over (partition by user_id order by updated_at) as place
+    from assistant_conversation where state = 'running' and (holder is null or lease_until < $1)) as open
+  where place <= $2 order by place, updated_at limit $3`;
+
 /** The replies of a process. */
 export class Replies {
   readonly #services: () => ReplyServices;
   readonly #limits: ReplyLimits;
-  readonly #running = new Map<string, { reply: Reply | null; done: Promise<void> }>();
+  readonly #places: FairSlots<ModelCaller>;
+  /** With those that wait for a place. */
+  readonly #known = new Map<string, { reply: Reply | null; done: Promise<void> }>();
   readonly texts = new LiveTexts();
   #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(services: () => ReplyServices, limits: Pick<ReplyLimits, 'parallel'> & Partial<ReplyLimits>) {
     this.#services = services;
     this.#limits = { ...usualLimits, ...limits };
+    this.#places = modelSlots(limits.parallel);
   }
 
-  /** Begins, or takes up, the reply of a conversation if there is room; otherwise it is found when there is. */
-  start(id: string): void {
-    if (this.#isClosed || this.#running.has(id) || this.#running.size >= this.#limits.parallel) return;
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** Begins, or takes up, the reply of a conversation once there is a place for it. */
+  start(conversation: Open): void {
+    const { id } = conversation;
+    if (this.#isClosed || this.#known.has(id)) return;
+    if (this.#places.waiting(keysOf(conversation)[0]) >= mostWaiting.person) return;
     const entry: { reply: Reply | null; done: Promise<void> } = { reply: null, done: Promise.resolve() };
-    this.#running.set(id, entry);
-    entry.done = this.#run(id, entry);
+    this.#known.set(id, entry);
+    entry.done = this.#run(conversation, entry);
   }
 
-  async #run(id: string, entry: { reply: Reply | null }): Promise<void> {
+  async #run(conversation: Open, entry: { reply: Reply | null }): Promise<void> {
+    const { id } = conversation;
     try {
-      entry.reply = await Reply.claim({ services: this.#services(), texts: this.texts, limits: this.#limits }, id);
-      if (this.#isClosed) entry.reply?.stop(new Fenced());
-      await entry.reply?.run();
+      const release = await this.#places.take(conversation, this.#closing.signal);
+      try {
+        entry.reply = await Reply.claim({ services: this.#services(), texts: this.texts, limits: this.#limits }, id);
+        if (this.#isClosed) entry.reply?.stop(new Fenced());
+        await entry.reply?.run();
+      } finally {
+        release();
+      }
     } catch (err) {
-      this.#services().log.error({ err, conversation: id }, 'a reply of the assistant was not taken up');
+      if (!(err instanceof Fenced))
+        this.#services().log.error({ err, conversation: id }, 'a reply of the assistant was not taken up');
     } finally {
-      this.#running.delete(id);
+      this.#known.delete(id);
       if (this.#timer) void this.look();
     }
   }
 
   /** Ends a reply, if this process has it; another one finds that it is to end. */
   stop(id: string): void {
-    this.#running.get(id)?.reply?.stop();
+    this.#known.get(id)?.reply?.stop();
   }
 
   /** Looks for replies from now on that no process has. @param isAlone no other process can be at them */
@@ -65,32 +104,28 @@ export class Replies {
   }
 
   async look(): Promise<void> {
-    const room = this.#limits.parallel - this.#running.size;
-    if (this.#isClosed || room <= 0) return;
+    if (this.#isClosed) return;
     try {
       const { orm, sharedClock } = this.#services();
       const em = orm.em.fork();
-      const rows = await executeBound<{ id: string }>(
-        em,
-        `select id from assistant_conversation where state = 'running' and (holder is null or lease_until < $1) order by updated_at limit $2`,
-        [await sharedClock.now(em), room],
-      );
-      for (const { id } of rows) this.start(id);
+      const now = await sharedClock.now(em);
+      const rows = await executeBound<Open>(em, openSql, [now, mostWaiting.person, mostWaiting.all]);
+      for (const row of rows) this.start(row);
     } catch (err) {
       this.#services().log.warn({ err }, 'replies without a process were not found');
     }
   }
 
-  /** Resolves when no reply is under way here. */
+  /** Resolves when no reply is under way here, nor waits to be. */
   async settled(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ done }) => done));
+    while (this.#known.size > 0) await Promise.all([...this.#known.values()].map(({ done }) => done));
   }
 
   /** Leaves replies to the next process. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort(new Fenced());
     clearInterval(this.#timer);
-    for (const { reply } of this.#running.values()) reply?.stop(new Fenced());
+    for (const { reply } of this.#known.values()) reply?.stop(new Fenced());
     await this.settled();
   }
 }

@@ -13,8 +13,7 @@ import type { Actor } from '../kernel/actor.ts';
 import { answerMemory, ownerOf } from '../kernel/answer-memory.ts';
 import { DomainError, type ErrorCode } from '../kernel/errors.ts';
 import { readJsonBody } from '../kernel/json-input.ts';
-import { asUnavailable } from '../kernel/unavailable.ts';
-import { createServer, type McpRequest } from './server.ts';
+import { createServer, type McpRequest, shownFault } from './server.ts';
 
 /** Most bytes of a message. */
 const bodyLimit = 10 * 1024 * 1024;
@@ -67,19 +66,19 @@ const statusOf: Partial<Record<ErrorCode, number>> = {
 
 /** A request that no server takes: an error of JSON-RPC without the id it cannot know. */
 const answerFault =
-  ({ log }: AllServices): ErrorRequestHandler =>
+  (services: AllServices): ErrorRequestHandler =>
   (thrown, request, response, _next) => {
     request.resume();
-    const error = asUnavailable(thrown);
-    const known = error instanceof DomainError ? error : new DomainError('internal', 'Something went wrong');
-    if (known !== error)
-      log.error({ err: error, request_id: String(response.getHeader('X-Request-Id')) }, 'MCP request failed');
+    const request_id = String(response.getHeader('X-Request-Id'));
+    const known = shownFault(thrown, services, request_id);
     if (response.headersSent) return void response.destroy();
     if (known.code === 'unauthenticated') response.set('WWW-Authenticate', 'Bearer');
     const code = known.code === 'internal' ? -32_603 : -32_600;
-    response
-      .status(statusOf[known.code] ?? (known.code === 'internal' ? 500 : 400))
-      .json({ jsonrpc: '2.0', id: null, error: { code, message: known.message, data: { code: known.code } } });
+    response.status(statusOf[known.code] ?? (known.code === 'internal' ? 500 : 400)).json({
+      jsonrpc: '2.0',
+      id: null,
+      error: { code, message: known.message, data: { code: known.code, request_id } },
+    });
   };
 
 /** @param origins of pages that may use it beside the service's own */

@@ -46,16 +46,6 @@ function addressOf(uri: string): Address {
   return { organization, project, collection, slug: slug.length > 0 ? slug.join('/') : null };
 }
 
-/** Does some work, of which a refusal is one of the protocol. @param data what it is about */
-export async function refusing<T>(work: () => Promise<T>, data?: object): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message, data);
-  }
-}
-
 async function contentsOf(uri: string, caller: ToolCaller, { collection, slug }: Address) {
   if (slug !== null) {
     const { raw = '' } = await callerReads(caller)(getEntry, { collection, entry: slug, raw: true });
@@ -100,7 +90,7 @@ async function valuesFor(
   return [];
 }
 
-export function addResources(server: Server, caller: McpCaller): void {
+export function addResources(server: Pick<Server, 'setRequestHandler'>, caller: McpCaller): void {
   server.setRequestHandler('resources/templates/list', () => ({
     resourceTemplates: [
       {
@@ -134,10 +124,7 @@ export function addResources(server: Server, caller: McpCaller): void {
   });
   server.setRequestHandler('resources/read', async ({ params: { uri } }, { mcpReq: { signal } }) => {
     const address = addressOf(uri);
-    return refusing(
-      async () => ({ contents: [await contentsOf(uri, await caller.in({ ...address }, signal), address)] }),
-      { uri },
-    );
+    return { contents: [await contentsOf(uri, await caller.in({ ...address }, signal), address)] };
   });
   server.setRequestHandler(
     'completion/complete',

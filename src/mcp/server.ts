@@ -35,7 +35,7 @@ import { DomainError } from '../kernel/errors.ts';
 import type { Call } from '../kernel/operation.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import { otherTools } from './other-tools.ts';
-import { addResources, refusing } from './resources.ts';
+import { addResources } from './resources.ts';
 
 /** A request to the endpoint, once it is known who sends it. */
 export interface McpRequest {
@@ -198,6 +198,46 @@ async function answerCall(
   };
 }
 
+/**
+ * The refusal a client sees of what went wrong, and the log the rest: the cause of a refusal, and all of a fault of ours, of which the client gets
+ * nothing but the id of its request.
+ */
+export function shownFault(thrown: unknown, { log }: Pick<AllServices, 'log'>, request_id: string): DomainError {
+  const error = asUnavailable(thrown);
+  if (!(error instanceof DomainError)) {
+    log.error({ err: error, request_id }, 'MCP request failed');
+    return new DomainError('internal', 'Something went wrong');
+  }
+  if (error.cause !== undefined) log.warn({ err: error.cause, request_id, code: error.code }, error.message);
+  return error;
+}
+
+/**
+ * What handlers are registered by, so that none of them answers with more than `shownFault` shows: the library sends the message of whatever a
+ * handler throws, and logs nothing. A resource that is refused is named in the error's data, as the protocol has it.
+ */
+function withShownFaults(server: Server, { services, request_id }: McpRequest): Pick<Server, 'setRequestHandler'> {
+  type Handler = (request: { params?: { uri?: unknown } }, context: ServerContext) => unknown;
+  const setRequestHandler = (method: string, handle: Handler) => {
+    const handled: Handler = async (request, context) => {
+      try {
+        return await handle(request, context);
+      } catch (thrown) {
+        if (thrown instanceof ProtocolError) throw thrown;
+        const { code, message } = shownFault(thrown, services, request_id);
+        const uri = request.params?.uri;
+        throw new ProtocolError(
+          code === 'internal' ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidParams,
+          message,
+          { ...(uri !== undefined && { uri }), code, request_id },
+        );
+      }
+    };
+    server.setRequestHandler(method as never, handled as never);
+  };
+  return { setRequestHandler } as Pick<Server, 'setRequestHandler'>;
+}
+
 /** A refusal that a model can mend, as the result of a call. */
 const refused = (error: DomainError): CallToolResult => ({
   content: [text(JSON.stringify(faultOf(error)))],
@@ -219,7 +259,8 @@ export function createServer(request: McpRequest, version: string): Server {
     },
   );
   const caller = new McpCaller(request);
-  server.setRequestHandler('tools/list', () => ({
+  const handlers = withShownFaults(server, request);
+  handlers.setRequestHandler('tools/list', () => ({
     tools: toolsFor(request.actor).map((tool) => ({
       name: tool.name,
       title: tool.title,
@@ -228,7 +269,7 @@ export function createServer(request: McpRequest, version: string): Server {
       annotations: { title: tool.title, ...hintsOf(tool) },
     })) as never,
   }));
-  server.setRequestHandler('tools/call', async ({ params: { name, arguments: given = {} } }, context) => {
+  handlers.setRequestHandler('tools/call', async ({ params: { name, arguments: given = {} } }, context) => {
     const tool = toolsByName.get(name) ?? (request.actor.tools?.all_operations ? otherTools().get(name) : undefined);
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`);
     const progress = progressOf(context);
@@ -242,15 +283,14 @@ export function createServer(request: McpRequest, version: string): Server {
         ? server.projectCallToolResult(result as CallToolResult, schemasOf(tool).outputSchema as never)
         : result;
     } catch (thrown) {
-      const error = asUnavailable(thrown);
-      if (!(error instanceof DomainError)) throw error;
-      return refused(error);
+      if (!(asUnavailable(thrown) instanceof DomainError)) throw thrown;
+      return refused(shownFault(thrown, request.services, request.request_id));
     } finally {
       progress.end();
     }
   });
-  addResources(server, caller);
-  addPrompts(server, caller);
+  addResources(handlers, caller);
+  addPrompts(handlers, caller);
   return server;
 }
 
@@ -261,7 +301,7 @@ const project = {
 };
 
 /** Offers the ready-made tasks of the assistant as prompts, worded as the project words them. */
-function addPrompts(server: Server, caller: McpCaller): void {
+function addPrompts(server: Pick<Server, 'setRequestHandler'>, caller: McpCaller): void {
   server.setRequestHandler('prompts/list', () => ({
     prompts: tasks.map(({ name, title, description, arguments: given }) => ({
       ...{ name, title, description },
@@ -274,10 +314,8 @@ function addPrompts(server: Server, caller: McpCaller): void {
       const task = tasks.find((one) => one.name === name);
       if (!task) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 100)}`);
       const { project: wanted, ...blanks } = given;
-      return refusing(async () => {
-        const { text } = await taskText(task, callerReads(await caller.in({ project: wanted }, signal)), blanks);
-        return { description: task.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
-      });
+      const { text } = await taskText(task, callerReads(await caller.in({ project: wanted }, signal)), blanks);
+      return { description: task.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
     },
   );
 }

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { presets } from '../../src/kernel/actor.ts';
 import { seed, shared, startTestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
@@ -6,6 +6,7 @@ import { siteFiles } from '../support/site-files.ts';
 
 const app = shared(() => startTestApp({ PORTICO_CORS_ORIGINS: 'https://client.example' }));
 beforeAll(() => seed(app, siteFiles));
+afterEach(() => vi.restoreAllMocks());
 
 const accept = 'application/json, text/event-stream';
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
@@ -101,5 +102,38 @@ describe('POST /mcp', () => {
     const confined = await app.makeToken(presets.readonly, { projects: ['site'] });
     expect((await answerOf({}, confined)).structuredContent.items[0].name).toBe('main');
     expect((await answerOf({ organization: 'acme', project: 'two' }, confined)).isError).toBe(true);
+  });
+
+  it('shows nothing of a fault of its own but the id of the request, by which the log has the rest', async () => {
+    vi.spyOn(app.services.places, 'project').mockRejectedValue(new Error('relation "inner" does not exist'));
+    const at = { organization: 'acme', project: 'site' };
+    const asked: [string, object][] = [
+      ['tools/call', { name: 'list_branches', arguments: at }],
+      ['resources/list', {}],
+      ['resources/read', { uri: 'portico://acme/site/posts' }],
+      ['prompts/get', { name: 'improve_text', arguments: { project: 'site', collection: 'posts', entry: 'en/alpha' } }],
+      [
+        'completion/complete',
+        {
+          ref: { type: 'ref/resource', uri: 'portico://{organization}/{project}/{collection}/{+slug}' },
+          argument: { name: 'collection', value: '' },
+          context: { arguments: at },
+        },
+      ],
+    ];
+    for (const [method, params] of asked) {
+      app.log.length = 0;
+      const { body, headers } = await post({ ...list, method, params });
+      const request_id = headers.get('x-request-id');
+      const { error } = JSON.parse(/^data: (.*)$/m.exec(String(body))?.[1] ?? JSON.stringify(body));
+      expect(error, method).toMatchObject({
+        code: -32_603,
+        message: 'Something went wrong',
+        data: { code: 'internal', request_id },
+      });
+      expect(String(body) + JSON.stringify(body), method).not.toContain('inner');
+      const line = app.log.map((text) => JSON.parse(text)).find(({ msg }) => msg === 'MCP request failed');
+      expect(line, method).toMatchObject({ request_id, err: { message: 'relation "inner" does not exist' } });
+    }
   });
 });

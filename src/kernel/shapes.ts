@@ -93,7 +93,10 @@ export const oneLine = (max: number, pattern = printable) =>
 // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what is refused
 export const withoutNul = /^[^\x00]*$/;
 
-/** Text of any lines; PostgreSQL stores no NUL. */
+/** Text that something is looked up by in the database: PostgreSQL fails over NUL instead of finding nothing. */
+export const lookedUp = z.string().regex(withoutNul, 'must not contain NUL');
+
+/** Text of any lines that the database stores, or looks something up by; PostgreSQL has no NUL. */
 export const storedText = (max: number) =>
   z.string().max(max, `must be at most ${max} characters`).regex(withoutNul, 'must not contain NUL');
 

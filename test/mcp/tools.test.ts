@@ -291,6 +291,15 @@ describe('writing tools', () => {
     expect(await headOf('main')).toBe(before);
   });
 
+  it('refuse a branch that nothing can be named, in words for the argument', async () => {
+    const problem = 'must not contain spaces, control characters or any of ~ ^ : ? * [ \\';
+    const created = await callTool(client, 'create_branch', { name: 'x\u0000' });
+    expect(created.content).toMatchObject({ error: 'invalid_name', message: `name: ${problem}` });
+    const draft = { collection: 'posts', slug: 'en/none', frontmatter: { title: 'None', author: 'ada' } };
+    const written = await callTool(client, 'create_entry', { ...draft, branch: 'x\u0000' });
+    expect(written.content).toMatchObject({ error: 'invalid_name', message: `branch: ${problem}` });
+  });
+
   it('name an argument that is unknown or of another type', async () => {
     const at = { collection: 'posts', entry: 'en/alpha' };
     expect((await callTool(client, 'get_entry', { ...at, brnach: 'x' })).content.message).toMatch(

@@ -12,6 +12,7 @@ import { parseInput } from '../../kernel/parse.ts';
 import { admitByPath, recordRefusal, run } from '../../kernel/run.ts';
 import { type JsonSchema, jsonSchemaOf } from '../../kernel/shapes.ts';
 import { isRecord } from '../../lib/objects.ts';
+import { checkRefName } from '../studio/ref-name.ts';
 import { readBranchRules } from '../studio/repository/branches.operations.ts';
 import type { TextCode } from './conversation.entity.ts';
 import type { Consent, Read, Tool, ToolInput } from './tools.ts';
@@ -230,11 +231,11 @@ const reader = (caller: ToolCaller): Read => {
 /**
  * Refuses a write to a branch that is public as soon as it moves, whether it exists or not, unless the caller may publish.
  * @param field input that names it
- * @throws DomainError `branch_protected`
+ * @throws DomainError `branch_protected`; `invalid_name` for what no branch can be named
  */
 async function checkTarget({ publish }: ToolCaller, read: Read, field: string, branch: string): Promise<void> {
   if (publish) return;
-  const rules = await read(readBranchRules, { name: branch });
+  const rules = await read(readBranchRules, { name: checkRefName(field, branch) });
   const what = rules.default
     ? 'the default branch'
     : rules.protected

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { findPage, maxPerPage, pageInput, pageOf } from '../../../kernel/paging.ts';
+import { lookedUp, storedText } from '../../../kernel/shapes.ts';
 import type { Commit } from '../../../ports/git-records.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import type { Environment } from '../environments/environment.entity.ts';
@@ -54,14 +55,14 @@ export const listDeploymentsOfBranches = studioOperation({
   permission: 'browse_studio',
   notInSteps: true,
   summary: `The newest deployments of each of some branches, at most ${mostOfBranch} of a branch`,
-  input: z.object({ branches: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
+  input: z.object({ branches: z.array(lookedUp).max(maxPerPage, `must be at most ${maxPerPage}`) }),
   output: z.array(z.array(deployment)),
   execute: (context, { branches }) => deploymentsOfBranches(context, branches),
 });
 
 const filter = {
   environment: z.int32().optional().describe('Number of the environment'),
-  branch: z.string().max(1000).optional(),
+  branch: storedText(1000).optional(),
 };
 
 export const listDeployments = studioOperation({
@@ -72,7 +73,7 @@ export const listDeployments = studioOperation({
   input: z.object({
     ...pageInput,
     ...filter,
-    commit: z.string().max(64).optional().describe('Only those of this commit, by its full id'),
+    commit: storedText(64).optional().describe('Only those of this commit, by its full id'),
     status: deploymentStatus.optional(),
     conclusion: deploymentConclusion.optional(),
   }),

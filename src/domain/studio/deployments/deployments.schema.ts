@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestamp, webUrl } from '../../../kernel/shapes.ts';
+import { storedText, timestamp, webUrl } from '../../../kernel/shapes.ts';
 import { isolationLevels } from '../../../ports/deployer.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
 import { conclusions, failureReasons, statuses, triggers } from './deployment.entity.ts';
@@ -79,13 +79,13 @@ export const deploymentReport = z.object({
     .array(
       z
         .object({
-          name: z.string().min(1, 'must not be empty').max(200, 'must be at most 200 characters'),
+          name: storedText(200).min(1, 'must not be empty'),
           ...reportedState,
           log_url: webUrl.optional(),
           steps: z
             .array(
               z
-                .object({ name: z.string().max(200), ...reportedState, exit_code: z.int32().optional() })
+                .object({ name: storedText(200), ...reportedState, exit_code: z.int32().optional() })
                 .meta({ id: 'ReportedStep' }),
             )
             .max(100, 'must be at most 100')

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
-import { oneLine } from '../../../kernel/shapes.ts';
+import { oneLine, storedText } from '../../../kernel/shapes.ts';
 import { normalized } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { changeActions, changeResult, prepareChanges } from '../changes/commit-changes.operations.ts';
@@ -149,7 +149,7 @@ export const listDrafts = studioOperation({
   summary: 'List drafts, the newest first',
   input: z.object({
     ...pageInput,
-    base: z.string().max(1000).optional().describe('Only those begun on this branch'),
+    base: storedText(1000).optional().describe('Only those begun on this branch'),
     own: z.boolean().optional().describe("Only the caller's own (true), or those of others (false)"),
     compare: z.boolean().optional().describe('Adds ahead_by and behind_by'),
   }),

@@ -3,6 +3,7 @@ import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { findPage, maxPerPage, pageInput, pageOf } from '../../../kernel/paging.ts';
+import { storedText } from '../../../kernel/shapes.ts';
 import { defined } from '../../../lib/objects.ts';
 import { foldCase, normalized } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
@@ -107,7 +108,7 @@ function freeSlug(slug: string, taken: ReadonlySet<string>): string {
 
 const listing = z.object({
   ...pageInput,
-  branch: z.string().max(1000).optional().describe('Only environments that publish this branch'),
+  branch: storedText(1000).optional().describe('Only environments that publish this branch'),
   draft_preview: z.boolean().optional().describe('true: only draft previews; false: only other environments'),
 });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { findPage, maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
+import { lookedUp, storedText } from '../../../kernel/shapes.ts';
 import { fileDiff, fileDiffs } from '../compare/compare.operations.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { studioOperation } from '../studio-operation.ts';
@@ -19,9 +20,9 @@ export const listPulls = studioOperation({
       .enum([...pullStates, 'all'])
       .meta({ id: 'PullStateFilter' })
       .default('open'),
-    base: z.string().max(1000).optional().describe('Branch to merge into'),
-    head: z.string().max(1000).optional().describe('Branch to be merged'),
-    author: z.string().max(200).optional().describe('Id or name of who opened it'),
+    base: storedText(1000).optional().describe('Branch to merge into'),
+    head: storedText(1000).optional().describe('Branch to be merged'),
+    author: storedText(200).optional().describe('Id or name of who opened it'),
     sort: z.enum(['created', 'updated']).meta({ id: 'PullSort' }).default('created'),
     direction: z.enum(['asc', 'desc']).meta({ id: 'SortDirection' }).default('desc'),
   }),
@@ -111,7 +112,7 @@ export const listPullsOfBranches = studioOperation({
   permission: 'browse_studio',
   notInSteps: true,
   summary: `Open pull requests whose head each of some branches is, at most ${maxOpen} of a branch, newest first`,
-  input: z.object({ branches: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
+  input: z.object({ branches: z.array(lookedUp).max(maxPerPage, `must be at most ${maxPerPage}`) }),
   output: z.array(z.array(pullSummary)),
   async execute(context, { branches }) {
     const { em, project } = context;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
+import { lookedUp } from '../../../kernel/shapes.ts';
 import { filterYielding, KeyedSemaphore } from '../../../lib/concurrency.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
@@ -69,7 +70,7 @@ export const readBranchRules = studioOperation({
   permission: 'browse_studio',
   notInSteps: true,
   summary: 'What holds for a branch of a name, whether it exists or not',
-  input: z.object({ name: z.string() }),
+  input: z.object({ name: lookedUp }),
   output: z.object({
     default: z.boolean(),
     protected: z.boolean(),

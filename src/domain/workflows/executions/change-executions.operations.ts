@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
-import { jsonValue } from '../../../kernel/shapes.ts';
+import { jsonValue, storedText } from '../../../kernel/shapes.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import { advanceJob } from '../advance-job.ts';
 import { begunExecution } from '../deliveries/delivery.schema.ts';
@@ -191,7 +191,7 @@ export const resumeExecution = workflowOperation({
   summary: 'Answer a step that waits for input',
   input: z.object({
     ...executionId,
-    path: z.string().min(1).max(1_000).describe('Path of the step run that waits for input'),
+    path: storedText(1_000).min(1).describe('Path of the step run that waits for input'),
     input: jsonValue.optional().describe('The answer, by the schema of the step; default null'),
   }),
   output: execution,

@@ -30,8 +30,14 @@ export function parseCidrs(entries: readonly string[]): Cidr[] {
 const globalUnicast = parseCidrs(['2000::/3']);
 
 /**
+ * Addresses at which a cloud gives its machines their settings, and which count as public: Azure's (WireServer). All others are link-local, of a
+ * private range, or in another special block, such as 169.254.169.254, 100.100.100.200, 192.0.0.192 and fd00:ec2::254.
+ */
+const metadata = parseCidrs(['168.63.129.16']);
+
+/**
  * The range of an address: `unicast` for one on the public internet, otherwise the name of its special range (`private`,
- * `loopback`, `linkLocal`, `6to4`, `teredo`, …). An IPv4-mapped address (`::ffff:127.0.0.1`) counts as the IPv4 address in it; a
+ * `loopback`, `linkLocal`, `6to4`, `teredo`, `metadata`, …). An IPv4-mapped address (`::ffff:127.0.0.1`) counts as the IPv4 address in it; a
  * scoped one (`fe80::1%eth0`, RFC 4007) is `scoped`, since what it reaches depends on the machine; not an address: `invalid`.
  */
 export function rangeOf(address: string): string {
@@ -41,7 +47,7 @@ export function rangeOf(address: string): string {
   const range = parsed.range();
   // `::127.0.0.1` and unassigned blocks have no name in ipaddr.js.
   if (range === 'unicast' && parsed.kind() === 'ipv6' && !isInside(address, globalUnicast)) return 'reserved';
-  return range;
+  return isInside(address, metadata) ? 'metadata' : range;
 }
 
 /** Whether an address, IPv4-mapped ones as IPv4, is in one of the ranges. */

@@ -74,6 +74,29 @@ describe('ranges', () => {
     );
   });
 
+  it('refuses the addresses at which clouds give machines their settings, however they are written', async () => {
+    const ofClouds = [
+      ...['169.254.169.254', '169.254.170.2', '100.100.100.200', '192.0.0.192', '168.63.129.16'],
+      ...['fd00:ec2::254', 'fd20:ce::254', 'fd00:42::42', 'fe80::a9fe:a9fe'],
+      ...['::ffff:168.63.129.16', '::168.63.129.16', '::ffff:0:168.63.129.16'],
+      ...['64:ff9b::a83f:8110', '64:ff9b:1::a83f:8110', '2002:a83f:8110::1'],
+    ];
+    for (const address of ofClouds) {
+      expect(rangeOf(address), address).not.toBe('unicast');
+      const http = client({ allowedCidrs: [], resolve: async () => [address] });
+      expect((await failure(http.check(new URL('http://name.test/'), {}))).details?.reason, address).toBe(
+        'blocked_address',
+      );
+    }
+    for (const host of ['2822734096', '0xa83f8110', '[::ffff:a83f:8110]'])
+      expect((await failure(client({ allowedCidrs: [] }).check(new URL(`http://${host}/`), {}))).message).toMatch(
+        /is a metadata address, which may not be reached$/,
+      );
+    const allowed = client({ allowedCidrs: ['168.63.129.16/32'] });
+    expect((await allowed.check(new URL('http://168.63.129.16/'), {})).addresses).toEqual(['168.63.129.16']);
+    expect(rangeOf('168.63.129.17')).toBe('unicast');
+  });
+
   it('lets the public internet through', () => {
     for (const address of ['1.1.1.1', '93.184.215.14', '2606:4700::1111', '2a00:1450::1', '::ffff:8.8.8.8']) {
       expect(rangeOf(address)).toBe('unicast');

@@ -43,8 +43,20 @@ export function normalized(text: string, form: 'NFC' | 'NFD' | 'NFKC' | 'NFKD' =
   return text.replace(pieces, (piece) => piece.normalize(form));
 }
 
-/** The form of a name in which names that file systems may take for the same one are equal. */
-export const foldCase = (name: string): string => normalized(name).toLowerCase();
+/** A letter that has capitals beyond ASCII. Those of the dotless i are I, which file systems take for another letter. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+const otherLetter = /[^\u0000-\u007f\u0131]/gu;
+
+/**
+ * The form of a name in which names that file systems may take for the same one are equal: full case folding (Unicode Standard, 3.13), which is what
+ * letters have in common by their capitals, as `ς` and `σ`, `ß` and `ss`, `ſ` and `s`, and not by small letters alone.
+ */
+export const foldCase = (name: string): string =>
+  normalized(
+    normalized(name)
+      .toLowerCase()
+      .replace(otherLetter, (letter) => letter.toUpperCase().toLowerCase()),
+  );
 
 /**
  * Text as page and source are compared by: letters, marks and digits in NFKC and lower case, with one space between words. Quotes, dashes, dots

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { foldText } from '../../src/domain/studio/frontmatter/words.ts';
 import { checkPath } from '../../src/domain/studio/path-rules.ts';
 import { outputPages } from '../../src/domain/studio/routes/published-pages.ts';
-import { comparableText, normalized } from '../../src/lib/text.ts';
+import { comparableText, foldCase, literally, normalized } from '../../src/lib/text.ts';
 import fc from '../support/properties.ts';
 
 afterEach(() => void vi.restoreAllMocks());
@@ -70,5 +70,57 @@ describe('a text is normalised', () => {
     }
     // A password has at most 256 characters, and what is made of it is stored; Hexo replaces one letter at a time.
     expect(own.sort()).toEqual(['domain/studio/frameworks/hexo/routes.ts', 'domain/users/passwords.ts']);
+  });
+});
+
+describe('the folded form of a name', () => {
+  it.each([
+    ['ὈΔΥΣΣΕΎΣ', 'ὀδυσσεύς'],
+    ['Σ.md', 'ς.md'],
+    ['ſx', 'Sx'],
+    ['straße', 'STRASSE'],
+    ['STRAẞE', 'strasse'],
+    ['\ufb01n', 'FIN'],
+    ['\u212a', 'k'],
+    ['\u0130', 'i\u0307'],
+    ['\u0390', '\u03aa\u0301'],
+    ['\u1fb3', 'ΑΙ'],
+    ['Cafe\u0301', 'CAFÉ'],
+  ])('%s is that of %s', (one, other) => {
+    expect(foldCase(one)).toBe(foldCase(other));
+  });
+
+  it.each([
+    ['\u0131', 'i'],
+    ['\u0131', 'I'],
+    ['\u0130', 'I'],
+    ['\u0130', 'i'],
+    ['é', 'e'],
+    ['ä', 'ae'],
+    ['ø', 'o'],
+    ['ss', 's'],
+  ])('%s is not that of %s', (one, other) => {
+    expect(foldCase(one)).not.toBe(foldCase(other));
+  });
+
+  /** Every character that has another case or normal form. */
+  const characters = Array.from({ length: 0x110000 }, (_, code) => code)
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code))
+    .filter((one) => new Set([one, one.toLowerCase(), one.toUpperCase(), one.normalize()]).size > 1);
+
+  it('of one character is that of another where they differ in case or normal form alone', () => {
+    const wrong: string[] = [];
+    for (const [, [first = '', ...rest]] of Map.groupBy(characters, foldCase))
+      for (const other of rest) {
+        // Simple case folding is the rule of `iu`.
+        const pattern = new RegExp(`^${literally(first.normalize())}$`, 'iu');
+        if (!pattern.test(other.normalize())) wrong.push(`${first} ${other}`);
+      }
+    for (const one of characters.filter((each) => each !== '\u0131'))
+      for (const other of [one.toLowerCase(), one.toUpperCase(), one.normalize(), foldCase(one)])
+        if (foldCase(other) !== foldCase(one)) wrong.push(`${one} ${other}`);
+    expect(characters.length).toBeGreaterThan(2_500);
+    expect(wrong).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ const utf8 = new TextEncoder();
 
 /** A name as the file systems compare it on which case, some code points, and what stands at the end do not count. */
 export const plainSegment = (segment: string): string =>
-  segment.replace(hfsIgnorable, '').toLowerCase().replace(ntfsStream, '').replace(ntfsTail, '');
+  foldCase(segment.replace(hfsIgnorable, '')).replace(ntfsStream, '').replace(ntfsTail, '');
 
 /**
  * True when a segment is `.git` on some file system a clone may land on: any case, trailing dots or spaces, `git~1`, an NTFS

@@ -143,6 +143,11 @@ describe('checkPath', () => {
     expect(checkPath('path', `a/${segment}`)).toBe(`a/${segment}`);
   });
 
+  it('sees settings of git in letters that a file system folds to those of their names', () => {
+    expect(gitSettings('.gitmodule\u017f')).toBe('modules');
+    expect(gitSettings('.G\u0130TMODULES')).toBeNull();
+  });
+
   it('sees settings of git in the directories in which git does', () => {
     const names = [
       ...[

@@ -104,18 +104,20 @@ function unknownNumber(row: Row, name: string, value: unknown): string {
   return `${noun.charAt(0).toUpperCase()}${noun.slice(1)} not found`;
 }
 
-/** Parameters of the path. An invalid number names nothing. @throws DomainError `not_found` */
+/**
+ * Parameters of the path. An invalid number names nothing, nor does another spelling of a valid one, such as `01`: a resource has one address.
+ * @throws DomainError `not_found`
+ */
 function pathOf(row: Row, request: Request): Record<string, unknown> {
   const { input } = row.operation;
-  const given = Object.entries(request.params).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.join('/') : value,
-  ]);
-  const path = coerce(input, Object.fromEntries(given));
+  const given = Object.fromEntries(
+    Object.entries(request.params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : value]),
+  );
+  const path = coerce(input, given);
   for (const [name, value] of Object.entries(path)) {
     const schema: z.ZodType | undefined = input.shape[name];
-    if (schema && isNumeric(schema) && !schema.safeParse(value).success)
-      throw new DomainError('not_found', unknownNumber(row, name, value));
+    if (schema && isNumeric(schema) && (String(value) !== given[name] || !schema.safeParse(value).success))
+      throw new DomainError('not_found', unknownNumber(row, name, given[name]));
   }
   return path;
 }

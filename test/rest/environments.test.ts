@@ -236,3 +236,19 @@ it('404 for what is not there, and for another project’s', async () => {
   expect((await app.ask('GET', `${studio}/deployments/latest?environment=999`)).status).toBe(404);
   expect((await app.ask('GET', `${studio}/deployments/1/jobs/999/log`)).status).toBe(404);
 });
+
+it('404 for another spelling of a number in the path, which in a query is read as one', async () => {
+  const { body } = await create({ name: 'Spelled', branch: 'main' });
+  const id: number = body.id;
+  const deployment: number = body.latest_deployment.id;
+  for (const spell of [(number: number) => `0${number}`, (number: number) => `${number}.0`]) {
+    for (const method of ['GET', 'PATCH', 'DELETE']) {
+      const answer = await app.ask(method, `${studio}/environments/${spell(id)}`);
+      expectRefusal(answer, 404, 'not_found', 'Environment not found');
+    }
+    const answer = await app.ask('GET', `${studio}/deployments/${spell(deployment)}`);
+    expectRefusal(answer, 404, 'not_found', 'Deployment not found');
+    expect((await app.ask('GET', `${studio}/deployments/latest?environment=${spell(id)}`)).body.id).toBe(deployment);
+  }
+  expect((await app.ask('GET', `${studio}/environments/${id}`)).status).toBe(200);
+});

@@ -20,7 +20,7 @@ export type ModelCaller = Pick<Conversation, 'user_id' | 'organization_id'>;
 const keysOf = ({ user_id, organization_id }: ModelCaller) =>
   [`person ${user_id}`, `organization ${organization_id}`] as const;
 
-/** Places for those who wait for a model, shared by person and organisation: an organisation's own model may take its time. */
+/** Places of people whose model is awaited, shared by person and organisation: an organisation's own model may take its time. */
 export const modelSlots = (most: number): FairSlots<ModelCaller> => sharedSlots(most, keysOf);
 
 /** A conversation that is to get a reply. */
@@ -38,7 +38,7 @@ export class Replies {
   readonly #services: () => ReplyServices;
   readonly #limits: ReplyLimits;
   readonly #places: FairSlots<ModelCaller>;
-  /** With those that wait for a place. */
+  /** With the waiting ones. */
   readonly #known = new Map<string, { reply: Reply | null; done: Promise<void> }>();
   readonly texts = new LiveTexts();
   #timer: NodeJS.Timeout | undefined;

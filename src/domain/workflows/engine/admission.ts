@@ -36,7 +36,7 @@ class Pool {
 
   /**
    * Whether the first in a line may be taken. Small ones would pass a large one for ever, so nothing passes it; but only for some time, since
-   * those that leave it no room may go on for a quarter of an hour.
+   * what leaves it no room may go on for a quarter of an hour.
    */
   mayTake(one: Weighed): boolean {
     if (one.bytes === 0) return true;

@@ -11,10 +11,17 @@ export function commitFiles(gitDir: string, parent: string | null, files: Record
   const index = ['--git-dir', gitDir, '-c', 'core.bare=false'];
   if (parent === null) git(gitDir, [...index, 'read-tree', '--empty']);
   else git(gitDir, [...index, 'read-tree', parent]);
+  // Thousands of files of one text are made by one process of git.
+  const stored = new Map<string, string>();
+  const store = (text: string) => {
+    const oid = stored.get(text) ?? git(gitDir, ['hash-object', '-w', '--stdin'], text);
+    stored.set(text, oid);
+    return oid;
+  };
   const lines = Object.entries(files).map(([path, content]) => {
     if (content === null) return `0 ${'0'.repeat(40)}\t${path}\0`;
     const { mode, text } = typeof content === 'string' ? { mode: '100644', text: content } : content;
-    return `${mode} ${git(gitDir, ['hash-object', '-w', '--stdin'], text)}\t${path}\0`;
+    return `${mode} ${store(text)}\t${path}\0`;
   });
   git(gitDir, [...index, 'update-index', '-z', '--index-info'], lines.join(''));
   const tree = git(gitDir, [...index, 'write-tree']);

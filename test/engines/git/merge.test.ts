@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newCollision } from '../../../src/engines/git/history/new-collision.ts';
 import { Tree } from '../../../src/engines/git/objects/tree-codec.ts';
+import { Pace } from '../../../src/lib/concurrency.ts';
 import { blobOf, commitFiles, lines } from '../../support/git-history.ts';
 import { fsck, git, testStore } from '../../support/git-store.ts';
 
@@ -257,5 +258,35 @@ describe('mergeability', () => {
     expect(count()).toBe(before);
     expect(readdirSync(gitDir).filter((name) => name.startsWith('scratch'))).toEqual([]);
     expect(await repository.mergeability([])).toEqual([]);
+  });
+});
+
+describe('thousands of files in conflict', () => {
+  const count = 2_000;
+  const all = (text: string) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}.txt`, text]));
+  const clashing = () => forked(all('a\n'), all('b\n'), all('c\n'));
+  /** Of a file three stages and two messages are read before it is described. */
+  const steps = (3 + 2 + 1) * count;
+  const countYields = () => {
+    vi.spyOn(Pace.prototype, 'isDue', 'get').mockReturnValue(true);
+    return vi.spyOn(Pace.prototype, 'yield').mockResolvedValue();
+  };
+  afterEach(() => vi.restoreAllMocks());
+
+  it('are described one after the other, others being served between any two', async () => {
+    const { merge } = await clashing();
+    const yields = countYields();
+    const { conflicts } = await merge();
+    expect(conflicts).toHaveLength(count);
+    expect(new Set(conflicts.map(({ kind }) => kind))).toEqual(new Set(['content']));
+    expect(yields.mock.calls.length).toBeGreaterThanOrEqual(steps);
+  });
+
+  it('are found one after the other where only whether they merge is wanted', async () => {
+    const { repository, current, incoming } = await clashing();
+    const yields = countYields();
+    const [outcome] = await repository.mergeability([{ current, incoming }]);
+    expect(outcome?.conflicts).toHaveLength(count);
+    expect(yields.mock.calls.length).toBeGreaterThanOrEqual(steps);
   });
 });

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../../../kernel/errors.ts';
+import { forEachYielding, mapYielding } from '../../../lib/concurrency.ts';
 import type { ConflictKind, Mergeability, MergeConflict, Oid, TreeMerge } from '../../../ports/git-records.ts';
 import type { Config } from '../git-child.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
@@ -16,7 +17,6 @@ interface MergeOutput {
 interface Message {
   paths: string[];
   type: string;
-  text: string;
 }
 
 const stageName = { '1': 'base', '2': 'current', '3': 'incoming' } as const;
@@ -32,28 +32,54 @@ const kinds: readonly [type: string, kind: ConflictKind][] = [
   ['CONFLICT (contents)', 'content'],
 ];
 
-/**
- * Reads one merge from records ended by NUL (git-merge-tree, "OUTPUT"): the tree; `<mode> <oid> <stage>TAB<path>` for every stage of a
- * conflicting file; an empty record; then messages, each as the number of its paths, the paths, a type and a text.
- *
- * @returns the merge, and where the next record begins (`--stdin` puts an empty one behind every merge)
- */
-function parseMerge(records: readonly string[], at = 0): { merge: MergeOutput; next: number } {
-  const tree = records[at] ?? '';
-  const stages = new Map<string, MergeConflict['stages']>();
-  let next = at + 1;
-  for (; records[next]; next += 1) readStage(records[next] ?? '', stages);
-  next += 1;
-  const messages: Message[] = [];
-  while (records[next]) {
-    const count = Number(records[next]);
-    const [type = '', text = ''] = records.slice(next + 1 + count, next + 3 + count);
-    messages.push({ paths: records.slice(next + 1, next + 1 + count), type, text });
-    next += 3 + count;
+/** Records of an output, each ended by NUL. They are read one by one: a merge may have millions, and all at once they hold everything else up. */
+class Records {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
   }
-  const conflicts = [...stages].map(([path, found]) => describe(path, found, messages));
-  const merged = messages.filter(({ type }) => type === 'Auto-merging').flatMap(({ paths }) => paths);
-  return { merge: { tree, conflicts, auto_merged: merged.filter((path) => !stages.has(path)) }, next: next + 1 };
+
+  /** The next record; empty behind the last one. */
+  next(): string {
+    const end = this.#bytes.indexOf(0, this.#at);
+    const record = this.#bytes.toString('utf8', this.#at, end === -1 ? undefined : end);
+    this.#at = end === -1 ? this.#bytes.length : end + 1;
+    return record;
+  }
+
+  /** The records up to the next empty one, which is read too. */
+  *section(): Generator<string> {
+    for (let record = this.next(); record !== ''; record = this.next()) yield record;
+  }
+}
+
+/**
+ * Reads one merge (git-merge-tree, "OUTPUT"): the tree; `<mode> <oid> <stage>TAB<path>` for every stage of a conflicting file; an empty record;
+ * then messages, each as the number of its paths, the paths, a type and a text; an empty record, behind the last merge none.
+ */
+async function readMerge(records: Records): Promise<MergeOutput> {
+  const tree = records.next();
+  const stages = new Map<string, MergeConflict['stages']>();
+  await forEachYielding(records.section(), (record) => readStage(record, stages));
+  const about = new Map<string, Message[]>();
+  const auto_merged: string[] = [];
+  await forEachYielding(records.section(), (count) => {
+    const paths = Array.from({ length: Number(count) }, () => records.next());
+    const type = records.next();
+    // Its text, which is for people.
+    records.next();
+    if (type === 'Auto-merging') auto_merged.push(...paths.filter((path) => !stages.has(path)));
+    if (!type.startsWith('CONFLICT')) return;
+    for (const path of new Set(paths)) {
+      const known = about.get(path);
+      if (known) known.push({ paths, type });
+      else about.set(path, [{ paths, type }]);
+    }
+  });
+  const conflicts = await mapYielding(stages, ([path, found]) => describe(path, found, about.get(path) ?? []));
+  return { tree, conflicts, auto_merged };
 }
 
 function readStage(record: string, stages: Map<string, MergeConflict['stages']>): void {
@@ -66,8 +92,8 @@ function readStage(record: string, stages: Map<string, MergeConflict['stages']>)
   if (name !== undefined) found[name] = { oid, mode };
 }
 
-function describe(path: string, stages: MergeConflict['stages'], messages: readonly Message[]): MergeConflict {
-  const about = messages.filter(({ paths, type }) => type.startsWith('CONFLICT') && paths.includes(path));
+/** @param about the messages that name the path */
+function describe(path: string, stages: MergeConflict['stages'], about: readonly Message[]): MergeConflict {
   const named = kinds.find(([name]) => about.some(({ type }) => type === name))?.[1] ?? 'other';
   const related = new Set(about.flatMap(({ paths }) => paths));
   related.delete(path);
@@ -139,7 +165,7 @@ export async function mergeTrees(
   checkOids(current, incoming);
   const args = ['merge-tree', '--write-tree', '-z', '--messages', current, incoming];
   const { code, stdout, stderr } = await processes.run(args, { gitDir, timeout: wallTime.merge, config: mergeConfig });
-  if (code === 0 || code === 1) return withTree(parseMerge(stdout.toString('utf8').split('\0')).merge, code === 0);
+  if (code === 0 || code === 1) return withTree(await readMerge(new Records(stdout)), code === 0);
   if (stderr.includes('unrelated histories'))
     throw new DomainError('no_common_ancestor', 'The two branches have no commit in common');
   throw failed('merge-tree', stderr);
@@ -201,18 +227,17 @@ async function tryMerges(
     input: pairs.map(({ current, incoming }) => `${current} ${incoming}\n`).join(''),
   });
   if (code === 129) throw new DomainError('unavailable', 'git 2.39 or later is needed for this', { cause: stderr });
-  const records = stdout.toString('utf8').split('\0');
+  const records = new Records(stdout);
   const answers: Mergeability[] = [];
-  for (let at = 0; records[at] === '0' || records[at] === '1'; ) {
-    const clean = records[at] === '1';
-    const { merge, next } = parseMerge(records, at + 1);
+  for (const status of records.section()) {
+    if (status !== '0' && status !== '1') break;
+    const { conflicts, auto_merged } = await readMerge(records);
     answers.push({
-      clean,
-      conflicts: merge.conflicts.map(({ path }) => path),
-      auto_merged: merge.auto_merged,
+      clean: status === '1',
+      conflicts: conflicts.map(({ path }) => path),
+      auto_merged,
       may_follow_renames: true,
     });
-    at = next;
   }
   return answers;
 }

@@ -5,6 +5,7 @@
  * that: code stays as the side has it that has it, and a file that only the other side has kept, and changed, is a conflict.
  */
 import { DomainError } from '../../../kernel/errors.ts';
+import { filterYielding, forEachYielding } from '../../../lib/concurrency.ts';
 import type { FileChange, FileSide, MergeConflict, Snapshot } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { type Sides, sideAt } from './merge-sides.ts';
@@ -32,7 +33,9 @@ async function differences(merged: Snapshot, side: Snapshot): Promise<Map<string
       'too_large',
       `A merge of more than ${mostChanges} changed files has to be made with a git client`,
     );
-  return new Map(found.map((change) => [change.path, change]));
+  const byPath = new Map<string, FileChange>();
+  await forEachYielding(found, (change) => byPath.set(change.path, change));
+  return byPath;
 }
 
 /** What a merge differs in from each of its sides; from the incoming one it is seldom needed. */
@@ -75,21 +78,24 @@ async function followedInto(
 ): Promise<Set<string>> {
   const { isContent } = sides;
   const paths = new Set<string>();
-  for (const conflict of conflicts) if (await hasFollowed(sides, conflict)) paths.add(conflict.path);
-  const changed = [...from.current.values()].filter(
+  await forEachYielding(conflicts, async (conflict) => {
+    if (await hasFollowed(sides, conflict)) paths.add(conflict.path);
+  });
+  const changed = await filterYielding(
+    from.current.values(),
     ({ path, after }) => after !== null && !isContent(path, after.mode),
   );
   if (changed.length === 0) return paths;
   const fromIncoming = await from.incoming();
   const ancestors = await ancestorsOf(sides);
-  for (const { path, before } of changed) {
+  await forEachYielding(changed, async ({ path, before }) => {
     const their = fromIncoming.get(path);
-    if (their === undefined) continue;
+    if (their === undefined) return;
     // As neither side has it, and new to one, or to both: only of a file that was there before are lines of both.
     const sources = before === null || their.before === null ? [] : ancestors;
     const found = await Promise.all(sources.map((ancestor) => sideAt(ancestor, path)));
     if (found.length === 0 || found.includes(null)) paths.add(path);
-  }
+  });
   return paths;
 }
 
@@ -101,14 +107,15 @@ async function leftBehind(
   const [fromCurrent, fromIncoming] = [from.current, await from.incoming()];
   const ancestors = await ancestorsOf(sides);
   const found: { path: string; stages: MergeConflict['stages'] }[] = [];
-  for (const { path } of [...fromCurrent.values(), ...fromIncoming.values()].filter(({ after }) => after === null)) {
+  const gone = await filterYielding([...fromCurrent.values(), ...fromIncoming.values()], ({ after }) => after === null);
+  await forEachYielding(gone, async ({ path }) => {
     const ours = fromCurrent.get(path)?.before ?? null;
     const theirs = fromIncoming.get(path)?.before ?? null;
-    if (ours !== null && theirs !== null) continue;
+    if (ours !== null && theirs !== null) return;
     const before = await Promise.all(ancestors.map((ancestor) => sideAt(ancestor, path)));
-    if (before.every((base) => isSame(base, ours ?? theirs))) continue;
+    if (before.every((base) => isSame(base, ours ?? theirs))) return;
     found.push({ path, stages: { base: before[0] ?? null, current: ours, incoming: theirs } });
-  }
+  });
   return found;
 }
 
@@ -128,11 +135,11 @@ export async function withoutFollowing(sides: Sides, conflicts: readonly MergeCo
     [base, current, incoming].some((side) => side !== null && isContentOfEither(path, side.mode));
   if (![...left, ...renamed].some(isContent)) return null;
   const changes: Change[] = [];
-  for (const path of code) {
+  await forEachYielding(code, async (path) => {
     const own = (await sideAt(current, path)) ?? (await sideAt(incoming, path));
-    if (isSame(own, await sideAt(merged, path))) continue;
+    if (isSame(own, await sideAt(merged, path))) return;
     changes.push(own ? { path, content: { oid: own.oid }, mode: own.mode } : { path, content: null });
-  }
+  });
   const known = new Set(conflicts.map(({ path }) => path));
   return {
     changes,

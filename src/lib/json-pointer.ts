@@ -25,3 +25,16 @@ export function valueAt(root: unknown, text: string): unknown {
     root,
   );
 }
+
+/** Keys of one file that are shown, and characters of their pointers: a frontmatter has room for tens of thousands, and one may have 200,000 letters. */
+export const mostPointers = 1_000;
+const longestPointers = 64 * 1024;
+
+/** The first pointers that are shown. */
+export function shownPointers(pointers: readonly string[]): string[] {
+  let left = longestPointers;
+  return pointers.slice(0, mostPointers).filter(({ length }) => {
+    left -= length;
+    return left >= 0;
+  });
+}

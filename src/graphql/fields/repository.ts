@@ -38,6 +38,7 @@ import { importState } from '../../domain/studio/repository/repository.schema.ts
 import { removeRemote, setRemote, syncRepository } from '../../domain/studio/upstream/upstream.operations.ts';
 import { readChanges, watchEvent } from '../../domain/studio/watch/read-changes.operations.ts';
 import { concerns, parseTopic, topics } from '../../domain/studio/watch/topics.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import type { EventSubject } from '../../ports/event-feed.ts';
 import type { GraphqlContext } from '../context.ts';
 import { type Place, placeOf } from '../place.ts';
@@ -90,16 +91,20 @@ function refusedRevert(error: unknown) {
   return { ...unchanged, path: first.path, sha: first.stages.current, conflicts };
 }
 
+/** Whether a command met more conflicts than are shown. */
+const hasMoreConflicts = (error: unknown) =>
+  error instanceof DomainError && error.details?.conflicts_truncated === true;
+
 async function refusedPull(error: unknown, { organization, project, number }: Place, context: GraphqlContext) {
-  const conflicts = conflictsIn(error);
+  const found = { conflicts: conflictsIn(error), conflicts_truncated: hasMoreConflicts(error) };
   const pull = await context.run(getPull, { organization, project, number });
-  return { merged: false, commit: null, branch_deleted: false, conflicts, resolved: [], pull };
+  return { merged: false, commit: null, branch_deleted: false, ...found, resolved: [], pull };
 }
 
 const refusedMerge = (error: unknown, { strategy }: { strategy?: string | null }) => {
-  const conflicts = conflictsIn(error);
+  const found = { conflicts: conflictsIn(error), conflicts_truncated: hasMoreConflicts(error) };
   const answer = { merged: false, up_to_date: false, dry_run: false, mergeable: false };
-  return { ...answer, strategy: strategy ?? 'merge', commit: null, conflicts, resolved: [] };
+  return { ...answer, strategy: strategy ?? 'merge', commit: null, ...found, resolved: [] };
 };
 
 /** Where a branch moves. */

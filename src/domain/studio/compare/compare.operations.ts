@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { maxPerPage, pageNumber, windowOf } from '../../../kernel/paging.ts';
 import { jsonValue } from '../../../kernel/shapes.ts';
-import { pointerTo, valueAt } from '../../../lib/json-pointer.ts';
+import { mostPointers, pointerTo, shownPointers, valueAt } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { ChangedFile, FileSide, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { entryAt, schemaAt } from '../content/collection-index.ts';
@@ -32,10 +32,6 @@ export function changedFields(before: Frontmatter, after: Frontmatter, parent = 
 }
 
 const own = (map: Frontmatter, key: string) => (Object.hasOwn(map, key) ? map[key] : undefined);
-
-/** Keys of one file that are shown, and characters of their pointers: a frontmatter has room for tens of thousands, and one may have 200,000 letters. */
-const mostFields = 1_000;
-const mostPointers = 64 * 1024;
 
 const changedEntry = z
   .object({
@@ -78,7 +74,7 @@ export const fileDiff = z
       .array(z.string())
       .optional()
       .describe(
-        `JSON Pointers of the frontmatter keys of an entry that differ, the first ${mostFields}, fewer where they are long`,
+        `JSON Pointers of the frontmatter keys of an entry that differ, the first ${mostPointers}, fewer where they are long`,
       ),
     more_fields: z.int32().optional().describe('How many more keys differ than `fields` has; absent: none'),
     labels: z.array(z.string()).optional().describe('What the schema calls `fields`, in their order'),
@@ -179,15 +175,6 @@ function shownField(
   if (Math.max(...lengths) > longestValue || length > room.left) return { field, label, truncated: true };
   room.left -= length;
   return { field, label, ...(old !== undefined && { before: old }), ...(now !== undefined && { after: now }) };
-}
-
-/** The first pointers that are shown. */
-function shownPointers(pointers: readonly string[]): string[] {
-  let left = mostPointers;
-  return pointers.slice(0, mostFields).filter(({ length }) => {
-    left -= length;
-    return left >= 0;
-  });
 }
 
 /**

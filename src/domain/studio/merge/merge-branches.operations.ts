@@ -10,7 +10,7 @@ import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import type { ResolutionPermission } from './merge.schema.ts';
 import { mergeRequest, mergeResult } from './merge-branches.schema.ts';
-import { mergeCommits } from './merge-commits.ts';
+import { conflictsBetween, mergeCommits } from './merge-commits.ts';
 import { checkResult, headOf, writeMerge } from './write-merge.ts';
 
 type MergeInput = z.output<typeof mergeRequest>;
@@ -30,9 +30,9 @@ async function checkHeads(
     ...(base_sha !== undefined && base_sha !== heads.current ? ['base_sha'] : []),
   ];
   if (moved.length === 0) return { pinned: head_sha !== undefined && base_sha !== undefined };
-  const { conflicts } = await mergeCommits(context, heads);
+  const found = await conflictsBetween(context, heads);
   throw new DomainError('branch_moved', `${moved[0]}: the branch has moved since it was read`, {
-    details: { head_sha: heads.incoming, base_sha: heads.current, conflicts },
+    details: { head_sha: heads.incoming, base_sha: heads.current, ...found },
   });
 }
 
@@ -98,12 +98,12 @@ async function tryMerge(
     await checkCarried(context, heads, () => git.snapshot(heads.incoming));
     return { ...answer, up_to_date: false, mergeable: await git.isAncestor(heads.current, heads.incoming) };
   }
-  const { tree, changes, conflicts, resolved } = await mergeCommits(context, heads, resolutions, {
+  const { tree, changes, resolved, ...found } = await mergeCommits(context, heads, resolutions, {
     pinned,
     require: context.require,
   });
   // What settles the conflicts that are left may settle names, too.
-  if (conflicts.length > 0) await checkCarried(context, heads, () => git.snapshotOfTree(tree));
+  if (found.conflicts.length > 0) await checkCarried(context, heads, () => git.snapshotOfTree(tree));
   else await checkResult(context, heads, async () => (await git.snapshotOfTree(tree)).with(changes));
-  return { ...answer, up_to_date: false, mergeable: conflicts.length === 0, conflicts, resolved };
+  return { ...answer, up_to_date: false, mergeable: found.conflicts.length === 0, ...found, resolved };
 }

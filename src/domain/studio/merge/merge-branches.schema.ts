@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { commitAuthor, commitMessage } from '../entries/entries.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { sync } from '../upstream/upstream.schema.ts';
-import { conflict, resolution, resolvedFile } from './merge.schema.ts';
+import { foundConflicts, resolution, resolvedFile } from './merge.schema.ts';
 
 export const mergeStrategy = z
   .enum(['merge', 'squash', 'ff'])
@@ -36,8 +36,9 @@ export const mergeResult = z
     sha: z.string().optional().describe('The commit the base is at now'),
     commit: commit.nullable(),
     mergeable: z.boolean().describe('Nothing is left in conflict'),
-    conflicts: z.array(conflict).describe('What is left in conflict; not empty in a dry run only'),
-    resolved: z.array(resolvedFile).describe("Files that took more than git's merge of lines"),
+    ...foundConflicts,
+    conflicts: foundConflicts.conflicts.describe('What is left in conflict, at most 1000; not empty in a dry run only'),
+    resolved: z.array(resolvedFile).describe("Files that took more than git's merge of lines, the first 1000"),
     sync: sync.optional().describe('Of a mirror: state of the branch compared with the upstream'),
   })
   .meta({ id: 'MergeResult' });

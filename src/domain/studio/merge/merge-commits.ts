@@ -1,17 +1,22 @@
 import { DomainError } from '../../../kernel/errors.ts';
+import { forEachYielding } from '../../../lib/concurrency.ts';
+import type { Repository } from '../../../ports/git.ts';
 import type { ConflictKind, FileSide, MergeConflict, MergedTree, Mode, Oid } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { namesModules, settingsProblem } from '../path-rules.ts';
 import { withoutFollowing } from './followed-renames.ts';
-import type { Conflict, ConflictType, Resolution, ResolvedFile } from './merge.schema.ts';
+import type { ConflictType, FoundConflicts, Resolution, ResolvedFile } from './merge.schema.ts';
 import { mergeEntry } from './merge-entry.ts';
 import {
+  ConflictRoom,
   conflictOf,
   type FileMerge,
   type FileStages,
   type FoundStages,
+  longestConflicts,
   type MergeContext,
+  mostConflicts,
   openSides,
   type Sides,
 } from './merge-sides.ts';
@@ -29,6 +34,12 @@ const modules = {
 };
 const otherwise = { type: 'mode' as const, reason: 'a file, a symlink or a submodule that only one side has as such' };
 
+/** How conflicts of a merge are settled, and what is left for those that are not. */
+interface Settling {
+  resolutions: Resolutions;
+  room: ConflictRoom;
+}
+
 /**
  * A conflict about a file as a whole: it is settled by taking the version of one side (gone when that side has none at this path), by
  * deleting it, or by a new text.
@@ -36,7 +47,7 @@ const otherwise = { type: 'mode' as const, reason: 'a file, a symlink or a submo
 async function settleWhole(
   sides: Sides,
   { path, kind, stages }: MergeConflict,
-  resolutions: Resolutions,
+  { resolutions, room }: Settling,
 ): Promise<FileMerge> {
   const resolution = resolutions.take(sides, path, stages);
   const entry = sides.entryAt(path);
@@ -47,7 +58,7 @@ async function settleWhole(
       hunks: [],
       resolved: [],
     };
-    return { conflict: conflictOf(sides, path, stages, found) };
+    return { conflict: conflictOf(sides, path, stages, found, { room }) };
   }
   const change = await changeFor(sides, path, stages, resolution);
   return { ...(change && { change }), resolved: { path, ...entry, fields: [] } };
@@ -97,13 +108,14 @@ const largest = 5 * 1024 * 1024;
 async function mergeFile(
   sides: Sides,
   { path, previous_path, stages, byLines = false }: FileToMerge,
-  resolutions: Resolutions,
+  settling: Settling,
 ): Promise<FileMerge> {
+  const { resolutions, room } = settling;
   const { git, merged } = sides;
   const held = [stages.base, stages.current, stages.incoming].flatMap((side) => (side ? [side.oid] : []));
   const sizes = await git.sizes(held);
   if (sizes.some((size) => (size ?? 0) > largest)) {
-    return byLines ? {} : settleWhole(sides, { path, kind: 'binary', stages, related: [] }, resolutions);
+    return byLines ? {} : settleWhole(sides, { path, kind: 'binary', stages, related: [] }, settling);
   }
   const [base, current, incoming] = await Promise.all(
     [stages.base, stages.current, stages.incoming].map((side) => (side ? merged.blob(side.oid) : null)),
@@ -129,7 +141,7 @@ async function mergeFile(
     if (byLines && content?.equals((await linesOf(sides, path)) ?? Buffer.alloc(0))) return {};
     return { change: { path, content, ...(mode && { mode }) }, resolved: { path, ...entry, fields } };
   }
-  return { conflict: conflictOf(sides, path, stages, result.conflict, previous_path) };
+  return { conflict: conflictOf(sides, path, stages, result.conflict, { previous_path, room }) };
 }
 
 /** The mode of the result: a side that changed it is followed, the current one first. */
@@ -149,13 +161,35 @@ async function isReadable(sides: Sides, path: string): Promise<boolean> {
 }
 
 /** Two commits merged: `changes` on top of `tree` are the result, unless something is left in conflict. */
-interface CommitMerge {
+interface CommitMerge extends FoundConflicts {
   tree: MergedTree;
   changes: Change[];
-  /** The unresolved conflicts, in order of path. */
-  conflicts: Conflict[];
   /** Files that more than git's merge of lines was needed for. */
   resolved: ResolvedFile[];
+}
+
+type Pair = { current: Oid; incoming: Oid };
+
+interface ConflictOptions {
+  /** What the answer has left for conflicts. */
+  conflictRoom?: ConflictRoom;
+  /** Waits for memory for so many bytes of conflicts before they are made. */
+  takeRoom?(bytes: number): Promise<void>;
+}
+
+interface MergeOptions extends ResolutionOptions, ConflictOptions {
+  /** What the merge would write is not wanted, and not kept: it may be gigabytes. */
+  conflictsOnly?: boolean;
+}
+
+/** Bytes of the conflicts that are shown, at most. */
+async function sizeOf(git: Repository, conflicts: readonly MergeConflict[]): Promise<number> {
+  const shown = conflicts.slice(0, mostConflicts).flatMap(({ stages }) => Object.values(stages));
+  const sizes = await git.sizes(shown.flatMap((side: FileSide | null) => (side ? [side.oid] : [])));
+  return Math.min(
+    longestConflicts,
+    sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0),
+  );
 }
 
 /**
@@ -167,37 +201,56 @@ interface CommitMerge {
  */
 export async function mergeCommits(
   context: MergeContext,
-  { current, incoming }: { current: Oid; incoming: Oid },
+  { current, incoming }: Pair,
   given: readonly Resolution[] = [],
-  options: ResolutionOptions = {},
+  options: MergeOptions = {},
 ): Promise<CommitMerge> {
   const { git } = context;
+  const { conflictRoom: room = new ConflictRoom(), conflictsOnly = false } = options;
   const resolutions = new Resolutions(given, options);
   const { tree, conflicts: found, auto_merged, may_follow_renames } = await git.mergeTrees(current, incoming);
   if (!may_follow_renames && given.length === 0) return { tree, changes: [], conflicts: [], resolved: [] };
   const sides = await openSides(context, { current, incoming, tree });
   const unfollowed = may_follow_renames ? await withoutFollowing(sides, found) : null;
   const conflicts = [...found.filter(({ path }) => !unfollowed?.code.has(path)), ...(unfollowed?.conflicts ?? [])];
+  await options.takeRoom?.(await sizeOf(git, conflicts));
   const result: CommitMerge = { tree, changes: unfollowed?.changes ?? [], conflicts: [], resolved: [] };
-  for (const conflict of conflicts) add(result, await mergeConflict(sides, conflict, resolutions));
-  for (const path of auto_merged) {
+  const settling = { resolutions, room };
+  const add = async (path: string, merge: () => Promise<FileMerge>) => {
+    if (room.isFull && !resolutions.has(path)) {
+      result.conflicts_truncated = true;
+      return;
+    }
+    const { change, conflict, resolved } = await merge();
+    if (conflict) result.conflicts.push(conflict);
+    // Nothing is written of a merge that leaves a conflict.
+    if (change && !conflictsOnly && result.conflicts.length === 0) result.changes.push(change);
+    const shown = resolved && room.showResolved(resolved);
+    if (shown) result.resolved.push(shown);
+  };
+  await forEachYielding(conflicts, (one) => add(one.path, () => mergeConflict(sides, one, settling)));
+  await forEachYielding(auto_merged, async (path) => {
     const found = unfollowed?.code.has(path) ? null : await sides.stagesAt(path);
     // Lines of two files that git takes can make one that it refuses.
     if (found && namesModules(path))
-      add(result, await settleWhole(sides, { path, kind: 'content', ...found, related: [] }, resolutions));
+      await add(path, () => settleWhole(sides, { path, kind: 'content', ...found, related: [] }, settling));
     else if (found && sides.schemaAt(path))
-      add(result, await mergeFile(sides, { path, ...found, byLines: true }, resolutions));
-  }
+      await add(path, () => mergeFile(sides, { path, ...found, byLines: true }, settling));
+  });
   const stale = await resolutions.isStale((path) => sides.stagesAt(path));
-  if (stale) throw resolutions.moved((await mergeCommits(context, { current, incoming })).conflicts);
+  if (stale) throw resolutions.moved(await conflictsBetween(context, { current, incoming }));
   result.conflicts.sort((a, b) => (a.path < b.path ? -1 : 1));
   return result;
 }
 
-function add(result: CommitMerge, { change, conflict, resolved }: FileMerge): void {
-  if (change) result.changes.push(change);
-  if (conflict) result.conflicts.push(conflict);
-  if (resolved) result.resolved.push(resolved);
+/** The conflicts that a merge of two commits leaves. */
+export async function conflictsBetween(
+  context: MergeContext,
+  pair: Pair,
+  options: ConflictOptions = {},
+): Promise<FoundConflicts> {
+  const { conflicts, conflicts_truncated } = await mergeCommits(context, pair, [], { ...options, conflictsOnly: true });
+  return { conflicts, ...(conflicts_truncated && { conflicts_truncated }) };
 }
 
 const regular = new Set(['100644', '100755']);
@@ -209,9 +262,9 @@ function isAboutContent({ kind, stages: { base, current, incoming } }: MergeConf
   return ['content', 'add_add', 'binary', 'other'].includes(kind) && current !== null && incoming !== null;
 }
 
-async function mergeConflict(sides: Sides, conflict: MergeConflict, resolutions: Resolutions): Promise<FileMerge> {
+async function mergeConflict(sides: Sides, conflict: MergeConflict, settling: Settling): Promise<FileMerge> {
   const { path, stages } = conflict;
-  if (!isAboutContent(conflict) || namesModules(path)) return settleWhole(sides, conflict, resolutions);
+  if (!isAboutContent(conflict) || namesModules(path)) return settleWhole(sides, conflict, settling);
   const previous_path = stages.base ? await sides.previousPath(path) : undefined;
-  return mergeFile(sides, { path, stages, ...(previous_path !== undefined && { previous_path }) }, resolutions);
+  return mergeFile(sides, { path, stages, ...(previous_path !== undefined && { previous_path }) }, settling);
 }

@@ -1,3 +1,5 @@
+import { shownPointers } from '../../../lib/json-pointer.ts';
+import { isLonger } from '../../../lib/objects.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { FileSide, MergedTree, Mode, Oid, Snapshot } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
@@ -119,20 +121,77 @@ export interface FileMerge {
   resolved?: ResolvedFile;
 }
 
+/** Conflicts that an answer shows at most: as many as one request can settle. */
+export const mostConflicts = 1_000;
+/** Characters of JSON that are shown of one conflict, and of all conflicts of an answer together. */
+const longestConflict = 1024 * 1024;
+export const longestConflicts = 4 * longestConflict;
+/** A longer title is not shown. */
+const longestTitle = 300;
+
+/** What is left of one answer for conflicts, and for files that were merged without help. */
+export class ConflictRoom {
+  #conflicts: number;
+  #letters = longestConflicts;
+  #files = 1_000;
+  #lettersOfFiles = longestConflicts;
+
+  /** @param conflicts that are shown at most */
+  constructor(conflicts = mostConflicts) {
+    this.#conflicts = conflicts;
+  }
+
+  /** No further conflict is shown. */
+  get isFull(): boolean {
+    return this.#conflicts <= 0;
+  }
+
+  /**
+   * What is shown of a conflict: all of its pieces or, where they are too long, none, for half a text settles nothing. It is a copy: a part of a
+   * text keeps the whole of it in memory.
+   */
+  show({ title = '', resolved, ...found }: FileConflict): FileConflict {
+    this.#conflicts -= 1;
+    const about = title === '' || title.length > longestTitle ? found : { title, ...found };
+    const shown = { ...about, resolved: shownPointers(resolved) };
+    const most = Math.min(longestConflict, this.#letters);
+    const json = isLonger(shown, most) ? null : JSON.stringify(shown);
+    if (json !== null && json.length <= most) {
+      this.#letters -= json.length;
+      return JSON.parse(json);
+    }
+    const reason =
+      most === longestConflict
+        ? 'what clashes in it is too long to be shown'
+        : 'what clashes in it and in the files before it is too long to be shown together';
+    return JSON.parse(JSON.stringify({ reason, ...about, fields: [], hunks: [], resolved: [] }));
+  }
+
+  /** What is shown of a file that was merged; null: nothing. */
+  showResolved({ fields, ...file }: ResolvedFile): ResolvedFile | null {
+    if (this.#files === 0) return null;
+    this.#files -= 1;
+    const shown = { ...file, fields: shownPointers(fields) };
+    const json = JSON.stringify(isLonger(shown, this.#lettersOfFiles) ? { ...file, fields: [] } : shown);
+    this.#lettersOfFiles -= json.length;
+    return JSON.parse(json);
+  }
+}
+
 /** A conflict as it is reported. */
 export function conflictOf(
   sides: Pick<Sides, 'entryAt'>,
   path: string,
   { base, current, incoming }: FileStages,
   found: FileConflict,
-  previous_path?: string,
+  { previous_path, room = new ConflictRoom() }: { previous_path?: string | undefined; room?: ConflictRoom } = {},
 ): Conflict {
   const entry = sides.entryAt(path);
   return {
     path,
     ...(previous_path !== undefined && { previous_path }),
     ...(entry && { ...entry, title: titleOfSlug(entry.slug) }),
-    ...found,
+    ...room.show(found),
     stages: { base: base?.oid ?? null, current: current?.oid ?? null, incoming: incoming?.oid ?? null },
   };
 }

@@ -48,11 +48,20 @@ export const conflict = z
     stages: conflictStages,
     fields: z.array(conflictField),
     hunks: z.array(conflictHunk),
-    resolved: z.array(z.string()).describe('JSON Pointers of what was changed and merged without help'),
+    resolved: z
+      .array(z.string())
+      .describe('JSON Pointers of what was changed and merged without help, the first 1000, fewer where they are long'),
     reason: z.string().optional().describe('Why only the whole file can be resolved: by take, delete or raw'),
   })
   .meta({ id: 'Conflict' });
 export type Conflict = z.output<typeof conflict>;
+
+/** The conflicts of a merge, where it is shown. */
+export const foundConflicts = {
+  conflicts: z.array(conflict).describe('In order of path, at most 1000'),
+  conflicts_truncated: z.boolean().optional().describe('There may be more conflicts than are shown'),
+};
+export type FoundConflicts = z.output<z.ZodObject<typeof foundConflicts>>;
 
 /** Half a surrogate pair cannot be stored as UTF-8. */
 const text = z.string().refine((value) => value.isWellFormed(), 'must be valid Unicode');
@@ -99,7 +108,11 @@ export const resolvedFile = z
     path: z.string(),
     collection: z.string().optional(),
     slug: z.string().optional(),
-    fields: z.array(z.string()).describe('JSON Pointers of the keys that were changed and merged without help'),
+    fields: z
+      .array(z.string())
+      .describe(
+        'JSON Pointers of the keys that were changed and merged without help, the first 1000, fewer where they are long',
+      ),
   })
   .meta({ id: 'ResolvedFile' });
 export type ResolvedFile = z.output<typeof resolvedFile>;

@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { upTo } from '../../../lib/version-cache.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { StudioContext } from '../studio.ts';
-import { mergeCommits } from './merge-commits.ts';
+import { conflictsBetween } from './merge-commits.ts';
+import { ConflictRoom } from './merge-sides.ts';
 
 /** One commit to be merged into another. */
 interface Pair {
@@ -123,7 +124,8 @@ async function tryMerges(
     if (settled) found.push({ ...pair, mergeable: outcome?.clean === true });
     else if (left > 0) {
       left -= 1;
-      found.push({ ...pair, mergeable: (await mergeCommits(context, pair)).conflicts.length === 0 });
+      const { conflicts } = await conflictsBetween(context, pair, { conflictRoom: new ConflictRoom(1) });
+      found.push({ ...pair, mergeable: conflicts.length === 0 });
     }
   }
   return found;

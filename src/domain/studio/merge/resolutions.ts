@@ -1,6 +1,6 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
-import type { Conflict, Resolution, ResolutionPermission } from './merge.schema.ts';
+import type { FoundConflicts, Resolution, ResolutionPermission } from './merge.schema.ts';
 import type { MergeInput } from './merge-entry.ts';
 import type { FileStages, FoundStages, Sides } from './merge-sides.ts';
 
@@ -116,6 +116,11 @@ export class Resolutions {
     }
   }
 
+  /** Whether a file has a resolution that was not taken yet. */
+  has(path: string): boolean {
+    return this.#open.has(path);
+  }
+
   /** The resolution of a file in conflict; null without one, or when it is for other stages. */
   take(sides: Pick<Sides, 'isContent' | 'admits'>, path: string, stages: FileStages): Resolution | null {
     const found = this.#open.get(path);
@@ -150,9 +155,8 @@ export class Resolutions {
     return this.#stale;
   }
 
-  moved(conflicts: readonly Conflict[]): DomainError {
-    return new DomainError('branch_moved', 'resolutions: a file has changed since its conflict was shown', {
-      details: { conflicts },
-    });
+  moved(found: FoundConflicts): DomainError {
+    const message = 'resolutions: a file has changed since its conflict was shown';
+    return new DomainError('branch_moved', message, { details: { ...found } });
   }
 }

@@ -5,7 +5,7 @@ import type { Commit, Oid, Snapshot } from '../../../ports/git-records.ts';
 import type { CommitPlan } from '../../../ports/git-writes.ts';
 import { checkCarried } from '../compare/carried-content.ts';
 import type { StudioContext } from '../studio.ts';
-import type { Conflict, Resolution, ResolvedFile } from './merge.schema.ts';
+import type { FoundConflicts, Resolution, ResolvedFile } from './merge.schema.ts';
 import type { mergeStrategy } from './merge-branches.schema.ts';
 import { mergeCommits } from './merge-commits.ts';
 import type { ResolutionOptions } from './resolutions.ts';
@@ -39,10 +39,10 @@ export interface Merged {
 }
 
 /** A merge that people have to settle. */
-export function mergeConflict(conflicts: readonly Conflict[]): DomainError {
-  return new DomainError('merge_conflict', `${counted(conflicts.length, 'file is', 'files are')} in conflict`, {
-    details: { conflicts },
-  });
+export function mergeConflict(found: FoundConflicts): DomainError {
+  const count = counted(found.conflicts.length, 'file is', 'files are');
+  const message = found.conflicts_truncated ? `At least ${count} in conflict` : `${count} in conflict`;
+  return new DomainError('merge_conflict', message, { details: { ...found } });
 }
 
 /**
@@ -98,11 +98,11 @@ export async function writeMerge(
         await checks.admit?.({ current, incoming }, () => git.snapshot(incoming));
         return { changes: [], message, result, fast_forward_to: incoming, expect };
       }
-      const { tree, changes, conflicts, resolved } = await mergeCommits(context, { current, incoming }, resolutions, {
+      const { tree, changes, resolved, ...found } = await mergeCommits(context, { current, incoming }, resolutions, {
         pinned,
         ...(checks.require && { require: checks.require }),
       });
-      if (conflicts.length > 0) throw mergeConflict(conflicts);
+      if (found.conflicts.length > 0) throw mergeConflict(found);
       await checks.admit?.({ current, incoming }, async () => (await git.snapshotOfTree(tree)).with(changes));
       const parents = strategy === 'merge' ? [incoming] : [];
       return { tree, changes, parents, message, expect, result: { ...result, resolved } };

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { deploymentsOfBranches } from '../deployments/deployments.operations.ts';
-import { mergeCommits } from '../merge/merge-commits.ts';
+import { conflictsBetween } from '../merge/merge-commits.ts';
 import { isMergeable, mergeabilityOf } from '../merge/mergeability.ts';
 import type { StudioContext } from '../studio.ts';
 import { viewOf } from '../view.ts';
@@ -98,15 +98,13 @@ export async function showPull(
   const { ahead_by, behind_by } = await git.aheadBehind(head, base);
   const pair = { current: base, incoming: head };
   const mergeable = live ? await isMergeable(context, pair) : null;
-  const conflicts = mergeable === false && ancestor ? (await mergeCommits(context, pair)).conflicts : [];
-  const texts = conflicts.flatMap(({ hunks }) =>
-    hunks.flatMap(({ base, current, incoming }) => [base, current, incoming]),
-  );
-  await context.room(texts.reduce((sum, text) => sum + (text?.length ?? 0), 0));
+  const takeRoom = (bytes: number) => context.room(bytes);
+  const found =
+    mergeable === false && ancestor ? await conflictsBetween(context, pair, { takeRoom }) : { conflicts: [] };
   return {
     ...present(row, heads, mergeable),
     mergeable_state: mergeable === null || !ancestor ? 'unknown' : stateOf(mergeable, behind_by),
-    conflicts,
+    ...found,
     commits_count: ahead_by,
     ...(await git.diffTotals(ancestor ?? base, head)),
     deployments,

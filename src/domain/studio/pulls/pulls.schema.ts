@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { storedText, timestamp } from '../../../kernel/shapes.ts';
 import { deploymentSummary } from '../deployments/deployments.schema.ts';
-import { conflict, resolvedFile } from '../merge/merge.schema.ts';
+import { foundConflicts, resolvedFile } from '../merge/merge.schema.ts';
 import { mergeInput } from '../merge/merge-branches.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { sync } from '../upstream/upstream.schema.ts';
@@ -38,7 +38,7 @@ export const pull = z
     mergeable_state: z
       .enum(['clean', 'dirty', 'behind', 'unknown'])
       .describe('behind: it merges, but the base has commits the head lacks; dirty: it conflicts; unknown: not open'),
-    conflicts: z.array(conflict),
+    ...foundConflicts,
     commits_count: z.int32(),
     changed_files: z.int32(),
     additions: z.int32(),
@@ -88,7 +88,8 @@ export const pullMerged = z
     message: z.string().optional(),
     commit: commit.nullable(),
     branch_deleted: z.boolean(),
-    conflicts: z.array(conflict).describe('GraphQL: why it was not merged; REST refuses instead'),
+    ...foundConflicts,
+    conflicts: foundConflicts.conflicts.describe('GraphQL: why it was not merged; REST refuses instead'),
     resolved: z.array(resolvedFile),
     pull,
     sync: sync.optional().describe('Of a mirror: state of the branch compared with the upstream'),

@@ -3,7 +3,8 @@ import type { Services } from '../../../kernel/services.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { Project } from '../../projects/project.entity.ts';
-import { mergeCommits } from '../merge/merge-commits.ts';
+import { conflictsBetween } from '../merge/merge-commits.ts';
+import { ConflictRoom } from '../merge/merge-sides.ts';
 import { leftOutNotice, newRefNameProblem } from '../ref-name.ts';
 import type { StudioContext } from '../studio.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
@@ -127,13 +128,16 @@ export async function syncOfAll(context: Context): Promise<{ sync: Sync; diverge
       troubled.map(({ name }) => name),
     )) ?? [];
   const worst = [sync, ...others].reduce((a, b) => (severity.indexOf(b.state) > severity.indexOf(a.state) ? b : a));
-  const diverged = troubled
-    .filter((_, at) => others[at]?.state === 'diverged')
-    .map((row) => divergenceOf(context, row));
+  const conflictRoom = new ConflictRoom();
+  const diverged: Divergence[] = [];
+  for (const [at, row] of troubled.entries()) {
+    const found = others[at]?.state === 'diverged' ? await divergenceOf(context, row, conflictRoom) : null;
+    if (found) diverged.push(found);
+  }
   const message = worst.message ?? leftOutNotice((await leftOutBranches(git)).map((name) => `refs/heads/${name}`));
   return {
     sync: { ...sync, state: worst.state, ...(message !== null && { message }) },
-    diverged: (await Promise.all(diverged)).filter((found) => found !== null),
+    diverged,
   };
 }
 
@@ -141,12 +145,13 @@ export async function syncOfAll(context: Context): Promise<{ sync: Sync; diverge
 async function divergenceOf(
   context: Context,
   { name: branch, message }: Pick<UpstreamBranch, 'name' | 'message'>,
+  conflictRoom: ConflictRoom,
 ): Promise<Divergence | null> {
   const { git, studio } = context;
   const [local, remote] = [await git.head(branch), await git.upstreamHead(branch)];
   if (local === null) return null;
   const record = { branch, head_sha: remote, base_sha: local, message: message ?? '' };
   if (remote === null || (await git.mergeBase(local, remote)) === null) return { ...record, conflicts: [] };
-  const { conflicts } = await mergeCommits({ git, studio }, { current: local, incoming: remote });
-  return { ...record, conflicts };
+  const pair = { current: local, incoming: remote };
+  return { ...record, ...(await conflictsBetween({ git, studio }, pair, { conflictRoom })) };
 }

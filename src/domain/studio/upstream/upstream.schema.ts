@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { addressOf, anyCase, timeText } from '../../../kernel/shapes.ts';
-import { conflict, resolution } from '../merge/merge.schema.ts';
+import { foundConflicts, resolution } from '../merge/merge.schema.ts';
 import { pushModes } from './upstream.entity.ts';
 
 const at = timeText.nullable();
@@ -31,7 +31,10 @@ export const divergence = z
     head_sha: z.string().nullable().describe("The upstream's commit; null when the branch was deleted there"),
     base_sha: z.string().describe('The commit here'),
     message: z.string(),
-    conflicts: z.array(conflict).describe('To be resolved by `resolutions` of POST /repository/sync'),
+    ...foundConflicts,
+    conflicts: foundConflicts.conflicts.describe(
+      'To be resolved by `resolutions` of POST /repository/sync; of all branches at most 1000',
+    ),
   })
   .meta({ id: 'Divergence' });
 export type Divergence = z.output<typeof divergence>;

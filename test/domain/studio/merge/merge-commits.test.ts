@@ -1,8 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
+import { withoutFollowing } from '../../../../src/domain/studio/merge/followed-renames.ts';
 import type { Resolution } from '../../../../src/domain/studio/merge/merge.schema.ts';
-import { mergeCommits } from '../../../../src/domain/studio/merge/merge-commits.ts';
+import { conflictsBetween, mergeCommits } from '../../../../src/domain/studio/merge/merge-commits.ts';
+import { ConflictRoom, openSides } from '../../../../src/domain/studio/merge/merge-sides.ts';
 import type { StudioRuntime } from '../../../../src/domain/studio/studio.ts';
+import { Pace } from '../../../../src/lib/concurrency.ts';
 import { Activity } from '../../../../src/lib/timing.ts';
 import { post } from '../../../support/conflict-site.ts';
 import { blobOf, commitFiles, lines, setRef } from '../../../support/git-history.ts';
@@ -24,9 +27,12 @@ async function forked(base: Files, current: Files, incoming: Files) {
   const theirs = setRef(gitDir, 'refs/heads/topic', commitFiles(gitDir, root, incoming));
   const content = new ContentIndex({ cache: noContentCache, activity: new Activity(), log: silentLog });
   const context = { git: repository, studio: { content } as StudioRuntime };
+  const pair = { current: ours, incoming: theirs };
   const merge = (resolutions: Resolution[] = [], pinned = true) =>
-    mergeCommits(context, { current: ours, incoming: theirs }, resolutions, { pinned, require: () => {} });
+    mergeCommits(context, pair, resolutions, { pinned, require: () => {} });
   return {
+    context,
+    pair,
     gitDir,
     repository,
     merge,
@@ -298,5 +304,102 @@ describe('code in a merge', () => {
       }),
       { numRuns: 15 },
     );
+  });
+
+  it('is looked for among thousands of files in steps, between which others are served', async () => {
+    const count = 1_000;
+    const all = (word: string) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`src/${at}.js`, word]));
+    const { context, pair, repository } = await forked(all('base\n'), all('ours\n'), all('theirs\n'));
+    const { tree, conflicts } = await repository.mergeTrees(pair.current, pair.incoming);
+    const sides = await openSides(context, { ...pair, tree });
+    vi.spyOn(Pace.prototype, 'isDue', 'get').mockReturnValue(true);
+    const yields = vi.spyOn(Pace.prototype, 'yield').mockResolvedValue();
+    expect(await withoutFollowing(sides, conflicts)).toBeNull();
+    const { length } = yields.mock.calls;
+    vi.restoreAllMocks();
+    // Two comparisons, each of which is kept by path; then its conflict, whether it is code, and whether both sides differ in it.
+    expect(length).toBeGreaterThanOrEqual(2 * (2 * count) + 3 * count);
+  });
+});
+
+describe('what is shown of conflicts', () => {
+  const posts = (count: number, body: string) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [`content/posts/p${1000 + at}.md`, post(fields, body)]),
+    );
+  const clashing = (count: number, length = 1) => {
+    const line = (end: string) => `${'x'.repeat(length)}${end}\n`;
+    return forked(posts(count, line('base')), posts(count, line('ours')), posts(count, line('theirs')));
+  };
+  const mebibyte = 1024 * 1024;
+
+  it('is no more of them than one request can settle, and says so', async () => {
+    const { merge, repository, context, pair, stages } = await clashing(1_003);
+    const merged = vi.spyOn(repository, 'sizes');
+    const { conflicts, conflicts_truncated, changes } = await merge();
+    expect(conflicts.map(({ path }) => path)).toEqual(Object.keys(posts(1_000, '')));
+    expect(conflicts_truncated).toBe(true);
+    expect(changes).toEqual([]);
+    expect(merged).toHaveBeenCalledTimes(1_000);
+    merged.mockClear();
+    const conflictRoom = new ConflictRoom(1);
+    expect((await conflictsBetween(context, pair, { conflictRoom })).conflicts).toHaveLength(1);
+    expect(merged).toHaveBeenCalledTimes(1);
+    const last = 'content/posts/p2002.md';
+    const settled = await merge([{ path: last, stages: stages(last), take: 'incoming' }]);
+    expect(settled).toMatchObject({ resolved: [{ path: last }], conflicts_truncated: true });
+    expect(settled.conflicts).toHaveLength(1_000);
+  });
+
+  it('are their pieces, as far as there is room for all of a file', async () => {
+    const { merge } = await clashing(6, 0.3 * mebibyte);
+    const { conflicts, conflicts_truncated } = await merge();
+    expect(conflicts_truncated).toBeUndefined();
+    expect(conflicts.map(({ hunks }) => hunks.length)).toEqual([1, 1, 1, 1, 0, 0]);
+    for (const { reason } of conflicts.slice(0, 4)) expect(reason).toBeUndefined();
+    for (const conflict of conflicts.slice(4)) {
+      expect(conflict).toMatchObject({ type: 'body', title: 'A', fields: [], resolved: [] });
+      expect(conflict.reason).toBe('what clashes in it and in the files before it is too long to be shown together');
+    }
+    expect(JSON.stringify(conflicts).length).toBeLessThan(4 * mebibyte + 10_000);
+  });
+
+  it('is of a file that is too long only that it clashes, and leaves the room to others', async () => {
+    const long = (end: string) => post(fields, `${'x'.repeat(4.5 * mebibyte)}${end}\n`);
+    const { merge, stages, result } = await forked(
+      { [a]: long('base'), ...posts(1, 'base\n') },
+      { [a]: long('ours'), ...posts(1, 'ours\n') },
+      { [a]: long('theirs'), ...posts(1, 'theirs\n') },
+    );
+    const { conflicts } = await merge();
+    expect(conflicts).toMatchObject([
+      { path: a, hunks: [], reason: 'what clashes in it is too long to be shown', stages: stages(a) },
+      { hunks: [{ base: 'base\n', current: 'ours\n', incoming: 'theirs\n' }] },
+    ]);
+    const [other] = Object.keys(posts(1, ''));
+    const taken = [a, other as string].map((path): Resolution => ({ path, take: 'incoming' }));
+    expect(await result(a, taken)).toBe(long('theirs'));
+  });
+
+  it('waits for memory for as much as it may be before a file is merged', async () => {
+    const { repository, context, pair } = await clashing(3, mebibyte);
+    const sizes = vi.spyOn(repository, 'sizes');
+    const noRoom = new Error('no room');
+    const takeRoom = vi.fn().mockRejectedValue(noRoom);
+    await expect(conflictsBetween(context, pair, { takeRoom })).rejects.toBe(noRoom);
+    expect(takeRoom).toHaveBeenCalledWith(4 * mebibyte);
+    expect(sizes).toHaveBeenCalledTimes(1);
+  });
+
+  it('is the first keys of a file that were merged without help, and the first such files', () => {
+    const room = new ConflictRoom();
+    const found = { path: a, fields: Array.from({ length: 1_200 }, (_, at) => `/${at}`) };
+    expect(room.showResolved(found)?.fields).toEqual(found.fields.slice(0, 1_000));
+    const long = { path: a, fields: [`/${'x'.repeat(60_000)}`] };
+    const shown = Array.from({ length: 1_000 }, () => room.showResolved(long));
+    expect(shown.at(0)?.fields).toHaveLength(1);
+    expect(shown.at(-2)).toEqual({ path: a, fields: [] });
+    expect(shown.at(-1)).toBeNull();
+    expect(JSON.stringify(shown).length).toBeLessThan(4 * mebibyte + 100_000);
   });
 });

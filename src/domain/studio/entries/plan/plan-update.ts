@@ -106,7 +106,7 @@ function mergeSave(target: Target, base: Buffer | null, before: OpenedFile): Buf
       found,
     );
   if (given.length > 0 && !resolution) {
-    throw resolutions.moved(result.kind === 'conflict' ? [shown(result.conflict)] : []);
+    throw resolutions.moved({ conflicts: result.kind === 'conflict' ? [shown(result.conflict)] : [] });
   }
   if (result.kind === 'conflict') {
     throw new DomainError('merge_conflict', 'The entry has changed since it was read, and the changes clash', {

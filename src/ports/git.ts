@@ -103,7 +103,7 @@ export interface Repository {
   mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]>;
   /** Files that differ from `base` (null: the empty tree) to `head`, renames found. */
   diff(base: Oid | null, head: Oid, page: { skip: number; limit: number }): Promise<TreeDiff>;
-  /** Changed files and lines in all. */
+  /** Changed files and lines in all. Fails with `git_timeout` when they are too many to count while somebody waits. */
   diffTotals(base: Oid | null, head: Oid): Promise<{ changed_files: number; additions: number; deletions: number }>;
   /** How one file of `diff` differs; '' when it does not. `limit` in bytes. */
   patch(

@@ -1,5 +1,7 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { RepositoryReads } from '../../src/engines/git/repository-reads.ts';
+import { DomainError } from '../../src/kernel/errors.ts';
 import { acme, shared, startTestApp } from '../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
@@ -382,5 +384,58 @@ describe('GraphQL', () => {
     });
     const closed = await run(`mutation { updatePull(${at()}, input: { number: 1, title: "New" }) { title } }`);
     expect(closed.data.updatePull).toEqual({ title: 'New' });
+  });
+});
+
+describe('what is shown of a pull request', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  const tooLong = () => new DomainError('git_timeout', 'git took too long and was stopped');
+  const untold = { changed_files: null, additions: null, deletions: null };
+
+  it('is found out when nothing is held any more, so that others are opened and changed meanwhile', async () => {
+    await branch('other');
+    await commit('other', { [postPath('b')]: post({ ...fields, title: 'Other' }) });
+    const { promise: counted, resolve: count } = Promise.withResolvers<void>();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    onTestFinished(() => count());
+    const { diffTotals } = RepositoryReads.prototype;
+    vi.spyOn(RepositoryReads.prototype, 'diffTotals').mockImplementationOnce(async function (
+      this: RepositoryReads,
+      ...args
+    ) {
+      begin();
+      await counted;
+      return diffTotals.apply(this, args);
+    });
+    const opened = open();
+    await begun;
+    expect((await open({ head: 'other' })).body.number).toBe(2);
+    expect((await change(1, { title: 'Renamed' })).status).toBe(200);
+    expect((await change(1, { state: 'closed' })).status).toBe(200);
+    expect((await change(1, { state: 'open' })).status).toBe(200);
+    count();
+    expect((await opened).body).toMatchObject({ number: 1, title: 'Change', changed_files: 1 });
+  });
+
+  it('lacks what takes git too long, and is opened, changed, shown and merged for all that', async () => {
+    vi.spyOn(RepositoryReads.prototype, 'diffTotals').mockImplementation(() => Promise.reject(tooLong()));
+    const opened = await open();
+    expect(opened.status).toBe(201);
+    expect(opened.body).toMatchObject({ number: 1, mergeable: true, commits_count: 1, ...untold });
+    const tag = opened.headers.get('etag') ?? '';
+    const read = await get(1, { 'If-None-Match': tag });
+    expect(read.status).toBe(200);
+    expect(read.body).toMatchObject(untold);
+    expect((await change(1, { title: 'New' }, { 'If-Match': tag })).body).toMatchObject({ title: 'New', ...untold });
+    expect((await merge(1)).body).toMatchObject({ merged: true, pull: untold });
+  });
+
+  it('says nothing of a merge that takes git too long', async () => {
+    vi.spyOn(RepositoryReads.prototype, 'mergeability').mockImplementation(() => Promise.reject(tooLong()));
+    await commit('main', { [postPath('c')]: post(fields) });
+    expect((await open()).body).toMatchObject({ mergeable: null, mergeable_state: 'unknown', conflicts: [] });
+    vi.restoreAllMocks();
+    expect((await get(1)).body).toMatchObject({ mergeable: true, mergeable_state: 'behind' });
   });
 });

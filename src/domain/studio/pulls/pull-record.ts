@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { DomainError } from '../../../kernel/errors.ts';
+import { DomainError, type ErrorCode } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { deploymentsOfBranches } from '../deployments/deployments.operations.ts';
+import type { FoundConflicts } from '../merge/merge.schema.ts';
 import { conflictsBetween } from '../merge/merge-commits.ts';
 import { isMergeable, mergeabilityOf } from '../merge/mergeability.ts';
 import type { StudioContext } from '../studio.ts';
@@ -83,6 +85,15 @@ export async function summariesOf(context: Context, rows: readonly Pull[]): Prom
   return lines.map(({ row, heads }) => present(row, heads, mergeable.get(row) ?? null));
 }
 
+const tooMuch: ReadonlySet<string> = new Set<ErrorCode>(['git_timeout', 'too_large']);
+
+/** What git finds out; null where that takes too long or too much: a pull request is shown without it, and is opened and changed for all that. */
+const unlessTooMuch = <Found>(found: Promise<Found>): Promise<Found | null> =>
+  found.catch((error: unknown) => {
+    if (error instanceof DomainError && tooMuch.has(error.code)) return null;
+    throw error;
+  });
+
 /** The whole record with what a merge would meet, answered with its ETag. */
 export async function showPull(
   context: Context & Pick<StudioContext, 'tag' | 'room'>,
@@ -97,19 +108,24 @@ export async function showPull(
   const ancestor = await git.mergeBase(base, head);
   const { ahead_by, behind_by } = await git.aheadBehind(head, base);
   const pair = { current: base, incoming: head };
-  const mergeable = live ? await isMergeable(context, pair) : null;
+  const mergeable = live ? await unlessTooMuch(isMergeable(context, pair)) : null;
   const takeRoom = (bytes: number) => context.room(bytes);
   const found =
-    mergeable === false && ancestor ? await conflictsBetween(context, pair, { takeRoom }) : { conflicts: [] };
+    mergeable === false && ancestor ? await unlessTooMuch(conflictsBetween(context, pair, { takeRoom })) : noConflicts;
+  const totals = await unlessTooMuch(git.diffTotals(ancestor ?? base, head));
+  // What is missing may be there for the next reader.
+  if ((live && mergeable === null) || !found || !totals) context.tag(`"${versionOf(row, heads)}.${randomUUID()}"`);
   return {
     ...present(row, heads, mergeable),
     mergeable_state: mergeable === null || !ancestor ? 'unknown' : stateOf(mergeable, behind_by),
-    ...found,
+    ...(found ?? { ...noConflicts, conflicts_truncated: true }),
     commits_count: ahead_by,
-    ...(await git.diffTotals(ancestor ?? base, head)),
+    ...(totals ?? { changed_files: null, additions: null, deletions: null }),
     deployments,
   };
 }
+
+const noConflicts: FoundConflicts = { conflicts: [] };
 
 function stateOf(mergeable: boolean, behind: number) {
   if (!mergeable) return 'dirty';

@@ -22,7 +22,9 @@ const summary = {
   mergeable: z
     .boolean()
     .nullable()
-    .describe('Whether it merges without conflict; null: it is not open, or has not been tested yet'),
+    .describe(
+      'Whether it merges without conflict; null: it is not open, has not been tested yet, or is too large to be tested',
+    ),
   created_at: timestamp,
   updated_at: timestamp,
   merged_at: timestamp.nullable(),
@@ -32,6 +34,8 @@ const summary = {
 
 export const pullSummary = z.object(summary).meta({ id: 'PullSummary' });
 
+const total = z.int32().nullable().describe('null: there is too much to count');
+
 export const pull = z
   .object({
     ...summary,
@@ -40,9 +44,9 @@ export const pull = z
       .describe('behind: it merges, but the base has commits the head lacks; dirty: it conflicts; unknown: not open'),
     ...foundConflicts,
     commits_count: z.int32(),
-    changed_files: z.int32(),
-    additions: z.int32(),
-    deletions: z.int32(),
+    changed_files: total,
+    additions: total,
+    deletions: total,
     deployments: z.array(deploymentSummary).describe('Of the branch to be merged, the newest 20'),
   })
   .meta({ id: 'Pull' });

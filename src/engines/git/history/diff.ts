@@ -127,10 +127,13 @@ class DiffReader {
   }
 }
 
-/** Changed files and lines in all (`diff-tree --shortstat`: ` 3 files changed, 4 insertions(+), 1 deletion(-)`). */
+/**
+ * Changed files and lines in all (`diff-tree --shortstat`: ` 3 files changed, 4 insertions(+), 1 deletion(-)`).
+ * @throws DomainError `git_timeout` after 10 s: it is only shown, and somebody waits for it
+ */
 export async function diffTotals(processes: GitProcesses, gitDir: string, base: Oid | null, head: Oid) {
   const args = ['diff-tree', '-r', '-M', '--shortstat', ...plain, ...sides(base, head)];
-  const text = (await processes.output(args, { gitDir, config: diffConfig })).toString('latin1');
+  const text = (await processes.output(args, { gitDir, config: diffConfig, timeout: 10_000 })).toString('latin1');
   const number = (pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? 0);
   return {
     changed_files: number(/(\d+) files? changed/),

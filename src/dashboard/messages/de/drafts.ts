@@ -46,6 +46,8 @@ export default {
   conflicts: 'Konflikte',
   conflicts_lead:
     'Der Entwurf und die veröffentlichte Fassung haben dieselben Stellen geändert. Wählen Sie, was bleibt; alles andere ist schon zusammengeführt.',
+  conflicts_too_many:
+    'Der Entwurf und die veröffentlichte Fassung haben mehr Dateien geändert, als sich hier entscheiden lassen. Führen Sie sie mit einem git-Programm zusammen.',
   side_draft: 'Dieser Entwurf',
   side_published: 'Veröffentlichte Fassung',
   versions: 'Versionen',

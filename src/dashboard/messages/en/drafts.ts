@@ -46,6 +46,8 @@ export default {
   conflicts: 'Conflicts',
   conflicts_lead:
     'Both the draft and the published version changed the same places. Choose what stays; all else is merged already.',
+  conflicts_too_many:
+    'Both the draft and the published version changed more files than can be settled here. Bring them together with a git client.',
   side_draft: 'This draft',
   side_published: 'Published version',
   versions: 'Versions',

@@ -28,6 +28,7 @@ export function ChangesPage() {
   useLive(['branch'], refresh);
   const update = useCommand(MergeDrafts);
   const [conflicts, setConflicts] = useState<readonly FileConflictFragment[]>([]);
+  const [isTooMany, setTooMany] = useState(false);
   if (draft === undefined) return <Navigate to="/p/$organization/$project/drafts" params={place} search={{}} replace />;
   const studio = data?.project?.studio;
   const branch = studio?.branch;
@@ -44,6 +45,7 @@ export function ChangesPage() {
     }
     const found = outcome.data.mergeBranches?.conflicts ?? [];
     setConflicts(found);
+    setTooMany(outcome.data.mergeBranches?.conflicts_truncated ?? false);
     if (found.length === 0) notifications.show({ message: t('updated') });
   };
   return (
@@ -65,15 +67,17 @@ export function ChangesPage() {
       {conflicts.length > 0 ? (
         <Stack component="section" gap="sm">
           <Title order={2}>{t('conflicts')}</Title>
-          <p>{t('conflicts_lead')}</p>
-          <ConflictForm
-            conflicts={conflicts}
-            sides={{ current: t('side_draft'), incoming: t('side_published') }}
-            action={t('update')}
-            onResolve={bringUpToDate}
-            isRunning={update.isRunning}
-            fault={update.fault}
-          />
+          <p>{t(isTooMany ? 'conflicts_too_many' : 'conflicts_lead')}</p>
+          {!isTooMany && (
+            <ConflictForm
+              conflicts={conflicts}
+              sides={{ current: t('side_draft'), incoming: t('side_published') }}
+              action={t('update')}
+              onResolve={bringUpToDate}
+              isRunning={update.isRunning}
+              fault={update.fault}
+            />
+          )}
         </Stack>
       ) : (
         changes && (

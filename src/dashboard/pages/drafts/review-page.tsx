@@ -132,8 +132,8 @@ function Review({ pull, refresh }: { pull: Pull; refresh: () => void }) {
       {isOpen && conflicts.length > 0 && (
         <Stack component="section" gap="sm">
           <Title order={2}>{t('conflicts')}</Title>
-          <Text maw="72ch">{t('conflicts_lead')}</Text>
-          {can('edit_studio') && !pull.draft && (
+          <Text maw="72ch">{t(pull.conflicts_truncated ? 'conflicts_too_many' : 'conflicts_lead')}</Text>
+          {can('edit_studio') && !pull.draft && !pull.conflicts_truncated && (
             <ConflictForm
               conflicts={conflicts}
               sides={{ current: t('side_published'), incoming: t('side_draft') }}

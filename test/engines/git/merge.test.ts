@@ -101,6 +101,25 @@ describe('newCollision', () => {
     // The roots, and `p` of the merge and of the first side.
     expect(new Set(trees).size).toBe(5);
   });
+
+  it('looks once at each of the spellings of one name that a side has', async () => {
+    const spellings = Array.from({ length: 1_024 }, (_, n) =>
+      Array.from({ length: 10 }, (_letter, at) => (n & (1 << at) ? 'A' : 'a')).join(''),
+    ).sort();
+    const entry = (name: string) => Buffer.concat([Buffer.from(`100644 ${name}\0`), Buffer.alloc(20, 1)]);
+    const trees = new Map([
+      ['result', Tree.parse(Buffer.concat([...spellings, 'z'].map(entry)), 20)],
+      ['ours', Tree.parse(entry('z'), 20)],
+      ['theirs', Tree.parse(Buffer.concat(spellings.map(entry)), 20)],
+    ]);
+    let reads = 0;
+    const read = async (oid: string | null) => {
+      reads += 1;
+      return trees.get(oid ?? '') as Tree;
+    };
+    expect(await newCollision(read, 'result', ['ours', 'theirs'])).toBeNull();
+    expect(reads).toBeLessThan(3 * spellings.length);
+  });
 });
 
 describe('mergeTrees', () => {

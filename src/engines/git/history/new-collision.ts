@@ -33,9 +33,29 @@ export async function newCollision(
   trees: readonly (Oid | null)[],
 ): Promise<[string, string] | null> {
   const pace = new Pace();
-  const isOld = async (one: string, other: string) => {
-    for (const root of trees) if ((await has(read, root, one)) && (await has(read, root, other))) return true;
-    return false;
+  /** The trees that hold a path, a bit each. */
+  const holdersOf = async (path: string) => {
+    let holders = 0n;
+    for (const [at, root] of trees.entries()) if (await has(read, root, path)) holders |= 1n << BigInt(at);
+    return holders;
+  };
+  /** Two of some names that are one, which no tree holds both. What is held alike is compared once, for there may be thousands. */
+  const clash = async (names: readonly string[], prefix: string): Promise<[string, string] | null> => {
+    const byHolders = new Map<bigint, string>();
+    for (const name of names) {
+      if (pace.isDue) await pace.yield();
+      const path = `${prefix}${name}`;
+      const holders = await holdersOf(path);
+      const other = byHolders.get(holders);
+      if (holders === 0n && other !== undefined) return [path, other];
+      byHolders.set(holders, path);
+    }
+    for (const [held, one] of byHolders) {
+      if (pace.isDue) await pace.yield();
+      for (const [holders, other] of byHolders)
+        if (one !== other && (held & holders) === 0n) return (held & 1n) === 0n ? [one, other] : [other, one];
+    }
+    return null;
   };
   const walk = async (
     oid: Oid | null,
@@ -55,12 +75,11 @@ export async function newCollision(
         if (names) names.push(name);
         else alike.set(key, [name]);
       });
-    for (const { name } of added) {
+    for (const key of new Set(added.map(({ name }) => foldCase(name)))) {
       if (pace.isDue) await pace.yield();
-      for (const twin of alike.get(foldCase(name)) ?? []) {
-        const [one, other] = [`${prefix}${name}`, `${prefix}${twin}`];
-        if (twin !== name && !(await isOld(one, other))) return [one, other];
-      }
+      const names = alike.get(key) ?? [];
+      const found = names.length > 1 ? await clash(names, prefix) : null;
+      if (found) return found;
     }
     for (const { name, new: entry } of changes) {
       if (entry?.mode !== modes.tree) continue;

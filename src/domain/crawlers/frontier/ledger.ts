@@ -23,12 +23,13 @@ export function skipCounter(rule: string): SkipCount {
 }
 
 function add(tallies: Record<string, Tally>, key: string, count: number, bytes: number): void {
-  const tally = tallies[key] ?? { count: 0, bytes: 0 };
+  const tally = (Object.hasOwn(tallies, key) && tallies[key]) || { count: 0, bytes: 0 };
   tallies[key] = { count: tally.count + count, bytes: tally.bytes + bytes };
 }
 
-/** Hosts can send any type: so many different ones are counted apart. */
+/** Hosts can send any type: so many different ones are counted apart, of as many characters as a type has at most (RFC 6838, 4.2). */
 const mostTypes = 100;
+const longestType = 255;
 
 /** The counters of a run while one transaction changes its rows, and what it moved: nothing else may count. */
 export class Ledger {
@@ -61,7 +62,7 @@ export class Ledger {
   /** `type` without parameters. */
   type(type: string, bytes: number): void {
     const { by_type } = this.counts;
-    const isFull = by_type[type] === undefined && Object.keys(by_type).length >= mostTypes;
-    add(by_type, isFull ? 'other' : type, 1, bytes);
+    const isFull = !Object.hasOwn(by_type, type) && Object.keys(by_type).length >= mostTypes;
+    add(by_type, isFull || type.length > longestType ? 'other' : type, 1, bytes);
   }
 }

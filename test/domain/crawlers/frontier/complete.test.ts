@@ -222,3 +222,17 @@ describe('what an earlier snapshot has', () => {
     expect(rows).toEqual([{ state: 'leased' }]);
   });
 });
+
+it('counts types apart by what may be one, and as many as there may be', () => {
+  const ledger = new Ledger(noCounts());
+  const longest = `text/${'x'.repeat(250)}`;
+  for (const type of [longest, `${longest}x`, 'constructor', 'constructor']) ledger.type(type, 2);
+  expect(ledger.counts.by_type).toEqual({
+    [longest]: { count: 1, bytes: 2 },
+    other: { count: 1, bytes: 2 },
+    constructor: { count: 2, bytes: 4 },
+  });
+  for (let n = 0; n < 100; n += 1) ledger.type(`text/${n}`, 0);
+  expect(Object.keys(ledger.counts.by_type)).toHaveLength(100);
+  expect(ledger.counts.by_type.other?.count).toBe(4);
+});

@@ -222,6 +222,27 @@ describe('an account at the provider', () => {
     expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#unauthenticated');
   });
 
+  it('stays when two are unlinked at the same time, and no other way in is left', async () => {
+    const user_id = await makePerson(app, { email: 'both@example.org', role: 'readonly' });
+    const person = await signedIn(app, user_id);
+    for (const account of ['one of two', 'two of two']) {
+      provider.account = account;
+      expect(await travel(person, '/auth/oidc?link')).toBe('/sign-in');
+    }
+    const linked: { id: number }[] = await identities(person);
+    app.services.settings.password_sign_in = false;
+    const answers = await Promise.all(
+      linked.map(({ id }) =>
+        person.graphql('mutation ($input: UnlinkIdentityInput!) { unlinkIdentity(input: $input) { id } }', {
+          input: { identity_id: id },
+        }),
+      ),
+    );
+    app.services.settings.password_sign_in = true;
+    expect(answers.map(({ body }) => body.errors?.[0]?.extensions.code ?? 'done').sort()).toEqual(['CONFLICT', 'done']);
+    expect(await identities(person)).toHaveLength(1);
+  });
+
   it('is unlinked by a reset of the password, since it may have been linked by somebody else', async () => {
     provider.account = 'before there';
     const user_id = await makePerson(app, { email: 'reset@example.org', role: 'readonly' });

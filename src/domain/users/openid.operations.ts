@@ -5,7 +5,7 @@ import { publicOperation } from '../../kernel/operation.ts';
 import type { Ports } from '../../kernel/services.ts';
 import { timestamp } from '../../kernel/shapes.ts';
 import type { OpenIdIdentity } from '../../ports/openid.ts';
-import { holdSession, startSession } from './sessions.ts';
+import { holdAccount, holdSession, startSession } from './sessions.ts';
 import { beginAttempt } from './throttle.ts';
 import { User, UserIdentity } from './user.entity.ts';
 import { findUser, presentUser, signedIn } from './user.ts';
@@ -114,10 +114,12 @@ export const unlinkIdentity = publicOperation({
   audit: ({ identity_id }) => ({ type: 'identity', id: String(identity_id) }),
   async execute({ em, actor, services }, { identity_id: id }) {
     const user_id = actor?.user?.id ?? 0;
+    const { password } = await findUser(em, user_id);
+    // Of two that are unlinked at once the second has to see that the first is gone.
+    await holdAccount(em, { id: user_id, password });
     const row = await em.findOne(UserIdentity, { id, user_id });
     if (!row) throw new DomainError('not_found', 'Linked account not found');
     const others = await em.count(UserIdentity, { user_id, id: { $ne: id } });
-    const { password } = await findUser(em, user_id);
     if (others === 0 && (password == null || !services.settings.password_sign_in))
       throw new DomainError('conflict', 'It is the only way you have to sign in: set a password first');
     await em.nativeDelete(UserIdentity, { id });

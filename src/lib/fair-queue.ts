@@ -195,10 +195,13 @@ interface Held {
   group: number;
 }
 
+/** What callers that hold nothing have for themselves. */
+export const reserveOf = (most: number): number => Math.floor(most * shares.reserve);
+
 /** Whether a caller may hold so much more of what there is. A caller, or a group, that holds nothing may go beyond its share. */
 export function mayHold(more: number, most: number, { all, caller, group }: Held): boolean {
   const mostOf = (share: number) => Math.max(Math.floor(most * share), 1);
-  const reserved = caller === 0 ? 0 : Math.floor(most * shares.reserve);
+  const reserved = caller === 0 ? 0 : reserveOf(most);
   return (
     all + more <= most - reserved &&
     (caller === 0 || caller + more <= mostOf(shares.caller)) &&

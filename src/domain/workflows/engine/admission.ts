@@ -1,4 +1,4 @@
-import { FairQueue, mayHold } from '../../../lib/fair-queue.ts';
+import { FairQueue, mayHold, reserveOf } from '../../../lib/fair-queue.ts';
 import type { Caller } from '../../../ports/expressions.ts';
 import { keysOf } from './shares.ts';
 
@@ -26,8 +26,8 @@ class Pool {
   readonly #now: () => number;
   readonly #by = new Map<string, number>();
   #all = 0;
-  /** What waits for others to be gone, though its caller may have it, and since when. */
-  #blocked: { id: string; since: number } | null = null;
+  /** What waits for others to be gone, though its caller may have it, since when, and the bytes that were let past it. */
+  #blocked: { id: string; since: number; past: number } | null = null;
 
   constructor(most: number, now: () => number) {
     this.#most = most;
@@ -35,20 +35,28 @@ class Pool {
   }
 
   /**
-   * Whether the first in a line may be taken. Small ones would pass a large one for ever, so nothing passes it; but only for some time, since
-   * what leaves it no room may go on for a quarter of an hour.
+   * Whether the first in a line is taken. Small ones would pass a large one for ever, so nothing passes it but a reserve of workflows that hold
+   * nothing; and that only for some time, since what leaves it no room may go on for a quarter of an hour.
    */
-  mayTake(one: Weighed): boolean {
+  take(one: Weighed): boolean {
     if (one.bytes === 0) return true;
-    if (this.#blocked !== null && this.#blocked.id !== one.id && !this.#mayPass(this.#blocked.since)) return false;
     const fits = this.#fits(one, this.#all);
-    if (fits && this.#blocked?.id === one.id) this.#blocked = null;
-    if (!fits && this.#blocked === null && this.#fits(one, 0)) this.#blocked = { id: one.id, since: this.#now() };
+    const blocked = this.#blocked;
+    if (blocked === null) {
+      if (!fits && this.#fits(one, 0)) this.#blocked = { id: one.id, since: this.#now(), past: 0 };
+    } else if (blocked.id === one.id) {
+      if (fits) this.#blocked = null;
+    } else if (fits) return this.#mayPass(one, blocked);
     return fits;
   }
 
-  #mayPass(since: number): boolean {
-    return Math.floor((this.#now() - since) / patience) % 2 === 1;
+  #mayPass({ caller, bytes }: Weighed, blocked: { since: number; past: number }): boolean {
+    const isPassed = Math.floor((this.#now() - blocked.since) / patience) % 2 === 1;
+    const past = isPassed ? 0 : blocked.past + bytes;
+    const isFirst = caller !== null && !this.#by.has(keysOf(caller)[0]);
+    if (!isPassed && (!isFirst || past > reserveOf(this.#most))) return false;
+    blocked.past = past;
+    return true;
   }
 
   /** Whether there is room beside what is held. One always has, whatever it takes, or it would wait for ever. */
@@ -118,7 +126,7 @@ export class Admission {
   take(most: number): string[] {
     const ids: string[] = [];
     while (ids.length < most) {
-      const next = this.#queue.take((one) => this.#pools[this.#kindOf(one)].mayTake(one));
+      const next = this.#queue.take((one) => this.#pools[this.#kindOf(one)].take(one));
       if (next === undefined) break;
       this.#queued.delete(next.id);
       this.hold(next);

@@ -259,6 +259,20 @@ describe('memory for executions', () => {
     expect(take()).toEqual(['large', 'c']);
   });
 
+  it('has a reserve for first executions beside one that waits, but no more', () => {
+    const admission = makeAdmission();
+    admission.hold(of(1, 'slow', 1_400 * kibibyte));
+    admission.hold(of(2, 'steady', 600 * kibibyte));
+    const take = (...executions: Weighed[]) => {
+      admission.add(executions);
+      return admission.take(10);
+    };
+    expect(take(of(2, 'large', 1_200 * kibibyte, 'another'))).toEqual([]);
+    expect(take(of(2, 'second', 100 * kibibyte))).toEqual([]);
+    const first = ['a', 'b', 'c', 'd'].map((id, at) => of(at + 3, id, 100 * kibibyte));
+    expect(take(...first)).toEqual(['a', 'b', 'c']);
+  });
+
   it('is waited for by as many of a workflow as may be, and by the first of another', () => {
     const admission = makeAdmission();
     const heavy = 1_000 * kibibyte;

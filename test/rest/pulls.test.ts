@@ -431,6 +431,20 @@ describe('what is shown of a pull request', () => {
     expect((await merge(1)).body).toMatchObject({ merged: true, pull: untold });
   });
 
+  it('is no reason to refuse what has been done already, whatever git cannot say', async () => {
+    const busy = () => Promise.reject(new DomainError('unavailable', 'git is busy'));
+    const spies = () =>
+      (['aheadBehind', 'mergeability', 'diffTotals'] as const).map((name) =>
+        vi.spyOn(RepositoryReads.prototype, name).mockImplementation(busy),
+      );
+    spies();
+    const nothing = { mergeable: null, mergeable_state: 'unknown', commits_count: null, ...untold };
+    const opened = await open();
+    expect([opened.status, opened.body]).toMatchObject([201, { number: 1, ...nothing }]);
+    expectRefusal(await get(1), 503, 'unavailable', /busy/);
+    expect((await change(1, { state: 'closed' })).body).toMatchObject({ state: 'closed', commits_count: null });
+  });
+
   it('says nothing of a merge that takes git too long', async () => {
     vi.spyOn(RepositoryReads.prototype, 'mergeability').mockImplementation(() => Promise.reject(tooLong()));
     await commit('main', { [postPath('c')]: post(fields) });

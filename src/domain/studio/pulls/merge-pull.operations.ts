@@ -70,7 +70,7 @@ export const mergePull = studioOperation({
     const done = await finishMerge(context, row, { head_sha: incoming, base_sha: current, merge_commit_sha: sha });
     const branch_deleted = input.delete_branch === true && (await dropBranch(context, row.head_branch, incoming));
     const message = (commit ?? (await git.commit(sha))).message;
-    const pull = await showPull(context, done);
+    const pull = await showPull(context, done, true);
     return { merged: true, sha, message, commit, branch_deleted, conflicts: [], resolved, pull };
   },
 });

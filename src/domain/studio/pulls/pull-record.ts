@@ -87,17 +87,21 @@ export async function summariesOf(context: Context, rows: readonly Pull[]): Prom
 
 const tooMuch: ReadonlySet<string> = new Set<ErrorCode>(['git_timeout', 'too_large']);
 
-/** What git finds out; null where that takes too long or too much: a pull request is shown without it, and is opened and changed for all that. */
-const unlessTooMuch = <Found>(found: Promise<Found>): Promise<Found | null> =>
+/**
+ * What git finds out; null where that takes too long or too much: a pull request is shown without it, and is opened and changed for all that.
+ * @param isDone what is shown has been changed already, which no fault of git undoes
+ */
+const orUnknown = <Found>(found: Promise<Found>, isDone: boolean): Promise<Found | null> =>
   found.catch((error: unknown) => {
-    if (error instanceof DomainError && tooMuch.has(error.code)) return null;
+    if (error instanceof DomainError && (isDone || tooMuch.has(error.code))) return null;
     throw error;
   });
 
-/** The whole record with what a merge would meet, answered with its ETag. */
+/** The whole record with what a merge would meet, answered with its ETag. @param isDone shown after the change that was requested */
 export async function showPull(
   context: Context & Pick<StudioContext, 'tag' | 'room'>,
   row: Pull,
+  isDone = false,
 ): Promise<z.output<typeof pullShape>> {
   const { git } = context;
   const heads = await headsOf(context, row);
@@ -105,21 +109,23 @@ export async function showPull(
   const [deployments = []] = await deploymentsOfBranches(context, [row.head_branch]);
   const seen = deployments.map(({ id, status, attempt, published, url }) => [id, status, attempt, published, url]);
   context.tag(`"${versionOf(row, heads)}.${viewOf(seen)}"`);
-  const ancestor = await git.mergeBase(base, head);
-  const { ahead_by, behind_by } = await git.aheadBehind(head, base);
+  const known = <Found>(found: Promise<Found>) => orUnknown(found, isDone);
+  const ancestor = await known(git.mergeBase(base, head));
+  const distance = await known(git.aheadBehind(head, base));
   const pair = { current: base, incoming: head };
-  const mergeable = live ? await unlessTooMuch(isMergeable(context, pair)) : null;
+  const mergeable = live ? await known(isMergeable(context, pair)) : null;
   const takeRoom = (bytes: number) => context.room(bytes);
   const found =
-    mergeable === false && ancestor ? await unlessTooMuch(conflictsBetween(context, pair, { takeRoom })) : noConflicts;
-  const totals = await unlessTooMuch(git.diffTotals(ancestor ?? base, head));
+    mergeable === false && ancestor ? await known(conflictsBetween(context, pair, { takeRoom })) : noConflicts;
+  const totals = await known(git.diffTotals(ancestor ?? base, head));
   // What is missing may be there for the next reader.
-  if ((live && mergeable === null) || !found || !totals) context.tag(`"${versionOf(row, heads)}.${randomUUID()}"`);
+  if ((live && mergeable === null) || !distance || !found || !totals)
+    context.tag(`"${versionOf(row, heads)}.${randomUUID()}"`);
   return {
     ...present(row, heads, mergeable),
-    mergeable_state: mergeable === null || !ancestor ? 'unknown' : stateOf(mergeable, behind_by),
+    mergeable_state: mergeable === null || !ancestor || !distance ? 'unknown' : stateOf(mergeable, distance.behind_by),
     ...(found ?? { ...noConflicts, conflicts_truncated: true }),
-    commits_count: ahead_by,
+    commits_count: distance?.ahead_by ?? null,
     ...(totals ?? { changed_files: null, additions: null, deletions: null }),
     deployments,
   };

@@ -43,7 +43,7 @@ export const pull = z
       .enum(['clean', 'dirty', 'behind', 'unknown'])
       .describe('behind: it merges, but the base has commits the head lacks; dirty: it conflicts; unknown: not open'),
     ...foundConflicts,
-    commits_count: z.int32(),
+    commits_count: total,
     changed_files: total,
     additions: total,
     deletions: total,

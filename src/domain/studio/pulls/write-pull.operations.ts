@@ -93,7 +93,7 @@ export const createPull = studioOperation({
       ]);
       return row;
     });
-    return showPull(context, opened);
+    return showPull(context, opened, true);
   },
 });
 
@@ -122,7 +122,7 @@ export const updatePull = studioOperation({
       await em.flush();
       return row;
     });
-    return showPull(context, changed);
+    return showPull(context, changed, true);
   },
 });
 

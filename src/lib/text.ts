@@ -43,19 +43,23 @@ export function normalized(text: string, form: 'NFC' | 'NFD' | 'NFKC' | 'NFKD' =
   return text.replace(pieces, (piece) => piece.normalize(form));
 }
 
-/** A letter that has capitals beyond ASCII. Those of the dotless i are I, which file systems take for another letter. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
-const otherLetter = /[^\u0000-\u007f\u0131]/gu;
+/**
+ * The small letters that differ from those of their capitals (Unicode 17): only these are looked at one by one, in names of thousands of files. The
+ * capitals of the dotless i are I, which file systems take for another letter.
+ */
+const otherThanByCapitals =
+  /[\u0345\u00b5\u00df\u0149\u017f\u01f0\u0390\u03b0\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f5\u0587\u1c80-\u1c88\u1e96-\u1e9b\u1f50\u1f52\u1f54\u1f56\u1f80-\u1f87\u1f90-\u1f97\u1fa0-\u1fa7\u1fb2-\u1fb4\u1fb6\u1fb7\u1fbe\u1fc2-\u1fc4\u1fc6\u1fc7\u1fd2\u1fd3\u1fd6\u1fd7\u1fe2-\u1fe4\u1fe6\u1fe7\u1ff2-\u1ff4\u1ff6\u1ff7\ufb00-\ufb06\ufb13-\ufb17]/gu;
 
 /**
- * The form of a name in which names that file systems may take for the same one are equal: full case folding (Unicode Standard, 3.13), which is what
- * letters have in common by their capitals, as `ς` and `σ`, `ß` and `ss`, `ſ` and `s`, and not by small letters alone.
+ * The form of a name in which names that file systems may take for the same one are equal, as those of Windows and macOS do: full case folding
+ * (Unicode Standard, 3.13), which is what letters have in common by their capitals, as `ς` and `σ`, `ß` and `ss`, `ſ` and `s`, and not by small
+ * letters alone.
  */
 export const foldCase = (name: string): string =>
   normalized(
     normalized(name)
       .toLowerCase()
-      .replace(otherLetter, (letter) => letter.toUpperCase().toLowerCase()),
+      .replace(otherThanByCapitals, (letter) => letter.toUpperCase().toLowerCase()),
   );
 
 /**

@@ -52,7 +52,7 @@ export interface Snapshot {
   lookup(path: string): Promise<PathLookup>;
   /** The entries of a directory; empty when it does not exist or is not a tree. */
   directory(path: string): Promise<TreeEntry[]>;
-  /** The entries of a directory that `sameName` takes for this name. */
+  /** The entries of a directory that `foldCase` takes for this name. */
   alike(directory: string, name: string): Promise<TreeEntry[]>;
   /** The oid of the tree at a directory path ('' is the root); null when it does not exist. */
   treeOid(path: string): Promise<Oid | null>;
@@ -64,7 +64,7 @@ export interface Snapshot {
    */
   changesSince(tree: Oid | null, limit: number): Promise<FileChange[] | null>;
   /**
-   * Two paths whose names `sameName` takes for one, and that none of some other trees (null: the empty one) holds both: what merging those has
+   * Two paths whose names `foldCase` takes for one, and that none of some other trees (null: the empty one) holds both: what merging those has
    * brought together. The first of the two is not in the first tree. null: none.
    */
   newCollision(trees: readonly (Oid | null)[]): Promise<[string, string] | null>;

@@ -74,6 +74,14 @@ describe('a text is normalised', () => {
 });
 
 describe('the folded form of a name', () => {
+  it('looks at no letter alone that its capitals do not change', () => {
+    const capitals = vi.spyOn(String.prototype, 'toUpperCase');
+    expect(foldCase('Über Кириллица 漢字 Ελλάδα')).toBe('über кириллица 漢字 ελλάδα'.normalize('NFC'));
+    expect(capitals).not.toHaveBeenCalled();
+    expect(foldCase('ὀδυσσεύς')).toBe(foldCase('ὀδυσσεύσ'));
+    expect(capitals).toHaveBeenCalledTimes(1);
+  });
+
   it.each([
     ['ὈΔΥΣΣΕΎΣ', 'ὀδυσσεύς'],
     ['Σ.md', 'ς.md'],

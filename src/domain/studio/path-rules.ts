@@ -113,11 +113,6 @@ function addressProblem(path: string): string | null {
   return null;
 }
 
-/** Whether two names are one on a file system that folds case or normalises, as those of Windows and macOS do. */
-export function sameName(one: string, other: string): boolean {
-  return foldCase(one) === foldCase(other);
-}
-
 const directoryProblem = (segment: string) =>
   `must not contain the directory "${segment}", which is a file of git's settings on some systems`;
 

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { sameName } from '../../../src/domain/studio/path-rules.ts';
 import { formatCommit, parseCommit } from '../../../src/engines/git/objects/commit-codec.ts';
 import { hashObject } from '../../../src/engines/git/objects/object-id.ts';
 import { writeObjects } from '../../../src/engines/git/objects/object-writer.ts';
 import { modes, Tree } from '../../../src/engines/git/objects/tree-codec.ts';
+import { foldCase } from '../../../src/lib/text.ts';
 import type { TreeEntry } from '../../../src/ports/git-records.ts';
 import { git, temporaryDirectory } from '../../support/git-store.ts';
 import fc from '../../support/properties.ts';
@@ -96,7 +96,9 @@ describe('trees', () => {
       fc.property(fc.uniqueArray(alike, { maxLength: 12 }), alike, (names, wanted) => {
         const tree = build(names.map((each) => ({ name: each, mode: modes.file, oid: '1'.repeat(40) })));
         const found = tree.alike(wanted).map((each) => each.name);
-        expect(found).toEqual([...tree.entries()].map((each) => each.name).filter((each) => sameName(each, wanted)));
+        expect(found).toEqual(
+          [...tree.entries()].map((each) => each.name).filter((each) => foldCase(each) === foldCase(wanted)),
+        );
       }),
       { numRuns: 2000 },
     );

@@ -22,7 +22,7 @@ async function has(read: ReadTree, root: Oid | null, path: string): Promise<bool
 }
 
 /**
- * Two paths of a merged tree whose names are one to file systems that fold case or normalise (`sameName`), and that none of the trees it was made
+ * Two paths of a merged tree whose names are one to file systems that fold case or normalise (`foldCase`), and that none of the trees it was made
  * of holds both. Only directories are read that are as in none of those, and names that the first of them lacks are compared with their siblings.
  *
  * @returns the one that the first tree lacks before the other; null: none

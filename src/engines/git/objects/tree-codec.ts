@@ -1,5 +1,5 @@
-import { sameName } from '../../../domain/studio/path-rules.ts';
 import { Pace } from '../../../lib/concurrency.ts';
+import { foldCase } from '../../../lib/text.ts';
 import type { TreeEntry } from '../../../ports/git-records.ts';
 
 const slash = 0x2f;
@@ -170,11 +170,12 @@ export class Tree {
   /** The entries whose names some file systems treat as equal to this one; few of the others are decoded. */
   alike(name: string): TreeEntry[] {
     const key = Buffer.from(name, 'utf8');
+    const folded = foldCase(name);
     const found: TreeEntry[] = [];
     for (let index = 0; index < this.size; index++) {
       if (!this.#mayBeAlike(index, key)) continue;
       const entry = this.#entry(index);
-      if (sameName(entry.name, name)) found.push(entry);
+      if (foldCase(entry.name) === folded) found.push(entry);
     }
     return found;
   }

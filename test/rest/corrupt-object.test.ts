@@ -42,8 +42,8 @@ interface Listed {
 const ask = (place: string) => app.ask('GET', `${acme}/projects/${project}/studio/${place}`);
 
 /** Overwrites a loose object: its head (nothing of it can be read) or its end (its size is still known). */
-async function corrupt(name: string, where: 'head' | 'end' | 'gone'): Promise<void> {
-  const oid = git(gitDir, ['rev-parse', `main:${name}`]);
+async function corrupt(name: string, where: 'head' | 'end' | 'gone', ref = 'main'): Promise<void> {
+  const oid = git(gitDir, ['rev-parse', `${ref}:${name}`]);
   const file = path.join(gitDir, 'objects', oid.slice(0, 2), oid.slice(2));
   if (where === 'gone') return rm(file);
   const whole = await readFile(file);
@@ -53,18 +53,19 @@ async function corrupt(name: string, where: 'head' | 'end' | 'gone'): Promise<vo
 
 const written = post({ title: 'B', description: 'Text', draft: false, tags: ['one'] }, 'Written by git.\n');
 
-/** Commits a file by git itself: the server reads what it has written, at any moment after. */
-function writeUnseen(name: string, content: string): void {
+/** Commits a file by git itself, and shows it when it is damaged: the server reads what a branch has at any moment. */
+async function writeDamaged(name: string, content: string, where: 'head' | 'end' | 'gone'): Promise<void> {
+  const unseen = 'refs/unseen/made';
   const data = (text: string) => `data ${Buffer.byteLength(text)}\n${text}\n`;
-  const commit = `commit refs/heads/main\ncommitter A <a@portico.test> 1 +0000\n${data('Write')}from refs/heads/main^0\n`;
+  const commit = `commit ${unseen}\ncommitter A <a@portico.test> 1 +0000\n${data('Write')}from refs/heads/main^0\n`;
   git(gitDir, ['fast-import', '--quiet'], `${commit}M 100644 inline ${name}\n${data(content)}`);
+  await corrupt(name, where, unseen);
+  git(gitDir, ['update-ref', 'refs/heads/main', unseen]);
+  git(gitDir, ['update-ref', '-d', unseen]);
 }
 
 describe.each(['head', 'end', 'gone'] as const)('a blob whose object is damaged (%s)', (where) => {
-  beforeEach(async () => {
-    writeUnseen(postPath('b'), written);
-    await corrupt(postPath('b'), where);
-  });
+  beforeEach(() => writeDamaged(postPath('b'), written, where));
 
   it('503 for each request that needs it, and the rest is served', async () => {
     for (let times = 0; times < 2; times += 1) {

@@ -13,7 +13,8 @@ const absent = new Set(['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG']);
 /** What would lead out of the directory of refs; git allows none of it in a name. */
 const strays = /(^|\/)\.|\0/;
 
-function nullIfAbsent(error: NodeJS.ErrnoException): null {
+/** For what reads a file or directory that may be missing. @throws every other error */
+export function nullIfAbsent(error: NodeJS.ErrnoException): null {
   if (absent.has(error.code ?? '')) return null;
   throw error;
 }

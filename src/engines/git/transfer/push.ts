@@ -22,6 +22,7 @@ import type { IncomingLimits, Tip } from '../incoming/limits.ts';
 import { CatFile } from '../objects/cat-file.ts';
 import { formatOf, isOid, rawLength } from '../objects/object-id.ts';
 import { modes, Tree } from '../objects/tree-codec.ts';
+import { nullIfAbsent } from '../refs/ref-files.ts';
 import type { GitRepository } from '../repository.ts';
 import { harmlessFaultsOf } from '../upkeep/fsck.ts';
 import { packetAt } from './push-answer.ts';
@@ -307,7 +308,7 @@ class Quarantine implements PushedObjects {
     const { processes, gitDir, env, signal } = this.#place;
     const packs = env.GIT_OBJECT_DIRECTORY === undefined ? null : join(env.GIT_OBJECT_DIRECTORY, 'pack');
     // A push that brings no object has no pack.
-    const names = packs === null ? [] : await readdir(packs).catch(() => []);
+    const names = packs === null ? [] : ((await readdir(packs).catch(nullIfAbsent)) ?? []);
     for (const name of names.filter((one) => one.endsWith('.pack'))) {
       const faults = await harmlessFaultsOf(this.#place, join(packs ?? '', name));
       if (faults.size === 0) continue;

@@ -129,7 +129,7 @@ function Review({ pull, refresh }: { pull: Pull; refresh: () => void }) {
           </Button>
         </Group>
       )}
-      {isOpen && conflicts.length > 0 && (
+      {isOpen && (conflicts.length > 0 || pull.conflicts_truncated) && (
         <Stack component="section" gap="sm">
           <Title order={2}>{t('conflicts')}</Title>
           <Text maw="72ch">{t(pull.conflicts_truncated ? 'conflicts_too_many' : 'conflicts_lead')}</Text>

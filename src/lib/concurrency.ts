@@ -203,6 +203,18 @@ export async function finishYielding<T>(steps: Generator<undefined, T, undefined
   }
 }
 
+/** Bytes that are worked on at once: one tag, and what comes at the same time, holds all requests. */
+const piece = 64 * 1024;
+
+/** A content in pieces, and lets all else have its turn between them. */
+export async function* inPieces(content: Buffer): AsyncGenerator<Buffer> {
+  const pace = new Pace();
+  for (let at = 0; at < content.length; at += piece) {
+    if (pace.isDue) await pace.yield();
+    yield content.subarray(at, at + piece);
+  }
+}
+
 /**
  * Waits for all of several promises, whatever becomes of some: a transaction must not end while statements of it are under way.
  * @throws what the first of them throws

@@ -1,4 +1,6 @@
 import DataLoader from 'dataloader';
+import { inPieces } from '../../../lib/concurrency.ts';
+import type { Repository } from '../../../ports/git.ts';
 import type { FileSide, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change, CommitPlan, Committed, StagedTree } from '../../../ports/git-writes.ts';
 import { codeProblem } from '../content/admission.ts';
@@ -15,6 +17,34 @@ export type PlanContext = Pick<
   StudioContext<'manage_studio'>,
   'git' | 'services' | 'studio' | 'project' | 'conditions' | 'require'
 >;
+
+/** Contents up to this size wait in memory for their commit, and so much of them in all; bytes. */
+const longestInMemory = 1024 * 1024;
+const mostInMemory = 64 * 1024 * 1024;
+
+/**
+ * The contents that one commit writes. A few wait in memory; all others are stored ahead, as uploads are, or a commit of a thousand long entries
+ * would hold gigabytes. What is stored for a commit that is refused is dropped by the upkeep of the repository.
+ */
+export class PlannedContents {
+  readonly #git: Pick<Repository, 'storeBlob'>;
+  #inMemory = 0;
+
+  constructor(git: Pick<Repository, 'storeBlob'>) {
+    this.#git = git;
+  }
+
+  /** @returns what a change names: the content, or where it is stored */
+  async keep(content: Buffer): Promise<NonNullable<Change['content']>> {
+    const size = content.length;
+    if (size <= longestInMemory && this.#inMemory + size <= mostInMemory) {
+      this.#inMemory += size;
+      return content;
+    }
+    const { oid } = await this.#git.storeBlob({ size, read: () => inPieces(content) }, size);
+    return { oid };
+  }
+}
 
 /** A branch while a commit of one or more steps is planned. */
 export interface StagedContent {

@@ -101,6 +101,7 @@ async function tryMerge(
   const { tree, changes, resolved, ...found } = await mergeCommits(context, heads, resolutions, {
     pinned,
     require: context.require,
+    namesOnly: true,
   });
   // What settles the conflicts that are left may settle names, too.
   if (found.conflicts.length > 0) await checkCarried(context, heads, () => git.snapshotOfTree(tree));

@@ -1,8 +1,17 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { forEachYielding } from '../../../lib/concurrency.ts';
 import type { Repository } from '../../../ports/git.ts';
-import type { ConflictKind, FileSide, MergeConflict, MergedTree, Mode, Oid } from '../../../ports/git-records.ts';
+import type {
+  ConflictKind,
+  FileSide,
+  MergeConflict,
+  MergedTree,
+  Mode,
+  Oid,
+  Snapshot,
+} from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
+import { PlannedContents } from '../changes/staged-content.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { namesModules, settingsProblem } from '../path-rules.ts';
 import { withoutFollowing } from './followed-renames.ts';
@@ -19,6 +28,7 @@ import {
   mostConflicts,
   openSides,
   type Sides,
+  sideAt,
 } from './merge-sides.ts';
 import { type ResolutionOptions, Resolutions, refuseResolution } from './resolutions.ts';
 
@@ -180,6 +190,8 @@ interface ConflictOptions {
 interface MergeOptions extends ResolutionOptions, ConflictOptions {
   /** What the merge would write is not wanted, and not kept: it may be gigabytes. */
   conflictsOnly?: boolean;
+  /** The merge is only tried: where git has an entry already, no other text of it is kept, for it changes no name and configures nothing. */
+  namesOnly?: boolean;
 }
 
 /** Bytes of the conflicts that are shown, at most. */
@@ -206,7 +218,7 @@ export async function mergeCommits(
   options: MergeOptions = {},
 ): Promise<CommitMerge> {
   const { git } = context;
-  const { conflictRoom: room = new ConflictRoom(), conflictsOnly = false } = options;
+  const { conflictRoom: room = new ConflictRoom(), conflictsOnly = false, namesOnly = false } = options;
   const resolutions = new Resolutions(given, options);
   const { tree, conflicts: found, auto_merged, may_follow_renames } = await git.mergeTrees(current, incoming);
   if (!may_follow_renames && given.length === 0) return { tree, changes: [], conflicts: [], resolved: [] };
@@ -216,6 +228,12 @@ export async function mergeCommits(
   await options.takeRoom?.(await sizeOf(git, conflicts));
   const result: CommitMerge = { tree, changes: unfollowed?.changes ?? [], conflicts: [], resolved: [] };
   const settling = { resolutions, room };
+  const contents = new PlannedContents(git);
+  const keep = async ({ content, ...change }: Change) => {
+    if (!Buffer.isBuffer(content)) result.changes.push({ ...change, content });
+    else if (!namesOnly || !sides.schemaAt(change.path) || !(await isRegularAt(sides.merged, change.path)))
+      result.changes.push({ ...change, content: await contents.keep(content) });
+  };
   const add = async (path: string, merge: () => Promise<FileMerge>) => {
     if (room.isFull && !resolutions.has(path)) {
       result.conflicts_truncated = true;
@@ -224,7 +242,7 @@ export async function mergeCommits(
     const { change, conflict, resolved } = await merge();
     if (conflict) result.conflicts.push(conflict);
     // Nothing is written of a merge that leaves a conflict.
-    if (change && !conflictsOnly && result.conflicts.length === 0) result.changes.push(change);
+    if (change && !conflictsOnly && result.conflicts.length === 0) await keep(change);
     const shown = resolved && room.showResolved(resolved);
     if (shown) result.resolved.push(shown);
   };
@@ -254,6 +272,8 @@ export async function conflictsBetween(
 }
 
 const regular = new Set(['100644', '100755']);
+
+const isRegularAt = async (snapshot: Snapshot, path: string) => regular.has((await sideAt(snapshot, path))?.mode ?? '');
 
 /** Whether a conflict is about what stands in a file; all others are about the file itself. */
 function isAboutContent({ kind, stages: { base, current, incoming } }: MergeConflict): boolean {

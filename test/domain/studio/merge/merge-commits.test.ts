@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { PlannedContents } from '../../../../src/domain/studio/changes/staged-content.ts';
 import { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import { withoutFollowing } from '../../../../src/domain/studio/merge/followed-renames.ts';
 import type { Resolution } from '../../../../src/domain/studio/merge/merge.schema.ts';
@@ -7,6 +8,7 @@ import { ConflictRoom, openSides } from '../../../../src/domain/studio/merge/mer
 import type { StudioRuntime } from '../../../../src/domain/studio/studio.ts';
 import { Pace } from '../../../../src/lib/concurrency.ts';
 import { Activity } from '../../../../src/lib/timing.ts';
+import type { Change } from '../../../../src/ports/git-writes.ts';
 import { post } from '../../../support/conflict-site.ts';
 import { blobOf, commitFiles, lines, setRef } from '../../../support/git-history.ts';
 import { fsck, git, testStore } from '../../../support/git-store.ts';
@@ -57,6 +59,74 @@ async function forked(base: Files, current: Files, incoming: Files) {
     },
   };
 }
+
+const inMemory = (changes: readonly Change[]) =>
+  changes.reduce((sum, { content }) => sum + (Buffer.isBuffer(content) ? content.length : 0), 0);
+
+describe('what is kept of a merge', () => {
+  const long = 'word '.repeat(300_000);
+  const paths = ['b', 'c', 'd'].map((name) => `content/posts/${name}.md`);
+  const all = (own: object) =>
+    Object.fromEntries([a, ...paths].map((path) => [path, post({ ...fields, ...own }, long)]));
+  const longEntries = () => forked(all({}), all({ title: 'New' }), all({ description: 'Other' }));
+
+  it('is no long text: it is stored ahead', async () => {
+    const { merge, result } = await longEntries();
+    const { changes, conflicts } = await merge();
+    expect([changes.length, conflicts.length]).toEqual([4, 0]);
+    expect(inMemory(changes)).toBe(0);
+    expect(await result(a)).toBe(post({ ...fields, title: 'New', description: 'Other' }, long));
+  });
+
+  it('are short texts, up to 64 MiB in all', async () => {
+    let stored = 0;
+    const contents = new PlannedContents({
+      async storeBlob(content) {
+        for await (const piece of 'read' in content ? content.read() : content) stored += piece.length;
+        return { oid: 'f'.repeat(40), size: 0, head: Buffer.alloc(0) };
+      },
+    });
+    const mebibyte = Buffer.alloc(1024 * 1024);
+    const kept = [];
+    for (let at = 0; at < 70; at += 1) kept.push(await contents.keep(mebibyte));
+    expect(kept.map((content) => Buffer.isBuffer(content)).lastIndexOf(true)).toBe(63);
+    expect(stored).toBe(6 * mebibyte.length);
+  });
+
+  it('is no text where only names are wanted, and nothing is stored then', async () => {
+    const { context, pair, merge, gitDir } = await longEntries();
+    const tried = await mergeCommits(context, pair, [], { pinned: true, namesOnly: true });
+    expect(tried).toMatchObject({ changes: [], conflicts: [], resolved: expect.objectContaining({ length: 4 }) });
+    const count = () => git(gitDir, ['count-objects']);
+    const before = count();
+    await mergeCommits(context, pair, [], { pinned: true, namesOnly: true });
+    expect(count()).toBe(before);
+    await merge();
+    expect(count()).not.toBe(before);
+  });
+
+  it('is each name that git’s tree lacks', async () => {
+    const { context, pair } = await forked(
+      { [a]: post(fields), 'x.css': 'a {}\n' },
+      { [a]: null, 'x.css': 'b {}\n' },
+      { [a]: post({ ...fields, title: 'New' }), 'x.css': 'c {}\n' },
+    );
+    const resolutions = [
+      { path: a, delete: true },
+      { path: 'x.css', raw: 'd {}\n' },
+    ];
+    const { changes, conflicts } = await mergeCommits(context, pair, resolutions, {
+      pinned: true,
+      require: () => {},
+      namesOnly: true,
+    });
+    expect(conflicts).toEqual([]);
+    expect(changes).toEqual([
+      expect.objectContaining({ path: a, content: null }),
+      expect.objectContaining({ path: 'x.css', content: Buffer.from('d {}\n') }),
+    ]);
+  });
+});
 
 describe('what merges by itself', () => {
   it('takes neighbouring keys that git calls a conflict', async () => {

@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../../kernel/errors.ts';
-import { Pace } from '../../../../lib/concurrency.ts';
+import { inPieces } from '../../../../lib/concurrency.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
 import type { Change, StagedTree } from '../../../../ports/git-writes.ts';
 import type { ProjectContext } from '../../../projects/operation.ts';
+import { PlannedContents } from '../../../studio/changes/staged-content.ts';
 import type { LinkMapper } from '../rewrite/carrier.ts';
 import { rewritableKind, rewriteContent } from '../rewrite/rewrite-content.ts';
 import type { SkippedFile, SnapshotOrigins } from '../snapshot.entity.ts';
@@ -222,9 +223,6 @@ export function fileFinder(files: Map<string, string>, redirects: CapturedSite['
   };
 }
 
-/** Contents up to this size wait in memory for the commit, and so much of them in all; bytes. */
-const inlineFile = 1024 * 1024;
-const inlineTotal = 64 * 1024 * 1024;
 /** Documents may become longer when their links are written anew. */
 const slack = 2;
 
@@ -240,17 +238,6 @@ async function whole(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of content) chunks.push(chunk);
   return Buffer.concat(chunks);
-}
-
-/** Bytes that are rewritten at once: one tag, and what comes at the same time, holds all requests. */
-const piece = 64 * 1024;
-
-async function* inPieces(content: Buffer) {
-  const pace = new Pace();
-  for (let at = 0; at < content.length; at += piece) {
-    if (pace.isDue) await pace.yield();
-    yield content.subarray(at, at + piece);
-  }
 }
 
 /** What goes into the file. A rewritten document or style sheet becomes UTF-8, the default of file servers. */
@@ -279,13 +266,7 @@ export async function makeFiles(
   const limit = services.settings.media_limit;
   const files: ImportedFile[] = [];
   const tooLarge: SkippedFile[] = [];
-  let inline = 0;
-  const keep = async (content: Buffer): Promise<Change['content']> => {
-    if (content.length > inlineFile || inline + content.length > inlineTotal)
-      return { oid: (await git.storeBlob(inPieces(content), limit)).oid };
-    inline += content.length;
-    return content;
-  };
+  const contents = new PlannedContents(git);
   for (const { path, file, links } of wanted) {
     signal.throwIfAborted();
     const content = file.bytes > limit * slack ? null : await contentOf(services, file, links);
@@ -294,7 +275,12 @@ export async function makeFiles(
       continue;
     }
     const oid = createHash(format).update(`blob ${content.length}\0`).update(content).digest('hex');
-    files.push({ path, url: file.url, oid, content: present.get(path) === oid ? { oid } : await keep(content) });
+    files.push({
+      path,
+      url: file.url,
+      oid,
+      content: present.get(path) === oid ? { oid } : await contents.keep(content),
+    });
   }
   return { files, tooLarge };
 }

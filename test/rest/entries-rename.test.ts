@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { acme, seed, shared, startTestApp } from '../support/app.ts';
+import { watchCommits } from '../support/git-store.ts';
 
 const app = shared(startTestApp);
 
 const page = '---\ntitle: Old\n---\n';
 
 /** Renames the entry `old` of a site of its own. */
-async function rename(project: string, files: Record<string, string>, collection: string) {
+async function rename(project: string, files: Record<string, string | Buffer>, collection: string) {
   await app.run(createProject, { organization: 'acme', name: project, machine_name: project });
   await seed(app, files, project);
   const url = `${acme}/projects/${project}/studio/collections/${collection}/old`;
@@ -89,5 +90,26 @@ describe('an entry that is the index of a directory', () => {
       expect([status, body.message]).toEqual([422, `slug: "docs/${slug}/index.md" is not a path of collection "docs"`]);
     }
     expect((await app.ask('PUT', url, { body: { slug: 'new' } })).body.path).toBe('docs/new/index.md');
+  });
+});
+
+describe('the long texts and files that a rename writes', () => {
+  const words = 'word '.repeat(300_000);
+
+  it('do not wait in memory for its commit', async () => {
+    const commits = watchCommits();
+    const linking = `---\ntitle: Linking\n---\n[old](./old/index.md)\n${words}`;
+    const index = `---\ntitle: Old\n---\n[linking](../linking.md) ![](a.png)\n${words}`;
+    const files = {
+      'content/posts/old/index.md': index,
+      'content/posts/old/a.png': Buffer.alloc(2 * 1024 * 1024, 1),
+      'content/posts/old/notes.txt': 'short',
+      'content/posts/linking.md': linking,
+    };
+    const renamed = await rename('long', files, 'posts');
+    expect(renamed).toMatchObject({ slug: 'new', body: index.slice(index.indexOf('[')) });
+    expect(commits.at(-1)).toEqual({ files: 7, inMemory: 0 });
+    const url = `${acme}/projects/long/studio/collections/posts/linking?raw=true`;
+    expect((await app.ask('GET', url)).body.raw).toBe(linking.replace('./old/', './new/'));
   });
 });

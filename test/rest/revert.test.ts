@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { seed, shared, startTestApp, studio } from '../support/app.ts';
+import { watchCommits } from '../support/git-store.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -276,6 +277,21 @@ describe('a whole commit', () => {
     expect((await app.ask('GET', `${posts}/en/beta?raw=true`)).body.raw).toBe(beta);
     expect(await commits()).toBe(count + 1);
     expect(await undo(commit)).toMatchObject({ status: 200, body: { unchanged: true, commit: null } });
+  });
+
+  it('keeps no long text in memory until it is taken back', async () => {
+    const slugs = ['en/long-one', 'en/long-two'];
+    const long = `---\ntitle: Long\nauthor: ada\nrating: 1\n---\n${'word '.repeat(300_000)}\n`;
+    await seed(app, Object.fromEntries(slugs.map((each) => [`src/content/posts/${each}.md`, long])));
+    const update = (frontmatter: object) =>
+      change(slugs.map((each) => ({ op: 'update', collection: 'posts', slug: each, frontmatter })));
+    const commit = await update({ title: 'Longer' });
+    await update({ rating: 2 });
+    const commits = watchCommits();
+    expect((await undo(commit)).status).toBe(201);
+    expect(commits).toEqual([{ files: 2, inMemory: 0 }]);
+    const { raw } = (await app.ask('GET', `${posts}/en/long-one?raw=true`)).body;
+    expect(raw).toBe(long.replace('rating: 1', 'rating: 2'));
   });
 
   it('that deleted entries brings all of them back, those that cannot be read with a warning', async () => {

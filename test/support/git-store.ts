@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
+import { GitRepository } from '../../src/engines/git/repository.ts';
 import { createGitStore, type GitStoreOptions } from '../../src/engines/git/store.ts';
 import { createSpools } from '../../src/engines/spool/spool.ts';
 import type { GitStore, Repository } from '../../src/ports/git.ts';
-import type { CommitRequest } from '../../src/ports/git-writes.ts';
+import type { Change, CommitRequest } from '../../src/ports/git-writes.ts';
 
 export const writerOne = { name: 'Ada', email: 'ada@example.org' };
 
@@ -15,6 +16,28 @@ export function temporaryDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'portico-git-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
+}
+
+/** Bytes of contents among changes, as they wait in memory for their commit. */
+export const inMemory = (changes: readonly Change[]): number =>
+  changes.reduce((sum, { content }) => sum + (Buffer.isBuffer(content) ? content.length : 0), 0);
+
+/** What the commits of this process write until the test ends, and the bytes of it that wait in memory. */
+export function watchCommits(): { files: number; inMemory: number }[] {
+  const seen: { files: number; inMemory: number }[] = [];
+  const { write } = GitRepository.prototype;
+  const spy = vi.spyOn(GitRepository.prototype, 'write').mockImplementation(function (this: GitRepository, request) {
+    return write.call(this, {
+      ...request,
+      async plan(head, signal) {
+        const plan = await request.plan(head, signal);
+        seen.push({ files: plan.changes.length, inMemory: inMemory(plan.changes) });
+        return plan;
+      },
+    });
+  });
+  onTestFinished(() => spy.mockRestore());
+  return seen;
 }
 
 /** Stock git with no configuration of the machine; stdout without the last newline. */

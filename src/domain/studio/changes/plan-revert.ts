@@ -15,7 +15,7 @@ import { checkAddress } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
-import type { StagedContent, Step } from './staged-content.ts';
+import { bytesOf, type StagedContent, type Step } from './staged-content.ts';
 import { checkFree, checkUnseen, checkVersion } from './write-rules.ts';
 
 /**
@@ -305,11 +305,9 @@ export async function planRevert(
     return { changes: [], summary, result, check: async () => [] };
   const bytes = outcome.kind === 'merged' ? outcome.bytes : await staged.tree.blob(outcome.file.oid);
   await checkContent(context, staged, place, bytes, current);
+  const content = outcome.kind === 'merged' ? await staged.contents.keep(bytes) : { oid: outcome.file.oid };
   if (!current) await checkFree(staged.tree, path, entry ? 'slug' : 'path');
-  const change: Change =
-    outcome.kind === 'merged'
-      ? { path, content: outcome.bytes }
-      : { path, content: { oid: outcome.file.oid }, mode: outcome.file.mode };
+  const change: Change = { path, content, ...(outcome.kind === 'version' && { mode: outcome.file.mode }) };
   const merged = outcome.kind === 'merged' && { merged: true, resolved: outcome.resolved };
   return {
     changes: [change],
@@ -317,7 +315,12 @@ export async function planRevert(
     result: { ...result, ...merged },
     async check(after) {
       if (!entry) return [];
-      return warningsOf(after, place, bytes, current && (await staged.tree.blob(current.oid)));
+      return warningsOf(
+        after,
+        place,
+        await bytesOf(staged.tree, content),
+        current && (await staged.tree.blob(current.oid)),
+      );
     },
   };
 }

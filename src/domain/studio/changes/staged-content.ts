@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { inPieces } from '../../../lib/concurrency.ts';
 import type { Repository } from '../../../ports/git.ts';
-import type { FileSide, TreeEntry } from '../../../ports/git-records.ts';
+import type { FileSide, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change, CommitPlan, Committed, StagedTree } from '../../../ports/git-writes.ts';
 import { codeProblem } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
@@ -46,6 +46,10 @@ export class PlannedContents {
   }
 }
 
+/** Reads a content that waits in memory, or is stored. */
+export const bytesOf = async (tree: Snapshot, content: NonNullable<Change['content']>): Promise<Buffer> =>
+  Buffer.isBuffer(content) ? content : tree.blob(content.oid);
+
 /** A branch while a commit of one or more steps is planned. */
 export interface StagedContent {
   /** What the branch holds: the only versions a caller can have seen. */
@@ -56,6 +60,8 @@ export interface StagedContent {
   site: SiteIndex;
   /** Paths the steps so far have changed. */
   changed: ReadonlySet<string>;
+  /** Keeps what the steps write. */
+  contents: PlannedContents;
   /** Entries of `tree` that name a media file; for several files every entry is read once. */
   mediaReferences(file: string): Promise<MediaReference[]>;
 }
@@ -101,7 +107,8 @@ export async function contentAt(
   head: StagedTree,
 ): Promise<StagedContent> {
   const site = await context.studio.content.site(context.git, head);
-  return { head, changed: new Set(), ...contentOf(context, head, head, site) };
+  const contents = new PlannedContents(context.git);
+  return { head, changed: new Set(), contents, ...contentOf(context, head, head, site) };
 }
 
 function contentOf(
@@ -130,7 +137,7 @@ export async function advance(
     ? await changeSite(staged.site, await entriesAt(tree, changes))
     : await context.studio.content.site(context.git, tree);
   const changed = new Set([...staged.changed, ...changes.map(({ path }) => path)]);
-  return { head: staged.head, changed, ...contentOf(context, staged.head, tree, site) };
+  return { ...staged, changed, ...contentOf(context, staged.head, tree, site) };
 }
 
 /** What changes left at their paths: a listing of the whole tree would cost more than the step. */

@@ -8,10 +8,9 @@ import { ConflictRoom, openSides } from '../../../../src/domain/studio/merge/mer
 import type { StudioRuntime } from '../../../../src/domain/studio/studio.ts';
 import { Pace } from '../../../../src/lib/concurrency.ts';
 import { Activity } from '../../../../src/lib/timing.ts';
-import type { Change } from '../../../../src/ports/git-writes.ts';
 import { post } from '../../../support/conflict-site.ts';
 import { blobOf, commitFiles, lines, setRef } from '../../../support/git-history.ts';
-import { fsck, git, testStore } from '../../../support/git-store.ts';
+import { fsck, git, inMemory, testStore } from '../../../support/git-store.ts';
 import { noContentCache, silentLog } from '../../../support/no-content-cache.ts';
 import fc from '../../../support/properties.ts';
 
@@ -59,9 +58,6 @@ async function forked(base: Files, current: Files, incoming: Files) {
     },
   };
 }
-
-const inMemory = (changes: readonly Change[]) =>
-  changes.reduce((sum, { content }) => sum + (Buffer.isBuffer(content) ? content.length : 0), 0);
 
 describe('what is kept of a merge', () => {
   const long = 'word '.repeat(300_000);
@@ -112,7 +108,7 @@ describe('what is kept of a merge', () => {
       { [a]: post({ ...fields, title: 'New' }), 'x.css': 'c {}\n' },
     );
     const resolutions = [
-      { path: a, delete: true },
+      { path: a, delete: true as const },
       { path: 'x.css', raw: 'd {}\n' },
     ];
     const { changes, conflicts } = await mergeCommits(context, pair, resolutions, {

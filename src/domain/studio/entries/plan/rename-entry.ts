@@ -3,7 +3,7 @@ import { filterYielding, Pace, setYielding } from '../../../../lib/concurrency.t
 import { parsePointer } from '../../../../lib/json-pointer.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
 import type { Change } from '../../../../ports/git-writes.ts';
-import type { StagedContent } from '../../changes/staged-content.ts';
+import { bytesOf, type StagedContent } from '../../changes/staged-content.ts';
 import { checkFree } from '../../changes/write-rules.ts';
 import { isContent, refusalOf } from '../../content/admission.ts';
 import { type CollectionIndex, type IndexedEntry, schemaAt } from '../../content/collection-index.ts';
@@ -18,6 +18,8 @@ import { assetFolder, bundleOf } from '../own-files.ts';
 import { namedIn, referenceIds, referencesTo } from '../references.ts';
 
 type Context = Pick<StudioContext<'manage_studio'>, 'services' | 'studio' | 'git' | 'require'>;
+
+type Staged = Pick<StagedContent, 'tree' | 'site' | 'contents'>;
 
 /** References of one entry that are rewritten: one with more of them has more signs than can be edited by fields, and is refused. */
 const mostPointed = limits.editedSigns + 2;
@@ -59,7 +61,7 @@ async function moveAlong(
   checkMove(context, site, { from: path, to, mode, content }, field);
   return [
     { path, content: null },
-    { path: to, content, mode },
+    { path: to, content: { oid }, mode },
   ];
 }
 
@@ -91,7 +93,7 @@ function placeFor({ schema }: CollectionIndex, slug: string, { path }: IndexedEn
 
 async function moveFile(
   context: Context,
-  { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
+  { tree, site, contents }: Staged,
   index: CollectionIndex,
   place: IndexedEntry,
   { slug, field }: Goal,
@@ -102,7 +104,11 @@ async function moveFile(
   const along = index.schema.asset_folders ? await moveAssets(context, { tree, site }, place, target, field) : null;
   return {
     path: target,
-    changes: [{ path: place.path, content: null }, { path: target, content: bytes }, ...(along?.changes ?? [])],
+    changes: [
+      { path: place.path, content: null },
+      { path: target, content: await contents.keep(bytes) },
+      ...(along?.changes ?? []),
+    ],
     assets: along?.assets ?? [],
   };
 }
@@ -130,7 +136,7 @@ function checkMove(
 /** An entry that is the index of a directory moves with everything in it. */
 async function moveBundle(
   context: Context,
-  { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
+  { tree, site, contents }: Staged,
   { schema }: CollectionIndex,
   { from, to, field }: { from: string; to: string; field: string },
   place: IndexedEntry,
@@ -145,8 +151,10 @@ async function moveBundle(
   for (const file of await tree.files(from)) {
     const path = `${from}/${file.path}`;
     const target = `${to}/${file.path}`;
-    if (path === place.path) changes.push({ path, content: null }, { path: target, content: bytes, mode: file.mode });
-    else {
+    if (path === place.path) {
+      const content = await contents.keep(bytes);
+      changes.push({ path, content: null }, { path: target, content, mode: file.mode });
+    } else {
       changes.push(...(await moveAlong(context, { tree, site }, { ...file, path }, target, field)));
       assets.push(target);
     }
@@ -219,20 +227,18 @@ const mostSearched = 30;
 /** Lets the relative links of all entries lead where they led before files moved. @returns entries that did not move themselves and were changed */
 async function relinkEntries(
   { studio, git }: Context,
-  { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
+  { tree, site, contents }: Staged,
   changes: Change[],
   moved: ReadonlyMap<string, string>,
 ): Promise<string[]> {
   const paths = await setYielding(await tree.files(), (file) => file.path);
   const existed = (path: string) => paths.has(path);
-  const written = new Map(
-    changes.flatMap((change) => (Buffer.isBuffer(change.content) ? [[change.path, change]] : [])),
-  );
+  const written = new Map(changes.filter(({ content }) => content !== null).map((change) => [change.path, change]));
   for (const [from, to] of moved) {
     const change = written.get(to);
-    if (!change || !schemaAt(site, from)) continue;
-    const edited = await relinked(change.content as Buffer, { from, to, moved, existed });
-    if (edited) change.content = edited.bytes;
+    if (!change?.content || !schemaAt(site, from)) continue;
+    const edited = await relinked(await bytesOf(tree, change.content), { from, to, moved, existed });
+    if (edited) change.content = await contents.keep(edited.bytes);
   }
   const names = [...moved.keys()].map((path) => path.slice(path.lastIndexOf('/') + 1));
   const searched = new Set(names.flatMap((name) => [name, encodeURIComponent(name), withoutExtension(name)]));
@@ -254,12 +260,13 @@ async function relinkEntries(
     if (!entry) continue;
     const { collection, slug, path } = entry;
     const change = written.get(path);
-    const bytes = (change?.content as Buffer | undefined) ?? content;
+    const bytes = change?.content ? await bytesOf(tree, change.content) : content;
     if (searched.size <= mostSearched && ![...searched].some((name) => bytes.includes(name))) continue;
     const edited = await relinked(bytes, { from: path, to: path, moved, existed });
     if (!edited) continue;
-    if (change) change.content = edited.bytes;
-    else changes.push({ path, content: edited.bytes });
+    const kept = await contents.keep(edited.bytes);
+    if (change) change.content = kept;
+    else changes.push({ path, content: kept });
     changed.push(`${collection}/${slug}`);
   }
   return changed;
@@ -272,7 +279,7 @@ async function relinkEntries(
  */
 export async function renameEntry(
   context: Context,
-  { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
+  { tree, site, contents }: Staged,
   index: CollectionIndex,
   place: IndexedEntry,
   goal: Goal,
@@ -284,8 +291,8 @@ export async function renameEntry(
   const to = [root, goal.slug].filter(Boolean).join('/');
   const moved =
     from !== null
-      ? await moveBundle(context, { tree, site }, index, { from, to, field }, place, bytes)
-      : await moveFile(context, { tree, site }, index, place, goal, bytes);
+      ? await moveBundle(context, { tree, site, contents }, index, { from, to, field }, place, bytes)
+      : await moveFile(context, { tree, site, contents }, index, place, goal, bytes);
   // The index of a directory is called like the directory, unless another entry is.
   const folded = from === null ? foldIndex(goal.slug, slugs.index_names) : null;
   const slug = folded === null || (folded !== place.slug && index.find(folded)) ? goal.slug : folded;
@@ -303,16 +310,16 @@ export async function renameEntry(
     const relations = pointers.map(({ field: pointer, id }) => ({ pointer, slug: after[before.indexOf(id)] ?? slug }));
     const frontmatter = pointRelations(content.parsed.frontmatter ?? {}, relations);
     const edited = editOpened(content, path, { frontmatter });
-    moved.changes.push({ path, content: edited.bytes });
+    moved.changes.push({ path, content: await contents.keep(edited.bytes) });
   }
   const source = (asset: string) =>
     from === null
       ? withoutExtension(place.path) + asset.slice(withoutExtension(moved.path).length)
       : from + asset.slice(to.length);
   const moves = new Map([[place.path, moved.path], ...moved.assets.map((asset) => [source(asset), asset] as const)]);
-  const linked = await relinkEntries(context, { tree, site }, moved.changes, moves);
+  const linked = await relinkEntries(context, { tree, site, contents }, moved.changes, moves);
   const own = moved.changes.find((change) => change.path === moved.path)?.content;
-  const stored = Buffer.isBuffer(own) ? own : bytes;
+  const stored = own ? await bytesOf(tree, own) : bytes;
   const related = references.map((item) => `${item.collection}/${item.slug}`);
   return {
     ...moved,

@@ -279,17 +279,17 @@ describe('a whole commit', () => {
     expect(await undo(commit)).toMatchObject({ status: 200, body: { unchanged: true, commit: null } });
   });
 
-  it('keeps no long text in memory until it is taken back', async () => {
+  it('keeps no long text in memory until it is made or taken back', async () => {
     const slugs = ['en/long-one', 'en/long-two'];
     const long = `---\ntitle: Long\nauthor: ada\nrating: 1\n---\n${'word '.repeat(300_000)}\n`;
     await seed(app, Object.fromEntries(slugs.map((each) => [`src/content/posts/${each}.md`, long])));
     const update = (frontmatter: object) =>
       change(slugs.map((each) => ({ op: 'update', collection: 'posts', slug: each, frontmatter })));
+    const commits = watchCommits();
     const commit = await update({ title: 'Longer' });
     await update({ rating: 2 });
-    const commits = watchCommits();
     expect((await undo(commit)).status).toBe(201);
-    expect(commits).toEqual([{ files: 2, inMemory: 0 }]);
+    expect(commits).toEqual([1, 2, 3].map(() => ({ files: 2, inMemory: 0 })));
     const { raw } = (await app.ask('GET', `${posts}/en/long-one?raw=true`)).body;
     expect(raw).toBe(long.replace('rating: 1', 'rating: 2'));
   });

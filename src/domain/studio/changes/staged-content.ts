@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import { inPieces } from '../../../lib/concurrency.ts';
+import { inPieces, KeyedSemaphore } from '../../../lib/concurrency.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { FileSide, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change, CommitPlan, Committed, StagedTree } from '../../../ports/git-writes.ts';
@@ -28,6 +28,7 @@ const mostInMemory = 64 * 1024 * 1024;
  */
 export class PlannedContents {
   readonly #git: Pick<Repository, 'storeBlob'>;
+  readonly #reads = new KeyedSemaphore();
   #inMemory = 0;
 
   constructor(git: Pick<Repository, 'storeBlob'>) {
@@ -43,6 +44,11 @@ export class PlannedContents {
     }
     const { oid } = await this.#git.storeBlob({ size, read: () => inPieces(content) }, size);
     return { oid };
+  }
+
+  /** Does what reads long texts after all other such work for the same commit. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return this.#reads.run('', work);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../../../../kernel/errors.ts';
-import type { StagedContent } from '../../changes/staged-content.ts';
+import type { Oid } from '../../../../ports/git-records.ts';
+import type { StagedContent, Step } from '../../changes/staged-content.ts';
 import type { CollectionIndex, IndexedEntry } from '../../content/collection-index.ts';
 import { editOpened } from '../../frontmatter/edit-file.ts';
 import { applyMergePatch } from '../../frontmatter/merge-patch.ts';
@@ -12,6 +13,8 @@ import type { entryChange } from '../entries.schema.ts';
 import { checkSize } from '../saved-entry.ts';
 import { validateWrite } from '../validate.ts';
 
+type Check = Step<unknown>['check'];
+
 /**
  * Checks an entry that a step wrote against its schema, as later steps of the same commit left it; one they took away is their business.
  * @param paths where it is, and where it came from when it was renamed
@@ -19,7 +22,7 @@ import { validateWrite } from '../validate.ts';
  * @param before what the file held before it; null: there was none
  * @throws DomainError `validation_failed`
  */
-export async function checkFile(
+async function checkFile(
   after: StagedContent,
   index: CollectionIndex,
   paths: readonly [string, ...string[]],
@@ -39,6 +42,29 @@ export async function checkFile(
     wanted: parsed.frontmatter ?? {},
     stored: before?.parsed.frontmatter ?? null,
   });
+}
+
+type CheckedPaths = Parameters<typeof checkFile>[2];
+
+/** The check of what a step wrote. */
+export const checkOfHeld =
+  (index: CollectionIndex, paths: CheckedPaths, content: FileContent, before: FileContent | null): Check =>
+  (after) =>
+    checkFile(after, index, paths, content, before);
+
+/** The same of long texts, which are read again for it: of a hundred steps they would be gigabytes until then. */
+export function checkOfStored(
+  { tree, contents }: StagedContent,
+  index: CollectionIndex,
+  paths: CheckedPaths,
+  { written, before }: { written: Oid; before: Oid },
+): Check {
+  const read = async (oid: Oid) => {
+    const bytes = await tree.blob(oid);
+    return { bytes, parsed: parseFile(bytes, paths[0]) };
+  };
+  return (after) =>
+    contents.inTurn(async () => checkFile(after, index, paths, await read(written), await read(before)));
 }
 
 const dataFormats: Record<string, FrontmatterFormat> = { yml: 'yaml', yaml: 'yaml', json: 'json', toml: 'toml' };

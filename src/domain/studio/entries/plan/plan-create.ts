@@ -14,7 +14,7 @@ import { collectionNamePattern } from '../../schema/schema.schema.ts';
 import { type PathOptions, pathForSlug } from '../../slug.ts';
 import type { entryDraft } from '../entries.schema.ts';
 import { checkSize, type PlannedSave } from '../saved-entry.ts';
-import { checkFile, defaultsOf, formatOf, isDateField, rawContent } from './change-entry.ts';
+import { checkOfHeld, defaultsOf, formatOf, isDateField, rawContent } from './change-entry.ts';
 
 type NewEntry = Omit<z.output<typeof entryDraft>, 'branch' | 'message' | 'author'> & { collection: string };
 
@@ -98,6 +98,6 @@ export async function planCreate(
     changes: [{ path, content: content.bytes }],
     summary: `Create ${collection}/${slug}`,
     result: { index, schemaKey: staged.site.schemaKey, place: { slug, path, oid: '' }, content },
-    check: (after) => checkFile(after, index, [path], content, null),
+    check: checkOfHeld(index, [path], content, null),
   };
 }

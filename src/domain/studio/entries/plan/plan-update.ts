@@ -15,7 +15,7 @@ import { blobOid, isOid } from '../../repository/refs.ts';
 import type { StudioContext } from '../../studio.ts';
 import type { entryChange } from '../entries.schema.ts';
 import { checkSize, maxEntryBytes, type PlannedSave, redirectFor } from '../saved-entry.ts';
-import { checkFile, newContent } from './change-entry.ts';
+import { checkOfHeld, checkOfStored, newContent } from './change-entry.ts';
 import { renameEntry } from './rename-entry.ts';
 
 type Context = Pick<StudioContext, 'git' | 'conditions'>;
@@ -131,6 +131,8 @@ function withConflicts(error: unknown, target: Target, base: Buffer, before: Ope
   }
 }
 
+const noWarnings = async () => [];
+
 /** A new slug, and the field of the input it came in. */
 interface RenameTo {
   slug: string;
@@ -166,20 +168,21 @@ export async function planUpdate(
   const bytes = checkSize(content.bytes);
   const isEdited = !bytes.equals(before.bytes);
   const saved = { index, schemaKey: staged.site.schemaKey, place, content, merged };
-  const checkIn =
-    (...paths: [string, ...string[]]) =>
-    (after: StagedContent) =>
-      isEdited ? checkFile(after, index, paths, content, before) : Promise.resolve([]);
+  const kept = isEdited ? await staged.contents.keep(bytes) : { oid: stored.oid };
+  const checkIn = (...paths: [string, ...string[]]) => {
+    if (Buffer.isBuffer(kept)) return checkOfHeld(index, paths, content, before);
+    return isEdited ? checkOfStored(staged, index, paths, { written: kept.oid, before: stored.oid }) : noWarnings;
+  };
   if (slug === null || to === undefined) {
     return {
-      changes: isEdited ? [{ path: place.path, content: bytes }] : [],
+      changes: isEdited ? [{ path: place.path, content: kept }] : [],
       summary: `Update ${collection}/${entry}`,
       result: saved,
       check: checkIn(place.path),
     };
   }
   if (index.find(slug)) throw fieldError('already_exists', to.field, `${collection} has an entry ${slug}`);
-  const renamed = await renameEntry(context, staged, index, place, { slug, field: to.field }, bytes);
+  const renamed = await renameEntry(context, staged, index, place, { slug, field: to.field }, kept);
   const { path, changes, references, assets } = renamed;
   return {
     changes,

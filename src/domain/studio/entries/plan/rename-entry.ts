@@ -19,6 +19,7 @@ import { namedIn, referenceIds, referencesTo } from '../references.ts';
 
 type Context = Pick<StudioContext<'manage_studio'>, 'services' | 'studio' | 'git' | 'require'>;
 
+type Content = NonNullable<Change['content']>;
 type Staged = Pick<StagedContent, 'tree' | 'site' | 'contents'>;
 
 /** References of one entry that are rewritten: one with more of them has more signs than can be edited by fields, and is refused. */
@@ -93,22 +94,18 @@ function placeFor({ schema }: CollectionIndex, slug: string, { path }: IndexedEn
 
 async function moveFile(
   context: Context,
-  { tree, site, contents }: Staged,
+  { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
   index: CollectionIndex,
   place: IndexedEntry,
   { slug, field }: Goal,
-  bytes: Buffer,
+  content: Content,
 ) {
   const target = placeFor(index, slug, place, field);
   await checkFree(tree, target, field);
   const along = index.schema.asset_folders ? await moveAssets(context, { tree, site }, place, target, field) : null;
   return {
     path: target,
-    changes: [
-      { path: place.path, content: null },
-      { path: target, content: await contents.keep(bytes) },
-      ...(along?.changes ?? []),
-    ],
+    changes: [{ path: place.path, content: null }, { path: target, content }, ...(along?.changes ?? [])],
     assets: along?.assets ?? [],
   };
 }
@@ -136,11 +133,11 @@ function checkMove(
 /** An entry that is the index of a directory moves with everything in it. */
 async function moveBundle(
   context: Context,
-  { tree, site, contents }: Staged,
+  { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
   { schema }: CollectionIndex,
   { from, to, field }: { from: string; to: string; field: string },
   place: IndexedEntry,
-  bytes: Buffer,
+  content: Content,
 ) {
   const index = `${to}${place.path.slice(from.length)}`;
   if (!schema.matches(index))
@@ -151,10 +148,8 @@ async function moveBundle(
   for (const file of await tree.files(from)) {
     const path = `${from}/${file.path}`;
     const target = `${to}/${file.path}`;
-    if (path === place.path) {
-      const content = await contents.keep(bytes);
-      changes.push({ path, content: null }, { path: target, content, mode: file.mode });
-    } else {
+    if (path === place.path) changes.push({ path, content: null }, { path: target, content, mode: file.mode });
+    else {
       changes.push(...(await moveAlong(context, { tree, site }, { ...file, path }, target, field)));
       assets.push(target);
     }
@@ -275,7 +270,7 @@ async function relinkEntries(
 /**
  * Plans a rename: where the entry goes, what moves with it, every relation the schemas declare rewritten to the new slug, and
  * relative links of any entry so that they lead where they led.
- * @param bytes the entry's content after the other edits of the same save.
+ * @param content the entry's content after the other edits of the same save.
  */
 export async function renameEntry(
   context: Context,
@@ -283,7 +278,7 @@ export async function renameEntry(
   index: CollectionIndex,
   place: IndexedEntry,
   goal: Goal,
-  bytes: Buffer,
+  content: Content,
 ): Promise<Rename> {
   const { field } = goal;
   const { collection, path: root, slugs } = index.schema;
@@ -291,8 +286,8 @@ export async function renameEntry(
   const to = [root, goal.slug].filter(Boolean).join('/');
   const moved =
     from !== null
-      ? await moveBundle(context, { tree, site, contents }, index, { from, to, field }, place, bytes)
-      : await moveFile(context, { tree, site, contents }, index, place, goal, bytes);
+      ? await moveBundle(context, { tree, site }, index, { from, to, field }, place, content)
+      : await moveFile(context, { tree, site }, index, place, goal, content);
   // The index of a directory is called like the directory, unless another entry is.
   const folded = from === null ? foldIndex(goal.slug, slugs.index_names) : null;
   const slug = folded === null || (folded !== place.slug && index.find(folded)) ? goal.slug : folded;
@@ -306,10 +301,10 @@ export async function renameEntry(
   for (const [path, pointers] of byPath) {
     if (path === place.path) continue;
     const { entry } = await tree.lookup(path);
-    const content = openFile(await tree.blob(entry?.oid ?? ''), path);
+    const opened = openFile(await tree.blob(entry?.oid ?? ''), path);
     const relations = pointers.map(({ field: pointer, id }) => ({ pointer, slug: after[before.indexOf(id)] ?? slug }));
-    const frontmatter = pointRelations(content.parsed.frontmatter ?? {}, relations);
-    const edited = editOpened(content, path, { frontmatter });
+    const frontmatter = pointRelations(opened.parsed.frontmatter ?? {}, relations);
+    const edited = editOpened(opened, path, { frontmatter });
     moved.changes.push({ path, content: await contents.keep(edited.bytes) });
   }
   const source = (asset: string) =>
@@ -319,7 +314,7 @@ export async function renameEntry(
   const moves = new Map([[place.path, moved.path], ...moved.assets.map((asset) => [source(asset), asset] as const)]);
   const linked = await relinkEntries(context, { tree, site, contents }, moved.changes, moves);
   const own = moved.changes.find((change) => change.path === moved.path)?.content;
-  const stored = own ? await bytesOf(tree, own) : bytes;
+  const stored = await bytesOf(tree, own ?? content);
   const related = references.map((item) => `${item.collection}/${item.slug}`);
   return {
     ...moved,

@@ -44,7 +44,7 @@ const modules = {
 };
 const otherwise = { type: 'mode' as const, reason: 'a file, a symlink or a submodule that only one side has as such' };
 
-/** How conflicts of a merge are settled, and what is left for those that are not. */
+/** How conflicts of a merge are settled, and what is left for the others. */
 interface Settling {
   resolutions: Resolutions;
   room: ConflictRoom;

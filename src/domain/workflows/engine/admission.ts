@@ -45,7 +45,7 @@ class Pool {
     if (blocked === null) {
       if (!fits && this.#fits(one, 0)) this.#blocked = { id: one.id, since: this.#now(), past: 0 };
     } else if (blocked.id === one.id) {
-      if (fits) this.#blocked = null;
+      if (fits || !this.#fits(one, 0)) this.#blocked = null;
     } else if (fits) return this.#mayPass(one, blocked);
     return fits;
   }

@@ -273,6 +273,17 @@ describe('memory for executions', () => {
     expect(take(...first)).toEqual(['a', 'b', 'c']);
   });
 
+  it('is not kept for one whose organisation has come to hold its share', () => {
+    const admission = makeAdmission();
+    admission.hold(of(1, 'slow', 1_200 * kibibyte));
+    admission.hold(of(2, 'grows', 700 * kibibyte));
+    admission.hold(of(3, 'first', 100 * kibibyte));
+    admission.add([of(2, 'large', 1_200 * kibibyte, 'another'), of(3, 'second', 10 * kibibyte)]);
+    expect(admission.take(10)).toEqual([]);
+    admission.hold(of(2, 'grows', 1_200 * kibibyte));
+    expect(admission.take(10)).toEqual(['second']);
+  });
+
   it('is waited for by as many of a workflow as may be, and by the first of another', () => {
     const admission = makeAdmission();
     const heavy = 1_000 * kibibyte;

@@ -1,4 +1,4 @@
-import { FairQueue } from '../lib/fair-queue.ts';
+import { FairQueue, Tally } from '../lib/fair-queue.ts';
 import { DomainError } from './errors.ts';
 
 const mebibyte = 1024 * 1024;
@@ -45,10 +45,9 @@ interface Waiting {
  */
 export class AnswerMemory {
   readonly #most: Required<Options>;
-  readonly #held = new Map<string, number>();
+  readonly #held = new Tally();
   /** What single answers hold. */
   readonly #kept = new WeakMap<Sent, { bytes: number }>();
-  #all = 0;
   readonly #waiting = new FairQueue<Waiting>();
 
   constructor({ all = 256 * mebibyte, caller = all / 2, patience = 30_000 }: Options = {}) {
@@ -63,7 +62,7 @@ export class AnswerMemory {
     if (size <= small) return;
     const bytes = Math.min(size, this.#most.caller);
     const isNext = this.#waiting.sizeOf(caller) === 0;
-    if (isNext && this.#fits(caller, bytes)) this.#count(caller, bytes);
+    if (isNext && this.#fits(caller, bytes)) this.#held.add(bytes, caller);
     else await this.#wait(caller, bytes, response);
     this.#keep(caller, bytes, response);
   }
@@ -77,7 +76,7 @@ export class AnswerMemory {
     if (size - taken <= small) return;
     const bytes = Math.max(0, Math.min(size, this.#most.caller) - taken);
     if (!this.#fits(caller, bytes)) throw noRoom();
-    this.#count(caller, bytes);
+    this.#held.add(bytes, caller);
     this.#keep(caller, bytes, response);
   }
 
@@ -86,7 +85,7 @@ export class AnswerMemory {
     const kept = known ?? { bytes: 0 };
     kept.bytes += bytes;
     const giveBack = () => {
-      this.#count(caller, -kept.bytes);
+      this.#held.add(-kept.bytes, caller);
       kept.bytes = 0;
       this.#admit();
     };
@@ -98,18 +97,11 @@ export class AnswerMemory {
   }
 
   #fits(caller: string, bytes: number): boolean {
-    return this.#all + bytes <= this.#most.all && this.#fitsShare(caller, bytes);
+    return this.#held.all + bytes <= this.#most.all && this.#fitsShare(caller, bytes);
   }
 
   #fitsShare(caller: string, bytes: number): boolean {
-    return (this.#held.get(caller) ?? 0) + bytes <= this.#most.caller;
-  }
-
-  #count(caller: string, bytes: number): void {
-    const held = (this.#held.get(caller) ?? 0) + bytes;
-    if (held > 0) this.#held.set(caller, held);
-    else this.#held.delete(caller);
-    this.#all += bytes;
+    return this.#held.of(caller) + bytes <= this.#most.caller;
   }
 
   async #wait(caller: string, bytes: number, response: Sent): Promise<void> {
@@ -145,7 +137,7 @@ export class AnswerMemory {
       return fits;
     };
     for (let next = this.#waiting.take(mayBegin); next; next = this.#waiting.take(mayBegin)) {
-      this.#count(next.caller, next.bytes);
+      this.#held.add(next.bytes, next.caller);
       next.begin();
     }
   }

@@ -7,6 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { yieldLoop } from '../lib/concurrency.ts';
+import { Tally } from '../lib/fair-queue.ts';
 import { DomainError, fieldError } from './errors.ts';
 
 /** What an input may hold: containers within containers, the whole included; values of every kind, containers included. */
@@ -31,24 +32,19 @@ type Sender = string | null;
  */
 class BodyMemory {
   static readonly #most = { all: 256 * 1024 * 1024, caller: 128 * 1024 * 1024, unknown: 64 * 1024 * 1024 };
-  readonly #held = new Map<Sender, number>();
-  #all = 0;
+  readonly #held = new Tally();
 
   /** @returns false when there is no room: nothing is taken */
   take(sender: Sender, bytes: number): boolean {
     const { all, caller, unknown } = BodyMemory.#most;
-    const held = (this.#held.get(sender) ?? 0) + bytes;
-    if (this.#all + bytes > all || held > (sender === null ? unknown : caller)) return false;
-    this.#held.set(sender, held);
-    this.#all += bytes;
+    const held = this.#held.of(sender ?? '') + bytes;
+    if (this.#held.all + bytes > all || held > (sender === null ? unknown : caller)) return false;
+    this.#held.add(bytes, sender ?? '');
     return true;
   }
 
   giveBack(sender: Sender, bytes: number): void {
-    const held = (this.#held.get(sender) ?? 0) - bytes;
-    if (held > 0) this.#held.set(sender, held);
-    else this.#held.delete(sender);
-    this.#all -= bytes;
+    this.#held.add(-bytes, sender ?? '');
   }
 }
 const memory = new BodyMemory();

@@ -66,6 +66,30 @@ export class FairQueue<Item> implements Iterable<Item> {
   }
 }
 
+/** How much is held of something scarce: in all, and by key. A key takes memory only while something is held by it. */
+export class Tally {
+  readonly #by = new Map<string, number>();
+  #all = 0;
+
+  get all(): number {
+    return this.#all;
+  }
+
+  of(key: string): number {
+    return this.#by.get(key) ?? 0;
+  }
+
+  /** @param more what is taken by all of the keys alike; negative: what is given back */
+  add(more: number, ...keys: readonly string[]): void {
+    this.#all += more;
+    for (const key of keys) {
+      const held = this.of(key) + more;
+      if (held > 0) this.#by.set(key, held);
+      else this.#by.delete(key);
+    }
+  }
+}
+
 interface Waiter<Caller> {
   caller: Caller;
   begin(): void;
@@ -81,10 +105,9 @@ interface Sharing<Caller> {
 /** Semaphore: a bounded number of jobs runs at once, and the others wait in a fair queue. A new job overtakes none that may begin. */
 export class FairSlots<Caller> {
   readonly #sharing: Sharing<Caller>;
-  readonly #held = new Map<string, number>();
+  readonly #held = new Tally();
   readonly #queue = new FairQueue<Waiter<Caller>>();
   readonly #size: number;
-  #taken = 0;
 
   constructor(size: number, sharing: Sharing<Caller>) {
     this.#size = size;
@@ -92,16 +115,16 @@ export class FairSlots<Caller> {
   }
 
   get free(): number {
-    return this.#size - this.#taken;
+    return this.#size - this.#held.all;
   }
 
   /** Slots held by the callers that have a key. */
   heldBy(key: string): number {
-    return this.#held.get(key) ?? 0;
+    return this.#held.of(key);
   }
 
   get isIdle(): boolean {
-    return this.#taken === 0 && this.#queue.size === 0;
+    return this.#held.all === 0 && this.#queue.size === 0;
   }
 
   /** How many jobs wait: all, or those with a first key. */
@@ -162,12 +185,7 @@ export class FairSlots<Caller> {
   }
 
   #count(caller: Caller, by: 1 | -1): void {
-    this.#taken += by;
-    for (const key of this.#sharing.keysOf(caller)) {
-      const held = this.heldBy(key) + by;
-      if (held === 0) this.#held.delete(key);
-      else this.#held.set(key, held);
-    }
+    this.#held.add(by, ...this.#sharing.keysOf(caller));
   }
 
   #give(caller: Caller): void {

@@ -1,4 +1,4 @@
-import { FairQueue, mayHold, reserveOf } from '../../../lib/fair-queue.ts';
+import { FairQueue, mayHold, reserveOf, Tally } from '../../../lib/fair-queue.ts';
 import type { Caller } from '../../../ports/expressions.ts';
 import { keysOf } from './shares.ts';
 
@@ -20,12 +20,11 @@ const lightest = 1 / 4_096;
 /** How long nothing passes an execution that others leave no room for, and how long it is passed again after that; milliseconds. */
 const patience = 10_000;
 
-/** What is held of one kind: in all, and by workflow and organisation, which have their shares of it. */
+/** Memory of one kind of execution, of which workflows and organisations have their shares. */
 class Pool {
   readonly #most: number;
   readonly #now: () => number;
-  readonly #by = new Map<string, number>();
-  #all = 0;
+  readonly #held = new Tally();
   /** What waits for others to be gone, though its caller may have it, since when, and the bytes that were let past it. */
   #blocked: { id: string; since: number; past: number } | null = null;
 
@@ -40,7 +39,7 @@ class Pool {
    */
   take(one: Weighed): boolean {
     if (one.bytes === 0) return true;
-    const fits = this.#fits(one, this.#all);
+    const fits = this.#fits(one, this.#held.all);
     const blocked = this.#blocked;
     if (blocked === null) {
       if (!fits && this.#fits(one, 0)) this.#blocked = { id: one.id, since: this.#now(), past: 0 };
@@ -53,7 +52,7 @@ class Pool {
   #mayPass({ caller, bytes }: Weighed, blocked: { since: number; past: number }): boolean {
     const isPassed = Math.floor((this.#now() - blocked.since) / patience) % 2 === 1;
     const past = isPassed ? 0 : blocked.past + bytes;
-    const isFirst = caller !== null && !this.#by.has(keysOf(caller)[0]);
+    const isFirst = caller !== null && this.#held.of(keysOf(caller)[0]) === 0;
     if (!isPassed && (!isFirst || past > reserveOf(this.#most))) return false;
     blocked.past = past;
     return true;
@@ -61,18 +60,13 @@ class Pool {
 
   /** Whether there is room beside what is held. One always has, whatever it takes, or it would wait for ever. */
   #fits({ caller, bytes }: Weighed, all: number): boolean {
-    if (caller === null || this.#all === 0) return true;
-    const [workflow = 0, organization = 0] = keysOf(caller).map((key) => this.#by.get(key));
+    if (caller === null || this.#held.all === 0) return true;
+    const [workflow = 0, organization = 0] = keysOf(caller).map((key) => this.#held.of(key));
     return mayHold(bytes, this.#most, { all, caller: workflow, group: organization });
   }
 
   add({ caller }: Weighed, bytes: number): void {
-    this.#all += bytes;
-    for (const key of caller === null ? [] : keysOf(caller)) {
-      const held = (this.#by.get(key) ?? 0) + bytes;
-      if (held === 0) this.#by.delete(key);
-      else this.#by.set(key, held);
-    }
+    this.#held.add(bytes, ...(caller === null ? [] : keysOf(caller)));
   }
 }
 

@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { DomainError } from '../../../../kernel/errors.ts';
 import { isAway } from '../../../../kernel/unavailable.ts';
+import { Tally } from '../../../../lib/fair-queue.ts';
 import type { Notifier } from '../../../../lib/timing.ts';
 import { NotSent } from '../../../../ports/exchange.ts';
 import type { Slot } from '../../frontier/batch.ts';
@@ -57,7 +58,7 @@ export class SlotQueue {
   #waiting: QueuedUrl[] = [];
   /** Those whose connections were to be opened. */
   readonly #near = new WeakSet<QueuedUrl>();
-  readonly #busy = new Map<string, number>();
+  readonly #busy = new Tally();
   readonly #most: (host: string) => number;
 
   /** @param most requests to a host at the same time */
@@ -78,7 +79,7 @@ export class SlotQueue {
     let soonest = Number.POSITIVE_INFINITY;
     for (const [index, waiting] of this.#waiting.entries()) {
       const { start, of, gap } = waiting;
-      const isFull = (this.#busy.get(of.host) ?? 0) >= this.#most(of.host);
+      const isFull = this.#busy.of(of.host) >= this.#most(of.host);
       if (start > now) {
         const early = isFull || this.#near.has(waiting) ? 0 : Math.min(earliest, gap / 2);
         soonest = Math.min(soonest, start - early - now);
@@ -90,7 +91,7 @@ export class SlotQueue {
       if (index === 0) this.#waiting.shift();
       else this.#waiting.splice(index, 1);
       if (isLate(waiting, now)) return { kind: 'late', waiting };
-      this.#busy.set(of.host, (this.#busy.get(of.host) ?? 0) + 1);
+      this.#busy.add(1, of.host);
       return { kind: 'fetch', waiting };
     }
     return { kind: 'wait', for: soonest };
@@ -98,9 +99,7 @@ export class SlotQueue {
 
   /** A request to a host is over. */
   leave(host: string): void {
-    const busy = (this.#busy.get(host) ?? 1) - 1;
-    if (busy === 0) this.#busy.delete(host);
-    else this.#busy.set(host, busy);
+    this.#busy.add(-1, host);
   }
 
   /** Takes out what waits for some hosts, or for all. */

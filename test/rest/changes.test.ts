@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
+import { type Answer, acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { countCommits, entryOn, of, ownBranch, pixel, post } from '../support/change-actions.ts';
+import { fsck } from '../support/git-store.ts';
+import fc from '../support/properties.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -236,5 +238,64 @@ describe('files', () => {
       'not_editable',
       /^actions\.0\.path: .* entry/,
     );
+  });
+});
+
+describe('what a change has written and moves again', () => {
+  const texts = fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 12 });
+  const slugs = fc.constantFrom('en/alpha', 'en/beta', 'en/one', 'en/two');
+  const files = fc.constantFrom('public/one.txt', 'public/two.txt', 'docs/note.txt');
+  const to = (slug: string, text: string) => of('move', slug, { to: `${slug}-${Buffer.from(text).toString('hex')}` });
+  const action = fc.oneof(
+    fc.tuple(slugs, texts).map(([slug, body]) => ({ ...post(slug), body })),
+    fc.tuple(slugs, texts).map(([slug, body]) => of('update', slug, { body: `${body} [one](one.md)` })),
+    fc.tuple(slugs, slugs).map(([slug, other]) => of('move', slug, { to: other })),
+    fc.tuple(slugs, texts).map(([slug, text]) => to(slug, text)),
+    slugs.map((slug) => of('delete', slug, { force: true })),
+    fc.tuple(files, texts).map(([path, content]) => ({ op: 'write_file', path, content })),
+    fc.tuple(files, files).map(([from, path]) => ({ op: 'move_media', from, path })),
+  );
+  const gitDir = async () => ((await app.repository()) as unknown as { gitDir: string }).gitDir;
+
+  it.each([
+    ['an entry', [post('en/one'), of('move', 'en/one', { to: 'en/two' })]],
+    ['an update', [of('update', 'en/alpha', { body: 'Anew' }), of('move', 'en/alpha', { to: 'en/two' })]],
+    [
+      'a link',
+      [
+        { ...post('en/one'), body: '[alpha](alpha.md)' },
+        of('move', 'en/alpha', { to: 'en/two' }),
+        of('move', 'en/one', { to: 'en/three' }),
+      ],
+    ],
+    [
+      'a file',
+      [
+        { op: 'write_file', path: 'docs/note.txt', content: 'A note of this change' },
+        { op: 'move_media', from: 'docs/note.txt', path: 'public/note.txt' },
+      ],
+    ],
+  ])('is stored: %s', async (_what, actions) => {
+    const name = await branch();
+    const { status, body } = await change({ branch: name, actions });
+    expect({ status, body }).toMatchObject({ status: 201 });
+    fsck(await gitDir());
+    const paths: string[] = body.results.map(({ path }: { path: string }) => path);
+    const read = await app.ask('GET', `${studio}/file?branch=${name}&path=${paths.at(-1)}`);
+    expect(read.status).toBe(200);
+  });
+
+  it('leaves nothing missing, in whatever order it is done', async () => {
+    const statuses = new Set<number>();
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 2, maxLength: 6 }), async (actions) => {
+        const answer: Answer = await change({ branch: await branch(), actions });
+        statuses.add(answer.status);
+        expect(answer.status).toBeLessThan(500);
+        fsck(await gitDir());
+      }),
+      { numRuns: 40 },
+    );
+    expect(statuses).toContain(201);
   });
 });

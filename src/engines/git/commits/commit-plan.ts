@@ -1,5 +1,6 @@
 import { pathProblem, placeProblem } from '../../../domain/studio/path-rules.ts';
 import { DomainError } from '../../../kernel/errors.ts';
+import { forEachConcurrently } from '../../../lib/concurrency.ts';
 import type { Commit, Oid, TreeEntry } from '../../../ports/git-records.ts';
 import type {
   Change,
@@ -159,20 +160,17 @@ function linkInTheWay(path: string): DomainError {
   return new DomainError('not_editable', `${path} is a symlink or a submodule and cannot be written through`);
 }
 
-/** The tree a plan works on, or that of a merge. What it lays over the head lives in a scratch of its own, which is dropped with the plan. */
+/** The tree a plan works on, or that of a merge. What is laid over it lives in a scratch, of which a commit takes what its changes name. */
 export class StagedTree extends TreeSnapshot implements StagedTreePort {
-  readonly #source: ObjectSource;
-  readonly #scratch: PendingObjects | null;
+  readonly scratch: PendingObjects;
 
-  constructor(source: ObjectSource, commit: Oid | null, tree: Oid | null, scratch: PendingObjects | null = null) {
-    super(scratch ?? source, commit, tree);
-    this.#source = source;
-    this.#scratch = scratch;
+  constructor(source: ObjectSource, commit: Oid | null, tree: Oid | null, scratch = new PendingObjects(source)) {
+    super(scratch, commit, tree);
+    this.scratch = scratch;
   }
 
   async with(changes: readonly Change[]): Promise<StagedTree> {
-    const scratch = this.#scratch ?? new PendingObjects(this.#source);
-    return new StagedTree(this.#source, null, await applyChanges(scratch, this.tree, changes), scratch);
+    return new StagedTree(this.scratch, null, await applyChanges(this.scratch, this.tree, changes), this.scratch);
   }
 }
 
@@ -221,7 +219,7 @@ export async function planOne(
   const { result } = plan;
   const commit =
     plan.fast_forward_to === undefined
-      ? await addCommit(context, pending, tip, request, plan)
+      ? await addCommit(context, pending, head, request, plan)
       : await fastForward(context, tip, plan, plan.fast_forward_to);
   return {
     tip: commit === null ? tip : { commit: commit.sha, tree: commit.tree_sha },
@@ -231,10 +229,13 @@ export async function planOne(
   };
 }
 
+/** Objects that are looked for at the same time. */
+const checkedTogether = 1_000;
+
 async function addCommit(
   context: RoundContext,
   pending: PendingObjects,
-  tip: Tip,
+  tip: StagedTree,
   request: CommitRequest<unknown>,
   { changes, message, tree, parents = [] }: CommitPlan<unknown>,
 ): Promise<Commit | null> {
@@ -242,6 +243,10 @@ async function addCommit(
   if (tree instanceof PendingMerge) pending.adopt(tree.objects);
   else if (tree !== undefined) await context.objects.check(tree.oid, 'tree');
   for (const parent of parents) await context.objects.check(parent, 'commit');
+  const named = changes.flatMap(({ content }) => (content === null || Buffer.isBuffer(content) ? [] : content.oid));
+  await forEachConcurrently(pending.adoptNamed(tip.scratch, named), checkedTogether, async (oid) => {
+    if ((await context.objects.size(oid)) === null) throw new Error(`a change names ${oid}, which is not stored`);
+  });
   const start = tree?.oid ?? tip.tree;
   const edited = changes.length === 0 ? start : await applyChanges(pending, start, changes);
   if (edited === tip.tree && parents.length === 0) return null;

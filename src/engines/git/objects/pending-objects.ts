@@ -55,6 +55,15 @@ export class PendingObjects implements ObjectSource {
     for (const [oid, tree] of other.#trees) this.#trees.set(oid, tree);
   }
 
+  /** Takes in of some objects what was added to another one over this. @returns those that were added to neither */
+  adoptNamed(other: PendingObjects, oids: Iterable<Oid>): Oid[] {
+    return [...oids].filter((oid) => {
+      const object = this.#objects.get(oid) ?? other.#objects.get(oid);
+      if (object) this.#objects.set(oid, object);
+      return object === undefined;
+    });
+  }
+
   addBlob(content: Buffer): Oid {
     return this.#add('blob', content);
   }

@@ -55,7 +55,9 @@ const launchTime = 30_000;
 /** Beside what Playwright sets: no background traffic, no other protocol, no name resolution. */
 const switches = [
   '--disable-quic',
+  // No UDP: the first is the switch of headless shells, the second that of whole browsers; neither takes the other's.
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--disable-background-networking',
   '--disable-component-update',
   '--no-first-run',

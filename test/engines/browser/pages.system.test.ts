@@ -1,3 +1,5 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -301,6 +303,34 @@ it('reaches nothing by itself, whatever a page tries', async () => {
   expect((await browser.refused()).length).toBeGreaterThan(0);
   await fetch(`http://127.0.0.1:${port}/`);
   expect(connections).toBe(1);
+});
+
+it.each(['/usr/bin/chromium', '/usr/bin/chromium-headless-shell'])('sends no UDP: %s', async (path) => {
+  const received: Buffer[] = [];
+  const listener = createSocket('udp4', (message) => received.push(message)).bind(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port: udp } = listener.address();
+  const html = `<body><script>(async () => {
+    const peer = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:${udp}' }] });
+    peer.createDataChannel('x');
+    const offer = await peer.createOffer();
+    await peer.setLocalDescription(offer);
+    const other = new RTCPeerConnection();
+    await other.setRemoteDescription(offer);
+    const { sdp } = await other.createAnswer();
+    await peer.setRemoteDescription({ type: 'answer', sdp: sdp.replace(/a=ice-ufrag:.*/g, 'a=ice-ufrag:' + 'text'.repeat(20)) });
+    await peer.addIceCandidate({ candidate: 'candidate:1 1 udp 2122260223 127.0.0.1 ${udp} typ host', sdpMid: '0' });
+    document.body.append('tried');
+  })()</script>`;
+  const other = new ChromiumBrowser(
+    { path, noSandbox: process.getuid?.() === 0 },
+    createLog({ level: 'silent', redactHeaders: [] }),
+  );
+  const { html: left } = await load(html, { idle: 3_000 }, {}, other);
+  expect(left).toContain('tried');
+  await other.close();
+  listener.close();
+  expect(received).toEqual([]);
 });
 
 it('lets scripts read of other origins only what these let them read', async () => {

@@ -4,8 +4,8 @@ import { workFor, yieldLoop } from '../lib/concurrency.ts';
 import { encodeOutput } from '../lib/long-output.ts';
 import { type Actor, type Permission, requirePermission } from './actor.ts';
 import { auditEntries, auditRefusal } from './audit.ts';
-import { DomainError } from './errors.ts';
-import { type AnyOperation, type Call, NotModified, type Operation, type Scope } from './operation.ts';
+import { DomainError, fieldError } from './errors.ts';
+import { type AnyOperation, type Call, type Conditions, NotModified, type Operation, type Scope } from './operation.ts';
 import { checkInput, parseChecked, parseInput } from './parse.ts';
 import type { Fork, IdempotencyClaim, Place } from './services.ts';
 import { withCleared } from './shapes.ts';
@@ -234,6 +234,15 @@ async function readInput(
   }
 }
 
+/** Characters of a list of ETags: what a header of HTTP has room for, of which GraphQL knows no bound. */
+const longestTags = 16_384;
+
+/** @throws DomainError `invalid_request` */
+function checkTags({ if_match = '' }: Conditions): void {
+  if (if_match.length > longestTags)
+    throw fieldError('invalid_request', 'If-Match', `must be at most ${longestTags} characters`);
+}
+
 /**
  * The only way into an operation: authorise, parse, execute (a command of the database in one transaction), shape the output, log.
  * @returns the output as it goes on the wire: nothing undeclared leaves.
@@ -271,6 +280,7 @@ async function carryOut(operation: AnyOperation, call: Call, rawInput: unknown):
     await locate(operation, call, em, actor, rawInput, place);
     authorise(operation, actor, place);
     requireRecentProof(operation, call, actor);
+    checkTags(call.conditions);
     input = await readInput(operation, rawInput ?? {}, () => makeContext(operation, call, em, actor, place));
     const key = call.conditions.idempotency_key;
     if (operation.kind === 'command' && key !== undefined && actor)

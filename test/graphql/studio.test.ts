@@ -169,6 +169,10 @@ describe('entries', () => {
       details: { current_sha: changed.sha },
     });
 
+    const tags = (count: number) => change(`${changed.sha},`.repeat(count), 'Changed');
+    expect((await tags(300)).errors).toBeUndefined();
+    expect((await tags(500)).errors[0].message).toBe('If-Match: must be at most 16384 characters');
+
     const renamed = await command(
       `updateEntry(${at}, input: { collection: "pages", entry: "new", slug: "moved", frontmatter: null, body: null }) { slug renamed_from record { slug title } }`,
     );

@@ -79,6 +79,12 @@ describe('400', () => {
       expectRefusal(await put('en/beta', { raw: 'x', ...other }), 400, 'invalid_request', /^raw: excludes/);
   });
 
+  it('a pointer of more than 10,000 characters', async () => {
+    const pointer = (length: number) => ({ unset: [`/${'a'.repeat(length - 1)}`] });
+    expect((await put('en/beta', pointer(10_000))).status).toBe(200);
+    expectRefusal(await put('en/beta', pointer(10_001)), 400, 'invalid_request', /^unset\.0: must be at most 10000 /);
+  });
+
   it.each([
     { name: '<>', email: 'a@b' },
     { name: 'A', email: 'nobody' },

@@ -23,6 +23,10 @@ const control = /[\u0000-\u001f\u007f-\u009f]/u;
 
 const utf8 = new TextEncoder();
 
+const tooLong = `must be at most ${pathBytes} bytes long`;
+/** A character of a normalised path has at most two code units without that for each of its bytes. */
+const longestUnnormalised = 2 * pathBytes;
+
 /** A name as the file systems compare it on which case, some code points, and what stands at the end do not count. */
 export const plainSegment = (segment: string): string =>
   foldCase(segment.replace(hfsIgnorable, '')).replace(ntfsStream, '').replace(ntfsTail, '');
@@ -84,7 +88,7 @@ export function pathProblem(path: string): string | null {
   if (!path.isWellFormed()) return 'must be valid Unicode';
   if (control.test(path)) return 'must not contain control characters';
   if (path.includes('\\')) return 'must not contain a backslash';
-  if (utf8.encode(path).length > pathBytes) return `must be at most ${pathBytes} bytes long`;
+  if (path.length > pathBytes || utf8.encode(path).length > pathBytes) return tooLong;
   const segments = path.split('/');
   if (segments.length > deepestPath) return `must be at most ${deepestPath} segments deep`;
   for (const segment of segments) {
@@ -105,6 +109,7 @@ function addressProblem(path: string): string | null {
   if (path === '') return 'must not be empty';
   if (!path.isWellFormed()) return 'must be valid Unicode';
   if (path.includes('\u0000')) return 'must not contain control characters';
+  if (path.length > pathBytes) return tooLong;
   for (const segment of path.split('/')) {
     if (segment === '') return 'must not start or end with a slash or contain two in a row';
     if (segment === '.' || segment === '..') return `must not contain the segment "${segment}"`;
@@ -141,6 +146,7 @@ export function nameProblem(path: string): string | null {
  * @throws DomainError `invalid_path` when it could name something else, `invalid_name` when it is only unwise
  */
 export function checkPath(field: string, path: string): string {
+  if (path.length > longestUnnormalised) throw fieldError('invalid_path', field, tooLong);
   const normal = normalized(path);
   const problem = pathProblem(normal);
   if (problem !== null) throw fieldError('invalid_path', field, problem);

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { checkPath, gitSettings, isGitDisguise } from '../../../src/domain/studio/path-rules.ts';
+import { checkAddress, checkPath, gitSettings, isGitDisguise } from '../../../src/domain/studio/path-rules.ts';
 import { checkNewRefName, checkRefName, refNameProblem } from '../../../src/domain/studio/ref-name.ts';
 import { DomainError } from '../../../src/kernel/errors.ts';
 import { git, temporaryDirectory } from '../../support/git-store.ts';
@@ -212,6 +212,19 @@ describe('checkPath', () => {
     const start = `${'a'.repeat(255)}/`.repeat(15);
     expect(checkPath('path', `${start}b/${'c'.repeat(254)}`)).toHaveLength(4096);
     expect(codeOf(() => checkPath('path', `${start}b/${'c'.repeat(255)}`))).toBe('invalid_path');
+  });
+
+  it('counts the whole of an address up to 4,096, and looks at no segment of a longer one', () => {
+    const address = `${'a/'.repeat(2047)}ab`;
+    expect(checkAddress('path', address)).toBe(address);
+    expect(() => checkAddress('path', `${address}c`)).toThrow('path: must be at most 4096 bytes long');
+    expect(() => checkAddress('path', `${'a/'.repeat(4_000)}.git`)).toThrow('path: must be at most 4096 bytes long');
+  });
+
+  it('takes what is at most that long once it is normalised', () => {
+    const decomposed = `${'e\u0301'.repeat(60)}/`.repeat(33);
+    expect(checkPath('path', `${decomposed}x`)).toHaveLength(33 * 61 + 1);
+    expect(() => checkPath('path', 'e\u0301'.repeat(4_097))).toThrow('path: must be at most 4096 bytes long');
   });
 
   it('names the field in its message', () => {

@@ -178,6 +178,9 @@ export const entryDraft = z.object({
   ...writeInput,
 });
 
+/** Characters of a JSON Pointer in an input. */
+const longestPointer = 10_000;
+
 export const entryChange = z.object({
   frontmatter: freeObject
     .nullish()
@@ -192,7 +195,11 @@ export const entryChange = z.object({
     .meta({ id: 'FrontmatterMode' })
     .default('merge')
     .describe('merge: RFC 7396 merge patch; replace: frontmatter is complete'),
-  unset: z.array(z.string()).max(200).optional().describe('JSON Pointers of keys to remove'),
+  unset: z
+    .array(z.string().max(longestPointer, `must be at most ${longestPointer} characters`))
+    .max(200)
+    .optional()
+    .describe('JSON Pointers of keys to remove'),
   sha: z.string().optional().describe('Object id the file must have'),
   on_conflict: z
     .enum(['fail', 'merge'])

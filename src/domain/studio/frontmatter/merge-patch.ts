@@ -18,8 +18,9 @@ export function applyMergePatch(current: Frontmatter, patch: Frontmatter, unset:
     const names = parsePointer(pointer);
     if (names === undefined) throw fieldError('validation_failed', `unset.${at}`, `${pointer} is not a JSON Pointer`);
     if (names.length === 0) throw fieldError('validation_failed', `unset.${at}`, 'names the whole frontmatter');
-    checkPositions(merged, names, at, pointer);
-    mark(removals, names);
+    mark(removals, merged, names, (name) => {
+      throw fieldError('validation_failed', `unset.${at}`, `${pointer}: ${name} is not a position of a list`);
+    });
   });
   return remove(merged, removals) as Frontmatter;
 }
@@ -42,30 +43,25 @@ interface Removal {
   members: Map<string, Removal>;
 }
 
-function mark(root: Removal, names: string[]): void {
-  let node = root;
-  for (const name of names) {
-    const next = node.members.get(name) ?? { self: false, members: new Map() };
-    node.members.set(name, next);
-    node = next;
-  }
-  node.self = true;
-}
-
-function checkPositions(value: unknown, names: string[], at: number, pointer: string): void {
+/** Marks a member to be removed, where there is one: names that lead nowhere take no memory. */
+function mark(root: Removal, value: unknown, names: readonly string[], noPosition: (name: string) => never): void {
+  const nodes: [name: string, node: Removal][] = [];
   let here = value;
   for (const name of names) {
     if (Array.isArray(here)) {
-      if (!/^(?:0|[1-9]\d*)$/.test(name)) {
-        throw fieldError('validation_failed', `unset.${at}`, `${pointer}: ${name} is not a position of a list`);
-      }
-      here = here[Number(name)];
-    } else if (isRecord(here)) {
-      here = Object.hasOwn(here, name) ? here[name] : undefined;
-    } else {
-      return;
-    }
+      if (!/^(?:0|[1-9]\d*)$/.test(name)) noPosition(name);
+    } else if (!isRecord(here)) return;
+    if (!Object.hasOwn(here, name)) return;
+    here = Reflect.get(here, name);
+    const node = (nodes.at(-1)?.[1] ?? root).members.get(name) ?? { self: false, members: new Map() };
+    nodes.push([name, node]);
   }
+  let parent = root;
+  for (const [name, node] of nodes) {
+    parent.members.set(name, node);
+    parent = node;
+  }
+  parent.self = true;
 }
 
 function remove(value: unknown, removal: Removal): unknown {

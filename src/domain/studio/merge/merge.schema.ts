@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { freeValue } from '../../../kernel/shapes.ts';
+import { pathBytes } from '../path-rules.ts';
 
 /** What kind of clash a file has. `field` and `body` can be settled piece by piece, and so can `add_add` of two texts. */
 const conflictTypes = ['field', 'body', 'add_add', 'delete_modify', 'rename_rename', 'binary', 'mode'] as const;
@@ -88,7 +89,7 @@ export type HunkChoice = z.output<typeof hunkChoice>;
 /** How to settle the conflict of one file: `take`, `delete` and `raw` the whole of it, `fields` and `hunks` its pieces. */
 export const resolution = z
   .object({
-    path: z.string(),
+    path: z.string().max(pathBytes, `must be at most ${pathBytes} bytes long`),
     stages: conflictStages.optional().describe('The stages the conflict was shown with'),
     take: side.optional(),
     delete: z.literal(true).optional(),

@@ -34,6 +34,12 @@ describe('applyMergePatch', () => {
     expect(applyMergePatch({ a: null, b: { c: null, d: 1 } }, { a: null }, ['/a', '/b/c'])).toEqual({ b: { d: 1 } });
   });
 
+  it('looks at the names of a pointer as far as they lead somewhere', () => {
+    const pointer = `/a${'/b'.repeat(1_000_000)}`;
+    expect(applyMergePatch({ a: 1 }, {}, [pointer, '/c/d'])).toEqual({ a: 1 });
+    expect(applyMergePatch({ a: { b: 1 }, c: [] }, {}, [pointer, '/c/1/d'])).toEqual({ a: { b: 1 }, c: [] });
+  });
+
   it('removes what unset names; positions count before removal', () => {
     const current = { a: { 'x/y': 1, '~': 2 }, list: ['a', 'b', 'c'], keep: 1 };
     expect(applyMergePatch(current, {}, ['/a/x~1y', '/a/~0', '/list/0', '/list/1', '/none/at/all'])).toEqual({

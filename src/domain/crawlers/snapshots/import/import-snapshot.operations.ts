@@ -5,7 +5,7 @@ import type { Services } from '../../../../kernel/services.ts';
 import { timestamp } from '../../../../kernel/shapes.ts';
 import type { JobKind } from '../../../../ports/jobs.ts';
 import { authorOf } from '../../../studio/changes/write-rules.ts';
-import { checkDirectory } from '../../../studio/path-rules.ts';
+import { checkDirectory, pathBytes } from '../../../studio/path-rules.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';
 import { findCrawler, locateCrawler, namedCrawler } from '../../config/find-crawler.ts';
@@ -114,7 +114,11 @@ export const importSnapshot = crawlerOperation({
   input: z.object({
     ...snapshotNumber,
     branch: z.string('must be the name of a branch'),
-    directory: z.string('must be a path').default('').describe('Where the site goes; default: the root'),
+    directory: z
+      .string('must be a path')
+      .max(pathBytes, `must be at most ${pathBytes} characters`)
+      .default('')
+      .describe('Where the site goes; default: the root'),
     message: z
       .string('must be a string')
       .max(longestMessage, `must be at most ${longestMessage} characters`)

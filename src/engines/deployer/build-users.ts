@@ -3,7 +3,7 @@
  * belongs to that user is the build's: processes, whatever they do to their limits and environment, and files that they leave behind.
  */
 import { execFile } from 'node:child_process';
-import { lstat, readdir, readFile, rm } from 'node:fs/promises';
+import { lstat, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { BuildProcesses } from './build-processes.ts';
@@ -62,9 +62,22 @@ async function removeSegments(user: number): Promise<void> {
   }
 }
 
+/**
+ * Removes what builds have made, of any depth and with any modes: node's own removal ends at paths beyond the system's longest, and a server that
+ * is not root may not empty a directory that a build has closed to its owner.
+ */
+export async function removeTree(...paths: readonly string[]): Promise<void> {
+  if (paths.length === 0) return;
+  const remove = () => run('rm', ['-rf', '--', ...paths]);
+  await remove().catch(async () => {
+    await run('chmod', ['-R', 'u+rwX', '--', ...paths]).catch(() => {});
+    await remove();
+  });
+}
+
 /** Removes all that a user has left where everyone may: files, and what System V keeps. */
 export async function removeLeft(user: number): Promise<void> {
-  for (const file of await leftBy(user)) await rm(file, { recursive: true, force: true, maxRetries: 3 });
+  for (const file of await leftBy(user)) await removeTree(file);
   await removeSegments(user);
 }
 

@@ -21,7 +21,7 @@ import { promisify } from 'node:util';
 import { neverPublished, type OutputLimits, OutputSize } from '../../domain/studio/deployments/manifest.ts';
 import type { Output, OutputFile, OutputProblem, Workspace, WorkspaceFile } from '../../ports/deployer.ts';
 import { BuildProcesses } from './build-processes.ts';
-import type { BuildUser } from './build-users.ts';
+import { type BuildUser, removeTree } from './build-users.ts';
 import type { Isolation } from './isolation.ts';
 import { type Lease, take } from './leases.ts';
 import type { BuildLimits } from './limits.ts';
@@ -173,7 +173,7 @@ async function pruneCaches(caches: string): Promise<void> {
     (await readdir(caches)).map(async (name) => ({ name, used: (await stat(path.join(caches, name))).mtimeMs })),
   );
   const old = found.sort((a, b) => b.used - a.used).slice(keptCaches);
-  for (const { name } of old) await rm(path.join(caches, name), { recursive: true, force: true });
+  await removeTree(...old.map(({ name }) => path.join(caches, name)));
 }
 
 export async function openWorkspace({
@@ -255,9 +255,7 @@ export async function openWorkspace({
       });
       // The next build would find it as full.
       if (end.limit === 'workspace' || end.limit === 'files')
-        for (const cache of opened)
-          for (const name of await readdir(cache))
-            await rm(path.join(cache, name), { recursive: true, force: true, maxRetries: 3 });
+        for (const cache of opened) for (const name of await readdir(cache)) await removeTree(path.join(cache, name));
       return end;
     },
     output: (below) => walkOutput(tree, below, limits),
@@ -267,7 +265,7 @@ export async function openWorkspace({
         await new BuildProcesses({ leader: null, workspace: directory, user }).end(false);
       await user?.release();
       for (const lease of held) await lease.release();
-      await rm(directory, { recursive: true, force: true, maxRetries: 3 });
+      await removeTree(directory);
     },
   };
 }

@@ -294,6 +294,20 @@ describe.each(usable)('by $kind', ({ kind, deployer }) => {
     expect(await deployer.workspaces()).toEqual([1]);
   });
 
+  it('clears away paths of any length, and directories closed to their owner', async () => {
+    const left = await deployer.open({ deployment: 78, project });
+    const deep = 'd=$(printf "d%.0s" $(seq 200)); for i in $(seq 60); do mkdir $d && cd $d || break; done';
+    const run = (text: string) =>
+      left.run({
+        ...{ text, directory: '', variables: {}, network: true, time: 60_000, onOutput: () => undefined },
+        onStart: async () => {},
+        signal: new AbortController().signal,
+      });
+    expect(await run(`mkdir closed && echo x > closed/x && chmod 555 closed && ${deep}`)).toMatchObject({ exit_code: 0 });
+    await left.remove();
+    expect(await deployer.workspaces()).toEqual([1]);
+  });
+
   it('trusts the certificates that the server was given, and does without a file that cannot be read', async () => {
     const given = process.env.NODE_EXTRA_CA_CERTS;
     const roots = path.join(directory, 'given.pem');

@@ -122,6 +122,17 @@ it('what was lost and has begun anew is not cleared away by who comes late', asy
   await leave(id);
 });
 
+it('what cannot be cleared away keeps nothing else from its turn', async () => {
+  const id = await lost('Stuck');
+  const stuck = { ...app.services.deployer, clear: () => Promise.reject(new Error('cannot be removed')) };
+  await recoverDeployments({ ...app.services, deployer: stuck });
+  expect(app.log.filter((line) => line.includes('could not be cleared away'))).not.toEqual([]);
+  expect(await rowOf(id)).toMatchObject({ status: 'in_progress', attempt: 1 });
+  await recoverDeployments(app.services);
+  expect(await rowOf(id)).toMatchObject({ attempt: 2 });
+  await leave(id);
+});
+
 it('what is begun while remains are cleared away is none of them', async () => {
   const id = await lost('Just begun');
   expect(await requeue(em(), { id, attempt: 1 }, 2)).toBe(true);

@@ -86,11 +86,16 @@ async function clearRemains({ deployer, orm }: StudioServices, id: number): Prom
 
 /** Looks for deployments whose worker is gone, and for what others left behind on this machine. */
 export async function recoverDeployments(services: StudioServices): Promise<void> {
-  const { deployer, orm } = services;
+  const { deployer, orm, log } = services;
   const running = await orm.em.fork().find(Deployment, { status: 'in_progress' }, { disableIdentityMap: true });
   const ours = running.filter(({ settings }) => settings.provider !== 'webhook');
-  for (const row of ours) if (await isLost(services, row)) await recover(services, row);
-  for (const id of await deployer.workspaces()) await clearRemains(services, id);
+  // What cannot be cleared away keeps no other deployment from its turn; it is tried again.
+  const unlessItFails = (id: number, work: Promise<void>) =>
+    work.catch((err: unknown) =>
+      log.error({ err, deployment: id }, 'what a deployment left could not be cleared away'),
+    );
+  for (const row of ours) if (await isLost(services, row)) await unlessItFails(row.id, recover(services, row));
+  for (const id of await deployer.workspaces()) await unlessItFails(id, clearRemains(services, id));
 }
 
 /**

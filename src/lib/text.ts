@@ -44,23 +44,37 @@ export function normalized(text: string, form: 'NFC' | 'NFD' | 'NFKC' | 'NFKD' =
 }
 
 /**
- * The small letters that differ from those of their capitals (Unicode 17): only these are looked at one by one, in names of thousands of files. The
- * capitals of the dotless i are I, which file systems take for another letter.
+ * The small letters that differ from those of their capitals (Unicode 17). The capitals of the dotless i are I, which file systems take for
+ * another letter.
  */
 const otherThanByCapitals =
-  /[\u0345\u00b5\u00df\u0149\u017f\u01f0\u0390\u03b0\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f5\u0587\u1c80-\u1c88\u1e96-\u1e9b\u1f50\u1f52\u1f54\u1f56\u1f80-\u1f87\u1f90-\u1f97\u1fa0-\u1fa7\u1fb2-\u1fb4\u1fb6\u1fb7\u1fbe\u1fc2-\u1fc4\u1fc6\u1fc7\u1fd2\u1fd3\u1fd6\u1fd7\u1fe2-\u1fe4\u1fe6\u1fe7\u1ff2-\u1ff4\u1ff6\u1ff7\ufb00-\ufb06\ufb13-\ufb17]/gu;
+  /[\u0345\u00b5\u00df\u0149\u017f\u01f0\u0390\u03b0\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f5\u0587\u1c80-\u1c88\u1e96-\u1e9b\u1f50\u1f52\u1f54\u1f56\u1f80-\u1f87\u1f90-\u1f97\u1fa0-\u1fa7\u1fb2-\u1fb4\u1fb6\u1fb7\u1fbe\u1fc2-\u1fc4\u1fc6\u1fc7\u1fd2\u1fd3\u1fd6\u1fd7\u1fe2-\u1fe4\u1fe6\u1fe7\u1ff2-\u1ff4\u1ff6\u1ff7\ufb00-\ufb06\ufb13-\ufb17]/u;
+/** What each of them becomes, by its code: a name may be made of them alone, and a call for each letter costs many times what a look here does. */
+const byCapitals = new Map<number, string>();
+for (let code = 0; code <= 0xffff; code += 1) {
+  const letter = String.fromCharCode(code);
+  if (otherThanByCapitals.test(letter)) byCapitals.set(code, letter.toUpperCase().toLowerCase());
+}
+
+/** A text of small letters with those of their capitals. */
+function smallByCapitals(text: string): string {
+  if (!otherThanByCapitals.test(text)) return text;
+  let [made, kept] = ['', 0];
+  for (let at = 0; at < text.length; at += 1) {
+    const other = byCapitals.get(text.charCodeAt(at));
+    if (other === undefined) continue;
+    made += text.slice(kept, at) + other;
+    kept = at + 1;
+  }
+  return made + text.slice(kept);
+}
 
 /**
  * The form of a name in which names that file systems may take for the same one are equal, as those of Windows and macOS do: full case folding
  * (Unicode Standard, 3.13), which is what letters have in common by their capitals, as `ς` and `σ`, `ß` and `ss`, `ſ` and `s`, and not by small
  * letters alone.
  */
-export const foldCase = (name: string): string =>
-  normalized(
-    normalized(name)
-      .toLowerCase()
-      .replace(otherThanByCapitals, (letter) => letter.toUpperCase().toLowerCase()),
-  );
+export const foldCase = (name: string): string => normalized(smallByCapitals(normalized(name).toLowerCase()));
 
 /**
  * Text as page and source are compared by: letters, marks and digits in NFKC and lower case, with one space between words. Quotes, dashes, dots

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Tree } from '../../../src/engines/git/objects/tree-codec.ts';
+import { Pace } from '../../../src/lib/concurrency.ts';
 import type {
   GitServeRequest,
   PushCommand,
@@ -118,6 +120,37 @@ describe('a push that is decided about', () => {
       },
     ]);
     fsck(gitDir);
+  });
+
+  it('holds the names of a directory against each other once, in many steps, for however many new files', async () => {
+    const { rules, copy } = await pushable();
+    const names = Array.from({ length: 400 }, (_, n) => `ςѣ${n}`);
+    const blob = git(copy, ['rev-parse', 'HEAD:posts/a.md']);
+    const list = [...names, 'Ѳ', 'ѳ'].map((name) => `100644 blob ${blob}\t${name}\n`).join('');
+    const posts = git(copy, ['mktree'], Buffer.from(list));
+    const root = git(copy, ['mktree'], Buffer.from(`040000 tree ${posts}\tposts\n`));
+    const tip = git(copy, ['commit-tree', root, '-p', 'HEAD', '-m', 'Names']);
+    let rivals: (string | null)[] = [];
+    const seen = { normalised: 0, read: 0, yields: 0 };
+    rules.authorize = async (_commands, pushed) => {
+      const spies = [
+        vi.spyOn(String.prototype, 'normalize'),
+        vi.spyOn(Tree, 'read'),
+        vi.spyOn(Pace.prototype, 'yield').mockResolvedValue(),
+      ] as const;
+      const isDue = vi.spyOn(Pace.prototype, 'isDue', 'get').mockReturnValue(true);
+      const files = [...names, 'ѳ', 'Ѳ', 'gone'].map((name) => `posts/${name}`);
+      rivals = await Promise.all(files.map((file) => pushed.rival(tip, file)));
+      const [normalised = 0, read = 0, yields = 0] = spies.map(({ mock }) => mock.calls.length);
+      Object.assign(seen, { normalised, read, yields });
+      for (const spy of [...spies, isDue]) spy.mockRestore();
+      return { allow: true };
+    };
+    await client(copy, 'push', '-q', 'origin', `${tip}:refs/heads/names`);
+    expect(rivals).toEqual([...names.map(() => null), 'posts/Ѳ', 'posts/ѳ', null]);
+    expect(seen.read).toBe(2);
+    expect(seen.normalised).toBeLessThan(10 * names.length);
+    expect(seen.yields).toBeGreaterThan(names.length);
   });
 
   it('has faulty objects only where the repository has them not, whatever the client sends', async () => {

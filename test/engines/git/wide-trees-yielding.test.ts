@@ -36,6 +36,14 @@ it('names of a wide directory are held against each other in many steps', async 
   expect(await compared).toBeGreaterThan((2 * count) / 40);
 });
 
+it('a name is held against those of a wide directory in many steps', async () => {
+  const { snapshot } = await wide();
+  const compared = iterationsDuring(async () => {
+    expect(await snapshot.alike('', 'F00001.md')).toMatchObject([{ name: 'f00001.md' }]);
+  });
+  expect(await compared).toBeGreaterThan(count / 40);
+});
+
 it('the bytes of a large tree are read in many steps', async () => {
   const { content } = treeOf({ [`a${'a'.repeat(300_000)}`]: oidOf('blob', Buffer.from('x')) });
   const large = Buffer.concat(Array<Buffer>(100).fill(content));

@@ -1,4 +1,4 @@
-import { Pace } from '../../../lib/concurrency.ts';
+import { forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import { foldCase } from '../../../lib/text.ts';
 import type { TreeEntry } from '../../../ports/git-records.ts';
 
@@ -167,17 +167,40 @@ export class Tree {
     for (let index = 0; index < this.size; index++) if (this.#isTree(index)) yield this.#entry(index);
   }
 
-  /** The entries whose names some file systems treat as equal to this one; few of the others are decoded. */
-  alike(name: string): TreeEntry[] {
+  /** The entries whose names some file systems treat as equal to this one, found in steps; few of the others are decoded. */
+  async alike(name: string): Promise<TreeEntry[]> {
+    const pace = new Pace();
     const key = Buffer.from(name, 'utf8');
     const folded = foldCase(name);
     const found: TreeEntry[] = [];
     for (let index = 0; index < this.size; index++) {
+      if (pace.isDue) await pace.yield();
       if (!this.#mayBeAlike(index, key)) continue;
       const entry = this.#entry(index);
       if (foldCase(entry.name) === folded) found.push(entry);
     }
     return found;
+  }
+
+  /**
+   * The names that some file systems treat as equal to others of this tree, by what `foldCase` makes of them, found in steps: to look at all names
+   * takes one time through the tree, where `alike` takes one for each.
+   */
+  async allAlike(): Promise<Map<string, string[]>> {
+    const one = new Map<string, string>();
+    const alike = new Map<string, string[]>();
+    await forEachYielding(this.entries(), ({ name }) => {
+      const folded = foldCase(name);
+      const first = one.get(folded);
+      if (first === undefined) {
+        one.set(folded, name);
+        return;
+      }
+      const names = alike.get(folded);
+      if (names) names.push(name);
+      else alike.set(folded, [first, name]);
+    });
+    return alike;
   }
 
   /** A tree with these names set, or removed where the value is null. */

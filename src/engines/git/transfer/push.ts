@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../kernel/errors.ts';
+import { Pace } from '../../../lib/concurrency.ts';
+import { foldCase } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type {
   GitServeRequest,
@@ -187,6 +189,8 @@ function parseCommands(lines: string): RefMove[] {
 }
 
 const headBytes = 4096;
+/** Directories and names of them that are kept to be compared with the files of one push: a directory may hold 200,000 files. */
+const mostAlike = 400_000;
 /** Commits of one push that are looked at one by one. */
 const mostCommits = 100_000;
 
@@ -197,10 +201,21 @@ const newIn = (commit: Oid) => [commit, '--not', '--branches', '--tags', '--glob
 class Quarantine implements PushedObjects {
   readonly #place: ObjectPlace;
   #reader: CatFile | null = null;
-  /** Files of one directory come one after the other. */
   /** What tags lead to: thousands can stand on a chain of thousands. */
   readonly #commits = new Map<Oid, Oid>();
-  readonly #trees = new LRUCache<Oid, Tree>({ max: 64 });
+  /** Files of one directory come one after the other, or hundreds at a time. What is evicted while it is read still comes to its callers. */
+  readonly #trees = new LRUCache<Oid, Tree>({
+    max: 64,
+    fetchMethod: (oid) => this.#readTree(oid),
+    ignoreFetchAbort: true,
+  });
+  /** Names of directories that file systems may take for others beside them; most directories have none. */
+  readonly #alike = new LRUCache<Oid, ReadonlyMap<string, readonly string[]>>({
+    maxSize: mostAlike,
+    sizeCalculation: (alike) => 1 + [...alike.values()].reduce((sum, names) => sum + names.length, 0),
+    fetchMethod: async (oid) => (await this.#trees.fetch(oid))?.allAlike(),
+    ignoreFetchAbort: true,
+  });
 
   constructor(place: ObjectPlace) {
     this.#place = place;
@@ -283,21 +298,22 @@ class Quarantine implements PushedObjects {
     const trees: (Oid | null)[] = [];
     for (const other of others) trees.push((await this.#treeOf(other)) ?? null);
     const empty = Tree.empty(rawLength[formatOf(commit)]);
-    const read = async (oid: Oid | null) => (oid === null ? null : await this.#tree(oid)) ?? empty;
+    const read = async (oid: Oid | null) => (oid === null ? undefined : await this.#trees.fetch(oid)) ?? empty;
     return newCollision(read, (await this.#treeOf(commit)) ?? null, trees);
   }
 
   async rival(commit: Oid, path: string): Promise<string | null> {
+    const pace = new Pace();
     let at = await this.#treeOf(commit);
     const above: string[] = [];
     for (const name of path.split('/')) {
+      if (pace.isDue) await pace.yield();
       if (at === undefined) return null;
-      const tree = await this.#tree(at);
-      const twin = tree?.alike(name).find((entry) => entry.name !== name);
       // It is gone again in a later commit of the same push.
-      const own = tree?.find(name);
+      const own = (await this.#trees.fetch(at))?.find(name);
       if (own === undefined || own === null) return null;
-      if (twin) return [...above, twin.name].join('/');
+      const twin = (await this.#alike.fetch(at))?.get(foldCase(name))?.find((other) => other !== name);
+      if (twin !== undefined) return [...above, twin].join('/');
       above.push(name);
       at = own.mode === modes.tree ? own.oid : undefined;
     }
@@ -328,14 +344,9 @@ class Quarantine implements PushedObjects {
     return /^tree ([0-9a-f]+)\n/.exec(head)?.[1];
   }
 
-  async #tree(oid: Oid): Promise<Tree | null> {
-    const known = this.#trees.get(oid);
-    if (known) return known;
+  async #readTree(oid: Oid): Promise<Tree | undefined> {
     const content = (await this.#objects().ask(oid, true))?.content;
-    if (content == null) return null;
-    const tree = await Tree.read(content, rawLength[formatOf(oid)]);
-    this.#trees.set(oid, tree);
-    return tree;
+    return content == null ? undefined : Tree.read(content, rawLength[formatOf(oid)]);
   }
 
   /** Ends the process that reads contents. */

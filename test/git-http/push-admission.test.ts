@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { Pace } from '../../src/lib/concurrency.ts';
 import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { client } from '../support/git-client.ts';
 import { git } from '../support/git-store.ts';
@@ -269,6 +270,31 @@ describe('a name that differs from another only in case', () => {
     const deleter = await app.makeToken(['browse_studio', 'edit_studio', 'delete_studio']);
     const url = `${app.url.replace('//', `//x:${deleter}@`)}/git/acme/site.git`;
     await client(clone, 'push', '-q', url, `${git(clone, ['rev-parse', ref])}:refs/heads/case-changed`);
+  });
+});
+
+describe('hundreds of new entries', () => {
+  it('are judged one after the other, others being served between any two', async () => {
+    const count = 300;
+    const file = (n: number) => `M 100644 inline content/posts/many${n}.md\ndata 18\n---\ntitle: M\n---\n\n\n`;
+    const ref = 'refs/scratch/many';
+    const commit = `commit ${ref}\ncommitter C <c@example.org> 1700000000 +0000\ndata 1\nx\nfrom ${main}\n`;
+    git(clone, ['fast-import', '--quiet'], commit + Array.from({ length: count }, (_, n) => file(n)).join(''));
+    const oid = git(clone, ['rev-parse', ref]);
+    let yields = 0;
+    const spies = [
+      vi.spyOn(Pace.prototype, 'isDue', 'get').mockReturnValue(true),
+      vi.spyOn(Pace.prototype, 'yield').mockImplementation(async () => {
+        if (/git-access\.operations/.test(new Error('by').stack ?? '')) yields += 1;
+      }),
+    ];
+    try {
+      expect(await refusalOfPush(oid)).toBeNull();
+    } finally {
+      for (const spy of spies) spy.mockRestore();
+    }
+    // Before each is looked at, and when its size is there.
+    expect(yields).toBeGreaterThanOrEqual(2 * count);
   });
 });
 

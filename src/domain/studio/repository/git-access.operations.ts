@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DomainError, type ErrorCode } from '../../../kernel/errors.ts';
-import { findYielding } from '../../../lib/concurrency.ts';
+import { findYielding, Pace } from '../../../lib/concurrency.ts';
 import { normalized } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type {
@@ -88,8 +88,10 @@ async function needOf(
   if (was === null && path.includes('\ufffd')) return manager('must be valid UTF-8');
   if (was === null && path !== normalized(path)) return manager("must be in Unicode's composed form (NFC)");
   const limit = services.settings.media_limit;
+  const pace = new Pace();
   // Of an entry only the size counts.
   const blob = await pushed.blob(oid, schemaAt(site, path) ? 0 : limit);
+  if (pace.isDue) await pace.yield();
   const refused = refusalOf(site, { path, ...blob }, limit);
   // What is stored under an unwise name can be edited under it.
   if (refused !== null && (was === null || refused.code !== 'invalid_name')) return manager(refused.problem);
@@ -141,8 +143,10 @@ async function refusalOfChanges(
     return site;
   };
   const firstRefused = async (changes: readonly IntroducedChange[]) => {
+    const pace = new Pace();
     const needs: ReturnType<typeof needOf>[] = [];
     for (const change of changes) {
+      if (pace.isDue) await pace.yield();
       const site = await siteFor(change.path);
       const base = await baseSite(change.commit);
       for (const judge of base ? [site, base] : [site]) {

@@ -122,6 +122,77 @@ describe('newCollision', () => {
   });
 });
 
+describe('newCollision of many trees', () => {
+  const entry = (name: string, mode: string, at: number) =>
+    [name, { name, mode, oid: `${at}`.padStart(40, '0') }] as const;
+  /** Trees by what they are numbered with, and a reader that counts. */
+  function forest() {
+    const trees = new Map<string, Tree>();
+    const made = { reads: 0 };
+    const oid = (at: number) => `${at}`.padStart(40, '0');
+    const add = (entries: (readonly [string, { name: string; mode: string; oid: string }])[]) => {
+      trees.set(oid(trees.size + 1), Tree.empty(20).edit(new Map(entries)));
+      return trees.size;
+    };
+    const read = async (tree: string | null) => {
+      made.reads += 1;
+      return trees.get(tree ?? '') ?? Tree.empty(20);
+    };
+    return { add, read, made, oid };
+  }
+  const spelling = (n: number) => Array.from({ length: 10 }, (_letter, at) => (n & (1 << at) ? 'A' : 'a')).join('');
+
+  it('goes down each tree once for all spellings of one name, however deep that is', async () => {
+    const [count, depth] = [200, 30];
+    const { add, read, made, oid } = forest();
+    const deep = (names: string[]) => {
+      let at = add(names.map((name) => entry(name, '100644', 1)));
+      for (let level = 0; level < depth; level += 1) at = add([entry('d', '40000', at)]);
+      return oid(at);
+    };
+    const all = Array.from({ length: count }, (_, n) => spelling(n + 1));
+    const sides = all.map((name) => deep([name]));
+    const found = await newCollision(read, deep(all), sides);
+    const path = (name: string | undefined) => `${'d/'.repeat(depth)}${name}`;
+    expect(found?.[0]).not.toBe(found?.[1]);
+    for (const one of found ?? []) expect(all.map(path)).toContain(one);
+    expect(made.reads).toBeLessThan((count + 20) * (depth + 1));
+    made.reads = 0;
+    const holder = deep([...all, 'other']);
+    expect(await newCollision(read, deep([...all, 'z']), [...sides, holder])).toBeNull();
+    expect(made.reads).toBeLessThan((count + 20) * (depth + 1));
+  });
+
+  it('ends where more names would be looked up in the trees than it may', async () => {
+    const { add, read, made, oid } = forest();
+    const file = (name: string) => entry(name, '100644', 1);
+    const rootOf = (below: number) => oid(add(Array.from({ length: 100 }, (_, n) => entry(`d${n}`, '40000', below))));
+    const sides = Array.from({ length: 50 }, (_, n) => rootOf(add([file(`x${n}`)])));
+    const result = rootOf(add([file('A'), file('a')]));
+    const holder = rootOf(add([file('A'), file('a'), file('z')]));
+    expect(await newCollision(read, result, [...sides, holder])).toBeNull();
+    made.reads = 0;
+    await expect(newCollision(read, result, [...sides, holder], 20_000)).rejects.toMatchObject({ code: 'too_large' });
+    expect(made.reads).toBeLessThan(2_000);
+  });
+
+  it('ends where more sets of holders would be compared than it may', async () => {
+    const { add, read, oid } = forest();
+    const names = Array.from({ length: 1_000 }, (_, n) => spelling(n));
+    const treeOf = (some: string[]) => oid(add(some.map((name) => entry(name, '100644', 1))));
+    const bits = Array.from({ length: 10 }, (_, bit) => names.filter((_name, n) => n & (1 << bit)));
+    const sides = [
+      treeOf(['other']),
+      ...bits.flatMap((some) => [some, names.filter((one) => !some.includes(one))]).map(treeOf),
+    ];
+    // Most are in some tree together, and no two in the same ones.
+    expect(await newCollision(read, treeOf(names), sides)).not.toBeNull();
+    await expect(newCollision(read, treeOf(names), sides, 21_000 + 22 * 16 + 10)).rejects.toMatchObject({
+      code: 'too_large',
+    });
+  });
+});
+
 describe('mergeTrees', () => {
   it('merges what does not clash and names what git merged by lines', async () => {
     const { merge, gitDir, repository } = await forked(

@@ -191,6 +191,8 @@ function parseCommands(lines: string): RefMove[] {
 const headBytes = 4096;
 /** Directories and names of them that are kept to be compared with the files of one push: a directory may hold 200,000 files. */
 const mostAlike = 400_000;
+/** Names that are looked up in the commits a push merges, each of which may hold other ones: some seconds of work. */
+const mostLooks = 2_000_000;
 /** Commits of one push that are looked at one by one. */
 const mostCommits = 100_000;
 
@@ -299,7 +301,7 @@ class Quarantine implements PushedObjects {
     for (const other of others) trees.push((await this.#treeOf(other)) ?? null);
     const empty = Tree.empty(rawLength[formatOf(commit)]);
     const read = async (oid: Oid | null) => (oid === null ? undefined : await this.#trees.fetch(oid)) ?? empty;
-    return newCollision(read, (await this.#treeOf(commit)) ?? null, trees);
+    return newCollision(read, (await this.#treeOf(commit)) ?? null, trees, mostLooks);
   }
 
   async rival(commit: Oid, path: string): Promise<string | null> {

@@ -5,6 +5,8 @@ import { loadProject } from '../../../src/domain/projects/project-ref.ts';
 import { openUpstream, storeUpstream } from '../../../src/domain/studio/upstream/remote.ts';
 import { syncPass } from '../../../src/domain/studio/upstream/sync-pass.ts';
 import { Upstream, UpstreamBranch } from '../../../src/domain/studio/upstream/upstream.entity.ts';
+import { DomainError } from '../../../src/kernel/errors.ts';
+import { replacing } from '../../../src/lib/objects.ts';
 import { shared } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';
 import { save } from '../../support/git-store.ts';
@@ -25,6 +27,7 @@ const pass = {
 /** A mirror, and another upstream for it, set as `PUT /repository/remote` does. */
 async function mirrorOfTwo() {
   const { host, project: made } = await mirrorOf(app);
+  const other = await upstreamHost();
   const em = app.services.orm.em.fork();
   const project = await loadProject(em, { id: made.record.id });
   if (!project) throw new Error('there is no such project');
@@ -34,18 +37,97 @@ async function mirrorOfTwo() {
       { em: within, services: app.services, project, organization: organization as never },
       { url, auth: { kind: 'token', token }, push: 'on_commit', new_hook_secret: false },
     );
+  const remove = () => app.services.orm.em.fork().nativeDelete(Upstream, { project_id: project.id });
+  const replace = () => app.services.orm.em.fork().transactional((em) => set(em, other.url, 'another'));
   const rowOf = () => app.services.orm.em.fork().findOneOrFail(Upstream, { project_id: project.id });
-  return { host, other: await upstreamHost(), project, set, rowOf };
+  return { host, other, project, git: made.git, set, remove, replace, rowOf };
 }
 
-it('what a pass finds out of an upstream that was replaced meanwhile is not kept of the new one', async () => {
-  const { host, other, project, set, rowOf } = await mirrorOfTwo();
-  await save(host.repository, { 'content/posts/two.md': post({ title: 'Two' }) });
-  const replace = () => app.services.orm.em.fork().transactional((em) => set(em, other.url, 'another'));
-  const git = withBefore(app.services.git, 'fetchUpstream', replace);
-  await expect(syncPass({ ...app.services, git }, project, pass)).rejects.toMatchObject({ code: 'busy' });
-  const branches = await app.services.orm.em.fork().find(UpstreamBranch, { project_id: project.id });
-  expect([branches, (await rowOf()).fetched_at ?? null]).toEqual([[], null]);
+const branchesOf = ({ id }: { id: number }) =>
+  app.services.orm.em.fork().find(UpstreamBranch, { project_id: id }, { orderBy: { name: 'asc' } });
+
+it.each(['replaced', 'removed, and another one set'])(
+  'what a pass finds out of an upstream that is %s meanwhile is not kept of the new one',
+  async (how) => {
+    const { host, project, remove, replace, rowOf } = await mirrorOfTwo();
+    await save(host.repository, { 'content/posts/two.md': post({ title: 'Two' }) });
+    const git = withBefore(app.services.git, 'fetchUpstream', async () => {
+      if (how !== 'replaced') await remove();
+      await replace();
+    });
+    await expect(syncPass({ ...app.services, git }, project, pass)).rejects.toMatchObject({ code: 'busy' });
+    expect([await branchesOf(project), (await rowOf()).fetched_at ?? null]).toEqual([[], null]);
+  },
+);
+
+it('a failure of an upstream that was removed is not kept of the next one', async () => {
+  const { project, remove, replace, rowOf } = await mirrorOfTwo();
+  const git = replacing(app.services.git, {
+    async fetchUpstream() {
+      await remove();
+      await replace();
+      throw new DomainError('upstream_unavailable', 'The old one is down');
+    },
+  });
+  await expect(syncPass({ ...app.services, git }, project, pass)).rejects.toMatchObject({
+    code: 'upstream_unavailable',
+  });
+  expect((await rowOf()).fetch_error ?? null).toBeNull();
+});
+
+it('what was fetched from another host is not taken for the branches of one that was never fetched', async () => {
+  const { other, project, git, replace } = await mirrorOfTwo();
+  await replace();
+  await syncPass(app.services, project, { ...pass, fetch: false, branches: ['main'] });
+  expect(await other.repository.head('main')).toBe(await git.head('main'));
+});
+
+it('a pass begins only when another process has ended the one for an upstream that was removed', async () => {
+  const { project, remove, replace } = await mirrorOfTwo();
+  const events: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const first = replacing(app.services.git, {
+    async fetchUpstream() {
+      begun.resolve();
+      await release.promise;
+      events.push('the old one ends');
+      throw new DomainError('upstream_unavailable', 'The old one is down');
+    },
+  });
+  const old = syncPass({ ...app.services, git: first }, project, pass).catch(() => {});
+  await begun.promise;
+  await remove();
+  await replace();
+  const { locks } = app.services;
+  const second = {
+    ...app.services,
+    git: withBefore(app.services.git, 'fetchUpstream', async () => {
+      events.push('the new one begins');
+      release.resolve();
+    }),
+    locks: replacing(locks, {
+      async unlessHeld<Result>(name: string, work: () => Promise<Result>) {
+        const done = await locks.unlessHeld(name, work);
+        if (!done) release.resolve();
+        return done;
+      },
+    }),
+  };
+  await syncPass(second, project, pass);
+  await old;
+  expect(events).toEqual(['the old one ends', 'the new one begins']);
+});
+
+it('a pass that waits for a host ends when the upstream is removed', async () => {
+  const { project, remove } = await mirrorOfTwo();
+  const git = replacing(app.services.git, {
+    async fetchUpstream(_id, _remote, signal) {
+      await remove();
+      return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    },
+  });
+  await expect(syncPass({ ...app.services, git }, project, pass)).rejects.toMatchObject({ code: 'not_found' });
 });
 
 it('of two who set an upstream at once, the credentials of one never go to the address of the other', async () => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { LockMode } from '@mikro-orm/core';
 import type { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
@@ -78,7 +79,9 @@ export async function storeUpstream(
   const owner = { id: project.id, organization_id: organization.id };
   const now = services.clock.now();
   await holdProject(em, project.id);
-  const known = await em.findOne(Upstream, { project_id: project.id }, { refresh: true });
+  // The row comes before its branches, as for a pass that keeps what it found.
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const known = await em.findOne(Upstream, { project_id: project.id }, { refresh: true, lockMode });
   const version = (known?.version ?? 0) + 1;
   const hook_secret = !known || new_hook_secret ? randomBytes(32).toString('base64url') : null;
   if (known && known.url !== url) await em.nativeDelete(UpstreamBranch, { project_id: project.id });

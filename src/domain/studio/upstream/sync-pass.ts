@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import type { EntityManager } from '@mikro-orm/postgresql';
+import { type EntityManager, raw } from '@mikro-orm/postgresql';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import type { Oid } from '../../../ports/git-records.ts';
@@ -17,44 +17,6 @@ import { Upstream, UpstreamBranch } from './upstream.entity.ts';
 /** What a pass has found out of one branch. */
 type Changed = Reconciled & { name: string };
 
-interface KeptPass {
-  services: Pick<Services, 'orm' | 'clock'>;
-  project: Pick<ProjectRef, 'id'>;
-  /** Of the upstream's row when the pass began. */
-  version: number;
-}
-
-/**
- * Keeps how branches stand to the upstream; branches that are on neither side any more are forgotten.
- * @throws DomainError `busy` when the upstream was set anew since the pass began: the next one finds out how branches stand to that; `not_found`
- * when it was removed
- */
-async function keepBranches({ services, project, version }: KeptPass, changed: readonly Changed[]): Promise<void> {
-  const gone = changed.filter(({ synced, problem }) => synced === null && problem === null).map(({ name }) => name);
-  const rows = changed
-    .filter(({ name }) => !gone.includes(name))
-    .map(({ name, synced, pushed, problem, message }) => ({
-      project_id: project.id,
-      name,
-      synced_sha: synced,
-      problem,
-      message,
-      ...(pushed && { pushed_at: services.clock.now() }),
-    }));
-  await services.orm.em.fork().transactional(async (em) => {
-    const sql = 'select version from upstream where project_id = ? for share';
-    const [upstream] = await em.execute<{ version: number }[]>(sql, [project.id]);
-    if (!upstream) throw new DomainError('not_found', 'This project has no upstream');
-    if (upstream.version !== version) throw new DomainError('busy', 'The upstream was set anew meanwhile; try again');
-    if (gone.length > 0) await em.nativeDelete(UpstreamBranch, { project_id: project.id, name: { $in: gone } });
-    // Two kinds of rows: an upsert writes the columns of its first row.
-    for (const pushed of [true, false]) {
-      const some = rows.filter((row) => 'pushed_at' in row === pushed);
-      if (some.length > 0) await em.upsertMany(UpstreamBranch, some);
-    }
-  });
-}
-
 /** A process that gives no sign of life for this long has lost its lease; milliseconds. */
 const holdTime = 10_000;
 const renewEvery = 3_000;
@@ -62,40 +24,105 @@ const renewEvery = 3_000;
 const askEvery = 200;
 const patience = 15_000;
 
+/** The row of an upstream while one pass works with it. */
+interface Held {
+  /** As it was when the pass began. Its lease is of this pass alone: a row that is made later never has it, whatever its version. */
+  row: Upstream;
+  /** Aborts when the row is not held any more, with what `check` throws then. */
+  signal: AbortSignal;
+  /** @throws DomainError `not_found` when the upstream was removed; `busy` when it was set anew, or another process has taken the lease */
+  check(within?: EntityManager): Promise<void>;
+}
+
+const removed = () => new DomainError('not_found', 'This project has no upstream');
+const replaced = () => new DomainError('busy', 'The upstream was set anew meanwhile; try again');
+
+/** The condition under which a pass writes to the row it holds. */
+const asHeld = ({ project_id, lease_id, version }: Upstream) => ({ project_id, lease_id, version });
+
+async function checkHeld(em: EntityManager, { project_id, lease_id, version }: Upstream): Promise<void> {
+  const sql = 'select version, lease_id from upstream where project_id = ? for share';
+  const [row] = await em.execute<Pick<Upstream, 'version' | 'lease_id'>[]>(sql, [project_id]);
+  if (!row) throw removed();
+  if (row.version !== version || row.lease_id !== lease_id) throw replaced();
+}
+
+/** When a lease ends that is taken or renewed now, by the clock of the database. */
+const leaseEnd = () => raw<Date>(`now() + interval '${holdTime} milliseconds'`);
+
+/**
+ * The row of a project's upstream, with a lease of its own.
+ * @throws DomainError `busy` when another process does not finish, `not_found` when there is no upstream (any more)
+ */
+async function takeLease({ orm }: Pick<Services, 'orm'>, project_id: number): Promise<Upstream> {
+  const lease_id = randomUUID();
+  for (const until = performance.now() + patience; ; await setTimeout(askEvery)) {
+    const em = orm.em.fork();
+    const free = { project_id, $or: [{ lease_until: null }, { lease_until: { $lt: raw<Date>('now()') } }] };
+    await em.nativeUpdate(Upstream, free, { lease_id, lease_until: leaseEnd() });
+    const row = await em.findOne(Upstream, project_id);
+    if (!row) throw removed();
+    if (row.lease_id === lease_id) return row;
+    if (performance.now() > until)
+      throw new DomainError('busy', 'Another process is working with the upstream; try again');
+  }
+}
+
 /**
  * Makes this the only process that works with a project's upstream while `work` lasts. It keeps two from doing the same twice; that nothing is
  * lost rests on compare-and-swap, not on this.
  * @throws DomainError `busy` when another process does not finish, `not_found` when there is no upstream (any more)
  */
-async function withLease<T>({ orm }: Pick<Services, 'orm'>, projectId: number, work: () => Promise<T>): Promise<T> {
-  const id = randomUUID();
-  const execute = (sql: string, values: unknown[]) =>
-    orm.em.fork().execute<{ affectedRows?: number }>(sql, values, 'run');
-  const extend = (condition: string) =>
-    execute(
-      `update upstream set lease_id = ?, lease_until = now() + interval '${holdTime} milliseconds'
-       where project_id = ? and (lease_id = ? or ${condition})`,
-      [id, projectId, id],
-    );
-  for (const until = performance.now() + patience; ; ) {
-    const { affectedRows } = await extend('lease_until is null or lease_until < now()');
-    if (affectedRows) break;
-    const [row] = await orm.em.fork().execute('select 1 from upstream where project_id = ?', [projectId]);
-    if (!row) throw new DomainError('not_found', 'This project has no upstream');
-    if (performance.now() > until)
-      throw new DomainError('busy', 'Another process is working with the upstream; try again');
-    await setTimeout(askEvery);
-  }
-  const renewal = setInterval(() => extend('false').catch(() => {}), renewEvery);
+async function withUpstream<T>(
+  services: Pick<Services, 'orm' | 'locks'>,
+  projectId: number,
+  work: (held: Held) => Promise<T>,
+): Promise<T> {
+  const { orm, locks } = services;
+  const row = await takeLease(services, projectId);
+  const ended = new AbortController();
+  const check = (within: EntityManager = orm.em.fork()) =>
+    checkHeld(within, row).catch((error: unknown) => {
+      ended.abort(error);
+      throw error;
+    });
+  let seen = performance.now();
+  const renew = async () => {
+    try {
+      await orm.em.fork().nativeUpdate(Upstream, asHeld(row), { lease_until: leaseEnd() });
+      await checkHeld(orm.em.fork(), row);
+      seen = performance.now();
+    } catch (error) {
+      // Without the database for that long, another process may have the lease by now.
+      if (error instanceof DomainError || performance.now() - seen > holdTime) ended.abort(error);
+    }
+  };
+  const renewal = setInterval(renew, renewEvery);
   try {
-    return await work();
+    const held: Held = { row, signal: ended.signal, check };
+    return await afterRemoved(locks, held, () => work(held));
   } finally {
     clearInterval(renewal);
-    await execute('update upstream set lease_id = null, lease_until = null where project_id = ? and lease_id = ?', [
-      projectId,
-      id,
-    ]).catch(() => {});
+    const { project_id, lease_id } = row;
+    const free = { lease_id: null, lease_until: null };
+    await orm.em
+      .fork()
+      .nativeUpdate(Upstream, { project_id, lease_id }, free)
+      .catch(() => {});
   }
+}
+
+/**
+ * Begins when no process is at an upstream any more that was removed before this one was set: its lease went with its row, but what it fetches
+ * goes to the same refs. Such a pass finds the row missing and ends; one that does not is of a process that works no more.
+ */
+async function afterRemoved<T>(locks: Services['locks'], { row, signal }: Held, work: () => Promise<T>): Promise<T> {
+  for (const until = performance.now() + holdTime; performance.now() < until; await setTimeout(askEvery)) {
+    signal.throwIfAborted();
+    const done = await locks.unlessHeld(`upstream of project ${row.project_id}`, work);
+    if (done) return done.result;
+  }
+  return work();
 }
 
 /** A pass with the author of its commits. */
@@ -107,8 +134,8 @@ interface Work {
   project: ProjectRef;
   pass: Authored;
   remote: Remote;
-  /** Of the upstream's row when the pass began: what is found out of one that was replaced says nothing of the next. */
-  version: number;
+  /** What is found out of an upstream that was removed or replaced says nothing of the next. */
+  held: Held;
   push: boolean;
 }
 
@@ -124,35 +151,30 @@ export async function syncPass(services: StudioServices, project: ProjectRef, pa
   const em = services.orm.em.fork();
   if (isImporting(await em.findOneOrFail(Project, project.id)))
     throw new DomainError('busy', 'The repository is being imported');
-  await withLease(services, project.id, async () => {
-    const row = await em.findOne(Upstream, project.id);
-    if (!row) throw new DomainError('not_found', 'This project has no upstream');
-    const push = pass.push === 'always' || (pass.push === 'as_set' && row.push === 'on_commit');
-    const remote = await openUpstream(services, project, row);
+  await withUpstream(services, project.id, async (held) => {
+    const { row } = held;
     const work = {
       services,
       studio: studioFor(services.studio, project),
       project,
-      pass,
-      push,
-      remote,
-      version: row.version,
+      pass: { ...pass, signal: AbortSignal.any([pass.signal, held.signal]) },
+      push: pass.push === 'always' || (pass.push === 'as_set' && row.push === 'on_commit'),
+      remote: await openUpstream(services, project, row),
+      held,
     };
-    if (pass.fetch) await fetchBranches(work);
+    // Before the first fetch, what is known of the branches there is of another host.
+    if (pass.fetch || row.fetched_at == null) await fetchBranches(work);
     await reconcileBranches(work, em);
   });
 }
 
 /** Fetches, and notes when it worked, or why it did not. */
-async function fetchBranches({ services, project, pass, remote, version }: Work): Promise<void> {
+async function fetchBranches({ services, project, pass, remote, held }: Work): Promise<void> {
   const note = (fetch_error: string | null) =>
-    services.orm.em
-      .fork()
-      .nativeUpdate(
-        Upstream,
-        { project_id: project.id, version },
-        { fetch_error, ...(fetch_error === null && { fetched_at: services.clock.now() }) },
-      );
+    services.orm.em.fork().nativeUpdate(Upstream, asHeld(held.row), {
+      fetch_error,
+      ...(fetch_error === null && { fetched_at: services.clock.now() }),
+    });
   try {
     await services.git.fetchUpstream(project.uuid, remote, pass.signal);
   } catch (error) {
@@ -161,6 +183,33 @@ async function fetchBranches({ services, project, pass, remote, version }: Work)
   }
   await note(null);
   await pass.checkRights?.();
+}
+
+/**
+ * Keeps how branches stand to the upstream; branches that are on neither side any more are forgotten.
+ * @throws DomainError as `Held.check`: the next pass finds out how branches stand to an upstream that was set anew
+ */
+async function keepBranches({ services, project, held }: Work, changed: readonly Changed[]): Promise<void> {
+  const gone = changed.filter(({ synced, problem }) => synced === null && problem === null).map(({ name }) => name);
+  const rows = changed
+    .filter(({ name }) => !gone.includes(name))
+    .map(({ name, synced, pushed, problem, message }) => ({
+      project_id: project.id,
+      name,
+      synced_sha: synced,
+      problem,
+      message,
+      ...(pushed && { pushed_at: services.clock.now() }),
+    }));
+  await services.orm.em.fork().transactional(async (em) => {
+    await held.check(em);
+    if (gone.length > 0) await em.nativeDelete(UpstreamBranch, { project_id: project.id, name: { $in: gone } });
+    // Two kinds of rows: an upsert writes the columns of its first row.
+    for (const pushed of [true, false]) {
+      const some = rows.filter((row) => 'pushed_at' in row === pushed);
+      if (some.length > 0) await em.upsertMany(UpstreamBranch, some);
+    }
+  });
 }
 
 async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {

@@ -130,6 +130,49 @@ it('a pass that waits for a host ends when the upstream is removed', async () =>
   await expect(syncPass({ ...app.services, git }, project, pass)).rejects.toMatchObject({ code: 'not_found' });
 });
 
+it('a commit made after the upstream was removed is not pushed there, nor is what was fetched there taken', async () => {
+  const { host, project, git: local, remove } = await mirrorOfTwo();
+  const { commit: theirs } = await save(host.repository, { 'content/posts/two.md': post({ title: 'Two' }) });
+  let ours: string | undefined;
+  const git = withBefore(app.services.git, 'fetchUpstream', async () => {
+    await remove();
+    ours = (await save(local, { 'content/posts/secret.md': post({ title: 'Secret' }) })).commit?.sha;
+  });
+  await expect(syncPass({ ...app.services, git }, project, pass)).rejects.toMatchObject({ code: 'not_found' });
+  expect([await host.repository.head('main'), await local.head('main')]).toEqual([theirs?.sha, ours]);
+});
+
+it('a pass pushes no further branch when the upstream is replaced during a push', async () => {
+  const { host, project, git: local, replace } = await mirrorOfTwo();
+  const first = (await local.head('main')) ?? '';
+  for (const name of ['a', 'b']) await local.createBranch(name, first);
+  const git = withBefore(app.services.git, 'pushUpstream', replace);
+  await expect(syncPass({ ...app.services, git }, project, pass)).rejects.toMatchObject({ code: 'busy' });
+  expect((await host.repository.branches()).map(({ name }) => name)).toEqual(['refs/heads/a', 'refs/heads/main']);
+  expect(await branchesOf(project)).toEqual([]);
+});
+
+it('a pass that is stopped keeps how the branches stand that it has pushed', async () => {
+  const { project, git: local } = await mirrorOfTwo();
+  const first = (await local.head('main')) ?? '';
+  for (const name of ['a', 'b']) await local.createBranch(name, first);
+  const stop = new AbortController();
+  const git = replacing(app.services.git, {
+    async pushUpstream(...given) {
+      const answer = await app.services.git.pushUpstream(...given);
+      stop.abort(new DomainError('unavailable', 'The server is stopping'));
+      return answer;
+    },
+  });
+  const stopped = syncPass({ ...app.services, git }, project, { ...pass, signal: stop.signal });
+  await expect(stopped).rejects.toMatchObject({ code: 'unavailable' });
+  const kept = (await branchesOf(project)).map(({ name, synced_sha, problem }) => [name, synced_sha, problem ?? null]);
+  expect(kept).toEqual([
+    ['a', first, null],
+    ['main', first, null],
+  ]);
+});
+
 it('of two who set an upstream at once, the credentials of one never go to the address of the other', async () => {
   const { host, other, project, set, rowOf } = await mirrorOfTwo();
   const first = (em: EntityManager) => set(em, other.url, 'of the other');

@@ -28,6 +28,8 @@ export interface Reconciliation {
   require: ((permission: ResolutionPermission) => void) | undefined;
   /** Called when the resolutions were needed and applied. */
   settled(): void;
+  /** Called before what was fetched is taken. @throws DomainError when the upstream was removed or set anew */
+  check(): Promise<void>;
   fetch(): Promise<void>;
   send(move: PushMove): Promise<UpstreamPush>;
 }
@@ -87,6 +89,7 @@ type Taken =
 
 async function takeUpstream(work: Reconciliation): Promise<Taken> {
   const { git, branch, synced } = work;
+  await work.check();
   const [local, remote] = [await git.head(branch), await git.upstreamHead(branch)];
   if (local === remote) return { done: inStep(remote) };
   if (local === null) return takeMissingHere(work, remote);

@@ -175,6 +175,7 @@ async function fetchBranches({ services, project, pass, remote, held }: Work): P
       fetch_error,
       ...(fetch_error === null && { fetched_at: services.clock.now() }),
     });
+  await held.check();
   try {
     await services.git.fetchUpstream(project.uuid, remote, pass.signal);
   } catch (error) {
@@ -225,7 +226,7 @@ async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
     const before = known.get(name);
     const inStep = here.get(name) === there.get(name) && here.has(name);
     if (inStep && before?.synced_sha === here.get(name) && before?.problem == null) continue;
-    pass.signal.throwIfAborted();
+    if (pass.signal.aborted) break;
     try {
       const after = await reconcileOne(work, name, before?.synced_sha ?? null, () => {
         open = [];
@@ -241,12 +242,13 @@ async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
   await keepBranches(work, changed);
   const wellDone = changed.filter(({ problem }) => problem === null).map(({ name }) => name);
   if (wellDone.length > 0) await dropSettled(work.services.git.open(project.uuid), new Set(wellDone));
+  pass.signal.throwIfAborted();
   if (accident !== undefined) throw accident;
   if (open[0]) refuseResolution(open[0].path, 'the file is not in conflict');
 }
 
 function reconcileOne(work: Work, branch: string, synced: Oid | null, settled: () => void): Promise<Reconciled> {
-  const { services, studio, project, pass, remote, push } = work;
+  const { services, studio, project, pass, remote, push, held } = work;
   return reconcileBranch({
     services,
     studio,
@@ -259,7 +261,12 @@ function reconcileOne(work: Work, branch: string, synced: Oid | null, settled: (
     require: pass.require,
     resolutions: pass.resolutions,
     settled,
+    check: () => held.check(),
     fetch: () => fetchBranches(work),
-    send: (move) => services.git.pushUpstream(project.uuid, remote, move, pass.signal),
+    async send(move) {
+      // What is pushed was read before: no commit that comes after the removal goes there.
+      await held.check();
+      return services.git.pushUpstream(project.uuid, remote, move, pass.signal);
+    },
   });
 }

@@ -52,8 +52,11 @@ export interface UpstreamRefs {
   branches: Ref[];
 }
 
-/** What one branch (short name) of an upstream becomes: a commit, or nothing while it still holds `expected`. */
-export type PushMove = { branch: string } & ({ oid: Oid } | { oid: null; expected: Oid });
+/**
+ * What one branch (short name) of an upstream becomes: a commit that has what is there in its history, or, while it still holds `expected`, any
+ * commit or nothing.
+ */
+export type PushMove = { branch: string } & ({ oid: Oid; expected?: Oid } | { oid: null; expected: Oid });
 
 export type UpstreamPush =
   | { outcome: 'ok' }

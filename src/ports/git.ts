@@ -159,7 +159,10 @@ export interface GitStore {
    * checked before. Fails with `too_large`, too, when the upstream holds more than a repository may, or git needs more memory for it.
    */
   fetchUpstream(id: string, upstream: Upstream, signal?: AbortSignal): Promise<readonly Ref[]>;
-  /** Pushes one commit to one branch of an upstream, never with force. Fails only for an address that may not be used. */
+  /**
+   * Pushes one commit to one branch of an upstream. What is there is lost only where the move expects exactly that. Fails only for an address
+   * that may not be used.
+   */
   pushUpstream(id: string, upstream: Upstream, push: PushMove, signal?: AbortSignal): Promise<UpstreamPush>;
   /** Which upkeep a repository is due for; cheap enough to check after every write. */
   maintenanceDue(id: string): Promise<MaintenanceLevel | null>;

@@ -149,6 +149,21 @@ describe('pushUpstream', () => {
     await expect(push(next, 'a..b')).rejects.toMatchObject({ code: 'invalid_name' });
   });
 
+  it('replaces what is there only while that is what is expected, and the upstream allows it', async () => {
+    const { theirs, fetch, first, gitDir, theirDir, store, upstream, ours } = await mirrored();
+    await fetch();
+    const other = commitFiles(gitDir, null, { b: '1' });
+    const replace = (expected: string) =>
+      store.pushUpstream('mirror', upstream, { branch: 'main', oid: other, expected });
+    expect(await replace(other)).toEqual({ outcome: 'non_fast_forward' });
+    git(theirDir, ['config', 'receive.denyNonFastForwards', 'true']);
+    expect(await replace(first)).toEqual({ outcome: 'declined', message: expect.stringContaining('non-fast-forward') });
+    expect(await theirs.head('main')).toBe(first);
+    git(theirDir, ['config', 'receive.denyNonFastForwards', 'false']);
+    expect(await replace(first)).toEqual({ outcome: 'ok' });
+    expect([await theirs.head('main'), await ours.upstreamHead('main')]).toEqual([other, other]);
+  });
+
   it('distinguishes a refusal from a race', async () => {
     const { theirs, fetch, push, first, gitDir, rules } = await mirrored();
     await fetch();

@@ -230,3 +230,69 @@ describe('a branch deleted there', () => {
     expect((await project.ask('GET', '/pulls/1')).body).toMatchObject({ state: 'closed', head: { sha: head } });
   });
 });
+
+describe('a branch made anew under the name of a deleted one', () => {
+  const secret = '/collections/posts/secret?branch=topic';
+
+  /** `topic` was pushed with a post, deleted here, and made anew with another one, all of which the upstream does not know yet. */
+  async function madeAnew() {
+    const mirror = await mirrorOf(app, { push: 'manual' });
+    const { host, project } = mirror;
+    const post = (slug: string) =>
+      project.ask('POST', '/collections/posts', { slug, branch: 'topic', frontmatter: { title: slug } });
+    await project.ask('POST', '/branches', { name: 'topic' });
+    const { body } = await post('secret');
+    expect((await project.ask('POST', '/repository/sync', {})).body.state).toBe('in_sync');
+    expect(await host.repository.head('topic')).toBe(body.commit.sha);
+    expect((await project.ask('DELETE', '/branches/topic?force=true')).status).toBe(204);
+    await project.ask('POST', '/branches', { name: 'topic' });
+    const made = (await post('new')).body.commit.sha as string;
+    return { ...mirror, old: body.commit.sha as string, made };
+  }
+
+  it('replaces that one on the upstream, and takes nothing of it', async () => {
+    const { host, project, old, made } = await madeAnew();
+    expect((await project.ask('POST', '/repository/sync', {})).body.state).toBe('in_sync');
+    expect([await project.git.head('topic'), await host.repository.head('topic')]).toEqual([made, made]);
+    expect((await project.ask('GET', secret)).status).toBe(404);
+    expect(await project.git.refsBelow('refs/portico/rescue/topic')).toMatchObject([{ oid: old }]);
+    fsck(host.directory);
+  });
+
+  it('does so when it holds nothing of its own yet', async () => {
+    const { host, project } = await madeAnew();
+    await project.ask('DELETE', '/branches/topic?force=true');
+    await project.ask('POST', '/branches', { name: 'topic' });
+    await project.ask('POST', '/repository/sync', {});
+    const main = await project.git.head('main');
+    expect([await project.git.head('topic'), await host.repository.head('topic')]).toEqual([main, main]);
+  });
+
+  it('waits for a person when that one went on there', async () => {
+    const { host, project, made } = await madeAnew();
+    const { commit } = await save(host.repository, titled('Theirs'), { branch: 'topic' });
+    expectRefusal(await project.ask('POST', '/repository/sync', {}), 409, 'upstream_diverged', /people must/);
+    const { body } = await project.ask('GET', '/repository');
+    expect(body.diverged).toMatchObject([{ branch: 'topic', message: expect.stringContaining('made anew') }]);
+    expect([await project.git.head('topic'), await host.repository.head('topic')]).toEqual([made, commit?.sha]);
+    expect((await project.ask('POST', '/repository/sync', { branch: 'topic' })).body.state).toBe('in_sync');
+    expect((await project.ask('GET', secret)).status).toBe(200);
+  });
+
+  it('waits when it was protected since', async () => {
+    const { host, project, old, made } = await madeAnew();
+    await project.ask('PATCH', '/repository', { protected_branches: ['topic'] });
+    expectRefusal(await project.ask('POST', '/repository/sync', {}), 409, 'upstream_diverged', /people must/);
+    expect([await project.git.head('topic'), await host.repository.head('topic')]).toEqual([made, old]);
+  });
+
+  it('stays when that one was deleted there, too', async () => {
+    const { host, project, old } = await madeAnew();
+    await project.ask('DELETE', '/branches/topic?force=true');
+    await project.ask('POST', '/branches', { name: 'topic' });
+    await host.repository.deleteBranch('topic', old);
+    await project.ask('POST', '/repository/sync', {});
+    const main = await project.git.head('main');
+    expect([await project.git.head('topic'), await host.repository.head('topic')]).toEqual([main, main]);
+  });
+});

@@ -7,7 +7,7 @@ import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Resolution, ResolutionPermission } from '../merge/merge.schema.ts';
 import { writeMerge } from '../merge/write-merge.ts';
 import { deleteWithPulls } from '../pulls/open-pulls.ts';
-import { movesByPulls } from '../repository/branch-rules.ts';
+import { isProtected, movesByPulls } from '../repository/branch-rules.ts';
 import type { StudioRuntime, StudioServices } from '../studio.ts';
 import type { BranchProblem } from './upstream.entity.ts';
 
@@ -50,7 +50,7 @@ const inStep = (synced: Oid | null, pushed = false): Reconciled => ({ synced, pu
 
 /**
  * Brings one branch in step with the same branch of the upstream: takes what came there, merges field by field, pushes what is only here.
- * No commit that is only here is ever lost: what cannot be merged stays on its branch and under a rescue ref, and nothing is pushed by force.
+ * No commit is ever lost: what cannot be merged stays on its branch and under a rescue ref, and a push replaces only what was left behind here.
  * @throws DomainError for accidents (`upstream_unavailable`, `busy` …); what the upstream itself refuses is an answer.
  */
 export async function reconcileBranch(work: Reconciliation): Promise<Reconciled> {
@@ -93,7 +93,9 @@ async function takeUpstream(work: Reconciliation): Promise<Taken> {
   const [local, remote] = [await git.head(branch), await git.upstreamHead(branch)];
   if (local === remote) return { done: inStep(remote) };
   if (local === null) return takeMissingHere(work, remote);
-  if (remote === null) return takeMissingThere(work, local);
+  const isAnew = await isMadeAnew(work, local);
+  if (remote === null) return isAnew ? { move: { branch, oid: local }, synced: null } : takeMissingThere(work, local);
+  if (isAnew && !(await git.isAncestor(remote, local))) return takeMadeAnew(work, local, remote);
   const isRewritten = synced !== null && !(await git.isAncestor(synced, remote));
   if (isRewritten) return takeRewritten(work, local, remote, synced);
   return takeCommits(work, local, remote);
@@ -105,6 +107,26 @@ async function takeMissingHere({ git, branch, synced }: Reconciliation, remote: 
   if (synced === remote) return { move: { branch, oid: null, expected: remote }, synced };
   await git.createBranch(branch, remote);
   return { done: inStep(remote) };
+}
+
+/**
+ * Whether a branch lacks what it was last in step with: it was deleted here and is another one under the old name, or was moved by force. The
+ * default branch cannot be deleted, so one that was set back is brought forward again.
+ */
+async function isMadeAnew({ git, branch, synced }: Reconciliation, local: Oid): Promise<boolean> {
+  if (synced === null || (await git.isAncestor(synced, local))) return false;
+  return branch !== (await git.defaultBranch());
+}
+
+/** It replaces the one that was left behind here; when that went on there, or nothing may replace it, people decide. */
+async function takeMadeAnew(work: Reconciliation, local: Oid, remote: Oid): Promise<Taken> {
+  const { git, project, branch, synced, resolutions } = work;
+  if (remote === synced && !isProtected(project, branch)) {
+    if (work.push && !(await git.isReachable(remote))) await git.rescue(branch, remote);
+    return { move: { branch, oid: local, expected: remote }, synced };
+  }
+  if (resolutions) return takeCommits(work, local, remote);
+  return diverged(work, local, 'The branch was made anew here, and the upstream has commits of the one before');
 }
 
 /** Not there: new here, or deleted there. Then it goes here too, unless that would lose commits. */
@@ -151,7 +173,12 @@ async function takeCommits(work: Reconciliation, local: Oid, remote: Oid): Promi
         message: `Merge branch '${branch}' of the upstream`,
         resolutions: resolutions ?? [],
         ...(work.require && { require: work.require }),
-        check: async () => ({ pinned: false }),
+        async check({ current }) {
+          // The turn of this merge may come when the upstream is another one, or the branch.
+          await work.check();
+          if (await git.isAncestor(local, current)) return { pinned: false };
+          throw new DomainError('branch_moved', `${branch} was made anew meanwhile; try again`);
+        },
       },
     );
   } catch (error) {

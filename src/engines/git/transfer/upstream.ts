@@ -48,19 +48,19 @@ export async function lsRemote(context: UpstreamContext, upstream: Upstream): Pr
 }
 
 /**
- * One commit to one branch, or none: the branch is deleted while it holds what is expected. As the upstream answers it (git-push,
+ * One commit to one branch, or none: the branch is replaced or deleted while it holds what is expected. As the upstream answers it (git-push,
  * "--porcelain").
  */
 export async function pushUpstream(
   context: UpstreamContext,
   repository: GitRepository,
   upstream: Upstream,
-  { branch, ...move }: PushMove,
+  { branch, oid, expected }: PushMove,
 ): Promise<UpstreamPush> {
   const ref = `refs/heads/${checkRefName('branch', branch)}`;
-  if (move.oid !== null) await repository.commit(move.oid);
-  // Not by force: the lease makes the upstream compare before it deletes.
-  const lease = move.oid === null ? [`--force-with-lease=${ref}:${move.expected}`] : [];
+  if (oid !== null) await repository.commit(oid);
+  // Not by force: the lease makes the upstream compare before it replaces or deletes.
+  const lease = expected === undefined ? [] : [`--force-with-lease=${ref}:${expected}`];
   const { gitDir } = repository;
   const output = await spoken(
     context,
@@ -73,18 +73,18 @@ export async function pushUpstream(
       ...lease,
       '--end-of-options',
       url,
-      `${move.oid ?? ''}:${ref}`,
+      `${oid ?? ''}:${ref}`,
     ],
     gitDir,
   );
   if ('failure' in output) return { outcome: output.failure };
   const [flag = '', , summary = ''] = statusLine(output.stdout.toString('utf8'), ref);
-  if (output.code === 0 && ' *=-'.includes(flag)) {
+  if (output.code === 0 && ' +*=-'.includes(flag)) {
     // git only distinguishes named remotes; what is known of this one is known now.
-    await track(repository, branch, move.oid);
+    await track(repository, branch, oid);
     return { outcome: 'ok' };
   }
-  if (flag === '!') return rejection(summary, output.stderr);
+  if (flag === '!') return rejection(summary, output.stderr, expected !== undefined);
   context.log.warn({ stderr: output.stderr }, 'an upstream could not be pushed to');
   return { outcome: failureOf(output.stderr) };
 }
@@ -100,10 +100,12 @@ function statusLine(text: string, ref: string): string[] {
   return line?.split('\t') ?? [];
 }
 
-function rejection(summary: string, stderr: string): UpstreamPush {
+function rejection(summary: string, stderr: string, isLeased: boolean): UpstreamPush {
   // The last three are what servers say when two push at the same moment.
   const moved = /non-fast-forward|fetch first|stale info|failed to update ref|cannot lock ref|incorrect old value/;
-  if (moved.test(summary)) return { outcome: 'non_fast_forward' };
+  // What replaces a branch is no fast-forward, which the upstream's rules may require.
+  const isRule = isLeased && summary.includes('non-fast-forward');
+  if (moved.test(summary) && !isRule) return { outcome: 'non_fast_forward' };
   // The upstream's own messages arrive line by line, padded; git's summary says less.
   const said = [...stderr.matchAll(/^remote: (.*)$/gm)].map(([, line = '']) => line.trimEnd()).join('\n');
   const reason = summary.endsWith(')') ? summary.slice(summary.indexOf('(') + 1, -1) : summary;

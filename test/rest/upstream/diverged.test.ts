@@ -227,7 +227,47 @@ describe('a branch deleted there', () => {
     await host.repository.deleteBranch('topic', head);
     await project.ask('POST', '/repository/sync', {});
     expect(await project.git.head('topic')).toBeNull();
+    expect(await project.git.refsBelow('refs/portico/rescue')).toEqual([]);
     expect((await project.ask('GET', '/pulls/1')).body).toMatchObject({ state: 'closed', head: { sha: head } });
+  });
+
+  it('leaves what nothing else has under a rescue ref', async () => {
+    const { host, project } = await mirrorOf(app);
+    for (const name of ['empty', 'topic']) await project.ask('POST', '/branches', { name });
+    await project.ask('PUT', '/collections/posts/one?branch=topic', { frontmatter: { tags: ['b'] } });
+    const head = (await project.git.head('topic')) ?? '';
+    for (const name of ['empty', 'topic'])
+      await host.repository.deleteBranch(name, (await host.repository.head(name)) ?? '');
+    expect((await project.ask('POST', '/repository/sync', {})).body.state).toBe('in_sync');
+    expect((await project.git.branches()).map(({ name }) => name)).toEqual(['refs/heads/main']);
+    expect(await project.git.refsBelow('refs/portico/rescue')).toMatchObject([
+      { name: `refs/portico/rescue/topic/${head}` },
+    ]);
+    expect((await project.ask('POST', '/branches', { name: 'again', from: head })).status).toBe(201);
+  });
+});
+
+describe('an upstream that has lost all its branches', () => {
+  it.each([[{}], [{ branch: 'main' }]])('deletes none here, also when one was pushed again: %j', async (first) => {
+    const { host, project } = await mirrorOf(app);
+    const sync = (body: object) => project.ask('POST', '/repository/sync', body);
+    const names = async ({ git }: { git: typeof project.git }) => (await git.branches()).map(({ name }) => name);
+    await project.ask('POST', '/branches', { name: 'topic' });
+    await project.ask('PUT', '/collections/posts/one?branch=topic', { frontmatter: { tags: ['b'] } });
+    const head = await host.repository.head('topic');
+    for (const name of ['main', 'topic']) git(host.directory, ['update-ref', '-d', `refs/heads/${name}`]);
+    await sync(first);
+    const { body } = await project.ask('GET', '/repository');
+    expect(body.diverged).toContainEqual(
+      expect.objectContaining({ branch: 'topic', message: expect.stringContaining('lost all its branches') }),
+    );
+    expect((await sync({ branch: 'main' })).body.state).toBe('in_sync');
+    expect(await names({ git: host.repository })).toEqual(['refs/heads/main']);
+    expectRefusal(await sync({}), 409, 'upstream_diverged', /topic: people must/);
+    expect(await names(project)).toEqual(['refs/heads/main', 'refs/heads/topic']);
+    expect((await sync({ branch: 'topic' })).body.state).toBe('in_sync');
+    expect((await sync({})).body.state).toBe('in_sync');
+    expect(await host.repository.head('topic')).toBe(head);
   });
 });
 

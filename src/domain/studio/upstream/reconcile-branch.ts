@@ -20,6 +20,10 @@ export interface Reconciliation {
   branch: string;
   /** The upstream's commit this branch was last in step with; null: the branch was never there. */
   synced: Oid | null;
+  /** What was in the way after the last pass, that people have to settle; null: nothing. */
+  standing: string | null;
+  /** The upstream shows no branch at all, though it had some: it was made anew, or lost them. */
+  isEmptied: boolean;
   author: { name: string; email: string };
   /** Whether commits may be pushed. */
   push: boolean;
@@ -129,15 +133,23 @@ async function takeMadeAnew(work: Reconciliation, local: Oid, remote: Oid): Prom
   return diverged(work, local, 'The branch was made anew here, and the upstream has commits of the one before');
 }
 
-/** Not there: new here, or deleted there. Then it goes here too, unless that would lose commits. */
+const emptied =
+  'The upstream has lost all its branches, so none is deleted here; sync the branch by its name to push it again';
+
+/** Not there: new here, or deleted there. Then it goes here too, unless that would lose commits; what nothing else has is rescued. */
 async function takeMissingThere(work: Reconciliation, local: Oid): Promise<Taken> {
-  const { git, services, project, branch, synced, resolutions } = work;
+  const { git, services, project, branch, synced, standing, resolutions } = work;
   if (synced === null || resolutions) return { move: { branch, oid: local }, synced };
+  const stays = (message: string): Taken => ({ done: { ...inStep(synced), problem: 'diverged', message } });
+  if (work.isEmptied) return stays(emptied);
   const isPushed = await git.isAncestor(local, synced);
   if (!isPushed) return diverged(work, local, 'The upstream deleted the branch, which has commits here it never had');
-  if (branch === (await git.defaultBranch()))
-    return { done: { ...inStep(synced), problem: 'diverged', message: 'The upstream deleted the default branch' } };
+  if (branch === (await git.defaultBranch())) return stays('The upstream deleted the default branch');
+  // Once one branch was pushed there again, the upstream is not empty any more.
+  if (standing !== null) return stays(standing);
+  const kept = await git.rescue(branch, local);
   await deleteWithPulls({ em: services.orm.em.fork(), services, git, project }, branch, local);
+  if (await git.isReachable(local)) await git.updateRefs([{ name: kept, from: local, to: null }]);
   return { done: inStep(null) };
 }
 

@@ -3,7 +3,6 @@ import { setTimeout } from 'node:timers/promises';
 import { type EntityManager, raw } from '@mikro-orm/postgresql';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
-import type { Oid } from '../../../ports/git-records.ts';
 import type { Upstream as Remote } from '../../../ports/git-transfer.ts';
 import { Project, type ProjectRef } from '../../projects/project.entity.ts';
 import { refuseResolution } from '../merge/resolutions.ts';
@@ -218,7 +217,10 @@ async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
   const { here, there } = await branchHeads(work.services.git.open(project.uuid));
   const stored = await em.find(UpstreamBranch, { project_id: project.id }, { disableIdentityMap: true });
   const known = new Map(stored.map((branch) => [branch.name, branch]));
-  const names = pass.branches ?? [...new Set([...here.keys(), ...there.keys(), ...known.keys()])].sort();
+  const isEmptied = there.size === 0 && stored.some(({ synced_sha }) => synced_sha != null);
+  const all = () => [...new Set([...here.keys(), ...there.keys(), ...known.keys()])].sort();
+  // It is noted of all branches at once: the push of one ends that the upstream is empty.
+  const names = (isEmptied ? null : pass.branches) ?? all();
   const changed: Changed[] = [];
   let open = pass.resolutions ?? [];
   let accident: unknown;
@@ -228,7 +230,9 @@ async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
     if (inStep && before?.synced_sha === here.get(name) && before?.problem == null) continue;
     if (pass.signal.aborted) break;
     try {
-      const after = await reconcileOne(work, name, before?.synced_sha ?? null, () => {
+      const isWanted = pass.branches?.includes(name) ?? true;
+      const own = isWanted ? work : { ...work, push: false, pass: { ...pass, resolutions: null } };
+      const after = await reconcileOne(own, name, { before, isEmptied }, () => {
         open = [];
       });
       changed.push({ name, ...after });
@@ -247,7 +251,12 @@ async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
   if (open[0]) refuseResolution(open[0].path, 'the file is not in conflict');
 }
 
-function reconcileOne(work: Work, branch: string, synced: Oid | null, settled: () => void): Promise<Reconciled> {
+function reconcileOne(
+  work: Work,
+  branch: string,
+  { before, isEmptied }: { before: UpstreamBranch | undefined; isEmptied: boolean },
+  settled: () => void,
+): Promise<Reconciled> {
   const { services, studio, project, pass, remote, push, held } = work;
   return reconcileBranch({
     services,
@@ -255,7 +264,9 @@ function reconcileOne(work: Work, branch: string, synced: Oid | null, settled: (
     project,
     git: services.git.open(project.uuid),
     branch,
-    synced,
+    synced: before?.synced_sha ?? null,
+    standing: before?.problem === 'diverged' ? (before.message ?? '') : null,
+    isEmptied,
     push,
     author: pass.author,
     require: pass.require,

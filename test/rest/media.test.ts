@@ -136,6 +136,28 @@ describe('upload as JSON', () => {
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({ unchanged: true, commit: null });
   });
+  it('409: files of one request whose names differ only in case or normalisation; rename settles it', async () => {
+    const named = (...names: string[]) =>
+      names.map((name): [string, { name: string; content: Buffer }] => ['file', { name, content: png }]);
+    for (const pair of [
+      ['case.png', 'CASE.png'],
+      ['Straße.png', 'STRASSE.png'],
+    ]) {
+      const refused = await multipart([['path', 'public/pairs'], ...named(...pair)]);
+      expectRefusal(refused, 409, 'name_collision', /differs from public\/pairs\/.* only in case or normalisation/);
+    }
+    const renamed = await multipart([
+      ['path', 'public/pairs'],
+      ['rename', 'true'],
+      ...named('case.png', 'CASE.png', 'case.png'),
+    ]);
+    expect(renamed.body.map(({ path }: { path: string }) => path)).toEqual([
+      'public/pairs/case.png',
+      'public/pairs/CASE-1.png',
+      'public/pairs/case-2.png',
+    ]);
+  });
+
   it('409: another file is there; overwrite and rename settle it', async () => {
     const other = Buffer.concat([png, Buffer.from([0])]).toString('base64');
     expect((await upload({ path: 'public/img/free.png', content: other })).body.code).toBe('already_exists');

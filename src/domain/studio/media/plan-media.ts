@@ -1,5 +1,5 @@
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import { counted } from '../../../lib/text.ts';
+import { counted, foldCase } from '../../../lib/text.ts';
 import type { StoredBlob } from '../../../ports/git-records.ts';
 import type { Spooled } from '../../../ports/spool.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
@@ -79,17 +79,20 @@ interface PlacedUpload {
   isNew: boolean;
 }
 
-/** Where an upload goes; null when the same bytes are there already. */
+/** Where an upload goes; null when the same bytes are there already. @param taken the paths of those before it, by their folded names */
 async function target(
   { conditions }: Pick<PlanContext, 'conditions'>,
   staged: StagedContent,
   { path, blob }: Upload,
   { overwrite, rename, sha }: UploadOptions,
-  taken: ReadonlySet<string>,
+  taken: ReadonlyMap<string, string>,
 ): Promise<string | null> {
   for (let at = 0; at <= (rename ? maxRenames : 0); at++) {
     const candidate = numbered(path, at);
-    if (taken.has(candidate)) continue;
+    const other = taken.get(foldCase(candidate));
+    if (other !== undefined && (rename || other === candidate)) continue;
+    if (other !== undefined)
+      throw fieldError('name_collision', 'path', `${candidate} differs from ${other} only in case or normalisation`);
     const { entry, blocked } = await staged.tree.lookup(candidate);
     if (blocked)
       throw fieldError('not_editable', 'path', `${blocked} is a symlink or submodule and is never written through`);
@@ -133,10 +136,13 @@ export async function planUpload(
   options: UploadOptions,
 ): Promise<Step<{ placed: PlacedUpload[] }>> {
   const placed: PlacedUpload[] = [];
+  const taken = new Map<string, string>();
   for (const upload of uploads) {
     checkPlace(context, staged, upload);
-    const path = await target(context, staged, upload, options, new Set(placed.map((file) => file.path)));
-    placed.push({ path: path ?? upload.path, blob: upload.blob, isNew: path !== null });
+    const free = await target(context, staged, upload, options, taken);
+    const path = free ?? upload.path;
+    placed.push({ path, blob: upload.blob, isNew: free !== null });
+    taken.set(foldCase(path), path);
   }
   return {
     changes: placed.filter((file) => file.isNew).map(({ path, blob }) => ({ path, content: blob })),

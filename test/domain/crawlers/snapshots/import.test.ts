@@ -264,6 +264,20 @@ describe('what is refused', () => {
     expect(await filesOf('late')).toEqual({});
   });
 
+  it('names that differ from what is there only in case or normalisation', async () => {
+    await edit({ 'cased/INDEX.html': 'ours', 'cased/BLOG/x.html': 'ours', 'cased/Straße/x.html': 'ours' });
+    const snapshot = await imports.capture({ '/': 'home', '/blog/a': 'a', '/STRASSE': 's', '/other': 'o' });
+    const { skipped } = await importSite(snapshot, { directory: 'cased' });
+    expect(skipped.map(({ reason }: { reason: string }) => reason)).toEqual(['blocked', 'blocked', 'blocked']);
+    expect(Object.keys(await filesOf('cased')).sort()).toEqual(
+      ['BLOG/x.html', 'INDEX.html', 'Straße/x.html', '_portico/snapshot.json', 'other/index.html'].sort(),
+    );
+    expect(await importSite(snapshot, { directory: 'Cased' })).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('Cased differs from cased only in case or normalisation'),
+    });
+  });
+
   it('a directory in which a foreign manifest lies, or that is a file', async () => {
     await edit({ 'other/_portico/snapshot.json': '{"x":1}', plain: 'a file' });
     const snapshot = await imports.capture({ '/': 'home' });
@@ -273,7 +287,7 @@ describe('what is refused', () => {
     });
     expect(await importSite(snapshot, { directory: 'plain/below' })).toMatchObject({
       state: 'failed',
-      error: expect.stringContaining('is not a directory'),
+      error: 'directory: plain is a file, not a directory',
     });
   });
 });

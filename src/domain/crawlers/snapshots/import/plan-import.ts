@@ -4,10 +4,12 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../../kernel/errors.ts';
 import { inPieces } from '../../../../lib/concurrency.ts';
+import { foldCase } from '../../../../lib/text.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
 import type { Change, StagedTree } from '../../../../ports/git-writes.ts';
 import type { ProjectContext } from '../../../projects/operation.ts';
 import { PlannedContents } from '../../../studio/changes/staged-content.ts';
+import { checkFree } from '../../../studio/changes/write-rules.ts';
 import type { LinkMapper } from '../rewrite/carrier.ts';
 import { rewritableKind, rewriteContent } from '../rewrite/rewrite-content.ts';
 import type { SkippedFile, SnapshotOrigins } from '../snapshot.entity.ts';
@@ -77,19 +79,13 @@ export interface Importing {
 
 const below = (directory: string, path: string) => (directory === '' ? path : `${directory}/${path}`);
 
-/** Files of the directory by their path. @throws DomainError `not_editable` when it is none */
+/** Files of the directory by their path. @throws DomainError `not_editable` when it is none, and what `checkFree` throws where it is new */
 async function standing(head: StagedTree, directory: string): Promise<Map<string, TreeFile>> {
   if (directory !== '') {
     const { entry, blocked } = await head.lookup(directory);
     if (blocked !== null || (entry !== null && entry.mode !== '40000'))
       throw new DomainError('not_editable', `directory: ${blocked ?? directory} is not a directory`);
-    const parents = directory.split('/').slice(0, -1);
-    for (let depth = 1; depth <= parents.length; depth += 1) {
-      const parent = parents.slice(0, depth).join('/');
-      const found = (await head.lookup(parent)).entry;
-      if (found && found.mode !== '40000')
-        throw new DomainError('not_editable', `directory: ${parent} is not a directory`);
-    }
+    if (entry === null) await checkFree(head, directory, 'directory');
   }
   return new Map((await head.files(directory)).map((file) => [file.path, file]));
 }
@@ -102,12 +98,31 @@ async function earlierImport(head: StagedTree, files: Map<string, TreeFile>): Pr
   throw new DomainError('not_editable', `directory: ${manifestPath} is there and was not written by an import`);
 }
 
-/** Whether a file cannot stand at a path because of another: one of its folders is a file, or it is itself a folder. */
-function blockedBy(files: Map<string, TreeFile>, folders: Set<string>, path: string): boolean {
-  if (folders.has(path)) return true;
-  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))
-    if (files.has(path.slice(0, at))) return true;
-  return false;
+/** A path's folders, outermost first. */
+function* foldersOf(path: string): Generator<string> {
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) yield path.slice(0, at);
+}
+
+/** The names that stand in a directory, by which new ones are judged. */
+class Names {
+  readonly #files = new Set<string>();
+  readonly #folders = new Set<string>();
+  readonly #folded = new Map<string, string>();
+
+  add(path: string): void {
+    this.#files.add(path);
+    for (const folder of foldersOf(path)) this.#folders.add(folder);
+    for (const name of [...foldersOf(path), path]) this.#folded.set(foldCase(name), name);
+  }
+
+  /** Whether a file cannot stand at a path: one of its folders is a file, it is itself a folder, or a name differs only in case or normalisation. */
+  block(path: string): boolean {
+    const folders = [...foldersOf(path)];
+    if (this.#folders.has(path) || folders.some((folder) => this.#files.has(folder))) return true;
+    return [...folders, path].some(
+      (name) => !this.#folders.has(name) && (this.#folded.get(foldCase(name)) ?? name) !== name,
+    );
+  }
 }
 
 /** Decides about every file of a snapshot, and about every one an earlier import has left. */
@@ -130,9 +145,8 @@ export async function planImport(head: StagedTree, { directory, mode, files, abo
       there.delete(path);
     }
   }
-  const folders = new Set<string>();
-  for (const path of there.keys())
-    for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) folders.add(path.slice(0, at));
+  const names = new Names();
+  for (const path of there.keys()) names.add(path);
   for (const { path, url, oid, content } of files) {
     const current = there.get(path);
     const recorded = ours.get(path);
@@ -142,7 +156,7 @@ export async function planImport(head: StagedTree, { directory, mode, files, abo
     } else if (current && recorded !== current.oid) {
       plan.skipped.push({ path, url, reason: recorded === undefined ? 'not_imported' : 'edited' });
       if (recorded !== undefined) written.set(path, recorded);
-    } else if (!current && blockedBy(there, folders, path)) plan.skipped.push({ path, url, reason: 'blocked' });
+    } else if (!current && names.block(path)) plan.skipped.push({ path, url, reason: 'blocked' });
     else {
       plan.changes.push({ path: below(directory, path), content });
       written.set(path, oid);

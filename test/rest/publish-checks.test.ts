@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ContentIndex } from '../../src/domain/studio/content/content-index.ts';
 import { answerMemory } from '../../src/kernel/answer-memory.ts';
 import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { ownBranch } from '../support/change-actions.ts';
@@ -160,6 +161,96 @@ describe('publish_checks: block', () => {
     await commit({ [at('en/blocked')]: null, 'public/logo.svg': null });
     expect(await check()).toMatchObject({ errors: 0, warnings: 1 });
     expect((await merge({ head })).status).toBe(201);
+  });
+
+  it('holds back what settles a conflict', async () => {
+    await set('block');
+    await commit({ [at('en/alpha')]: post('title: Mine\nauthor: ada') });
+    await commitTo(app, 'main', { [at('en/alpha')]: post('title: Theirs\nauthor: ada') });
+    const { body: pull } = await app.ask('POST', `${studio}/pulls`, { body: { title: 'Settled', head } });
+    const ways = [
+      (resolutions?: object[]) =>
+        app.ask('POST', `${studio}/pulls/${pull.number}/merge`, { body: { ...(resolutions && { resolutions }) } }),
+      (resolutions?: object[]) => merge({ head, strategy: 'squash', ...(resolutions && { resolutions }) }),
+    ];
+    for (const way of ways) {
+      const [{ path, stages }] = (await way()).body.details.conflicts;
+      const refused = await way([{ path, stages, raw: post('title: Both') }]);
+      expectRefusal(refused, 409, 'checks_failed', /en\/alpha\.md: .*required/);
+      expect(refused.body.details.checks).toMatchObject([{ code: 'required', label: 'Author' }]);
+    }
+    const [{ path, stages }] = (await merge({ head })).body.details.conflicts;
+    expect((await merge({ head, resolutions: [{ path, stages, raw: post('title: Both\nauthor: bob') }] })).status).toBe(
+      201,
+    );
+  });
+
+  it('holds back what is sound on each side and broken together', async () => {
+    await set('block');
+    const authors = (slug: string) => `src/content/authors/${slug}.yaml`;
+    await commitTo(app, 'main', { [authors('eve')]: 'name: Eve\n', [authors('tom')]: 'name: Tom\n' });
+    head = await ownBranch(app);
+    await commit({ [at('en/of-eve')]: post('title: Of Eve\nauthor: eve'), [authors('tom')]: null });
+    await commitTo(app, 'main', { [authors('eve')]: null, [at('en/of-tom')]: post('title: Of Tom\nauthor: tom') });
+    expect(await check()).toMatchObject({ errors: 0 });
+    const refused = await merge({ head });
+    expectRefusal(refused, 409, 'checks_failed', /^2 errors keep this from being published: /);
+    expect(refused.body.details.checks).toMatchObject([
+      { entry: { slug: 'en/of-eve' }, message: '"eve" is no entry of "authors"' },
+      { entry: { slug: 'en/of-tom' }, message: '"tom" is an entry that is gone' },
+    ]);
+  });
+
+  it('checks more files than are shown, a few at a time, and no more once there are as many errors as are shown', async () => {
+    await set('block');
+    const slugs = Array.from({ length: 1_005 }, (_, at) => `en/many/${1_000 + at}`);
+    await commit({
+      ...Object.fromEntries(slugs.map((slug) => [at(slug), post('title: Many\nauthor: ada')])),
+      [at('en/zz-bad')]: post('title: Bad'),
+    });
+    expect(await check()).toMatchObject({ errors: 0, truncated: true });
+    const listed = vi.spyOn(ContentIndex.prototype, 'listedFacts');
+    const reads = () => listed.mock.calls.map(([, , places]) => places.length);
+    expectRefusal(await merge({ head }), 409, 'checks_failed', /^1 error keeps this from .*en\/zz-bad\.md/);
+    expect(Math.max(...reads())).toBe(100);
+
+    await commit(Object.fromEntries(slugs.map((slug) => [at(slug), post('title: Many')])));
+    listed.mockClear();
+    const refused = await merge({ head, strategy: 'ff' });
+    expectRefusal(refused, 409, 'checks_failed', /^At least 200 errors keep this from /);
+    expect(refused.body.details.checks).toHaveLength(200);
+    expect(reads().filter((length) => length === 100)).toHaveLength(2);
+    listed.mockRestore();
+  });
+
+  it('refuses to merge more files than it can check at once, and says what to do', async () => {
+    await set('block');
+    const text = Buffer.from('x');
+    await commitTo(
+      app,
+      head,
+      Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`data/${Math.floor(at / 500)}/${at}.txt`, text])),
+    );
+    const message = /^head: changes more than 50000 files of main, .* in parts, or set publish_checks to warn/;
+    expectRefusal(await merge({ head }), 413, 'too_large', message);
+  });
+
+  it('leaves out faults of files that a merge renames', async () => {
+    await set('block');
+    const wrong = (title: string) =>
+      post(`title: ${title}\nauthor: nobody\nrating: 9`, 'A text that stays. '.repeat(50));
+    await commitTo(app, 'main', { [at('en/old-1')]: wrong('One'), [at('en/old-2')]: wrong('Two') });
+    head = await ownBranch(app);
+    await commit({
+      [at('en/old-1')]: null,
+      [at('en/new-1')]: wrong('One'),
+      [at('en/old-2')]: null,
+      [at('en/new-2')]: wrong('Deux'),
+    });
+    expect((await merge({ head })).status).toBe(201);
+    head = await ownBranch(app);
+    await commit({ [at('en/new-1')]: null, [at('en/other')]: post('title: Other\nauthor: nobody') });
+    expectRefusal(await merge({ head }), 409, 'checks_failed', /en\/other\.md/);
   });
 
   it('blocks neither merges into other branches, nor any where it only warns', async () => {

@@ -7,6 +7,7 @@ import { hashToken } from '../../src/domain/identity/token-text.ts';
 import { createProject, deleteProject } from '../../src/domain/projects/projects.operations.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
 import { acme, metricsToken, seed, shared, startTestApp, studio } from '../support/app.ts';
+import { commitTo } from '../support/conflict-site.ts';
 import { commitOf, emptyTreeEntry, oidOf, pack, pushOf } from '../support/packs.ts';
 
 const app = shared(startTestApp);
@@ -129,6 +130,14 @@ describe('a write that waits for its turn', () => {
     const { body } = await queued(draft('protected'), () => protect(true));
     expect(body.code).toBe('branch_protected');
     expect((await protect(false)).status).toBe(200);
+  });
+
+  it('is not merged with errors that have come to keep it from being published', async () => {
+    await app.ask('POST', `${studio}/branches`, { body: { name: 'broken' } });
+    await commitTo(app, 'broken', { 'content/posts/broken.md': '---\ntitle: "A\n---\n' });
+    const set = (publish_checks: string) => app.ask('PATCH', `${studio}/repository`, { body: { publish_checks } });
+    expect((await queued({ head: 'broken' }, () => set('block'), 'merge')).body.code).toBe('checks_failed');
+    expect((await set('warn')).status).toBe(200);
   });
 
   it('is not done with a permission that has ended, which it may have needed besides', async () => {

@@ -11,6 +11,17 @@ const app = shared(startMirrorApp);
 const onePath = 'content/posts/one.md';
 const titled = (title: string) => ({ [onePath]: post({ title, tags: ['a'] }, 'First\n\nSecond\n') });
 
+/** A schema for the posts. */
+const declared = {
+  'astro.config.mjs': 'export default {};\n',
+  'src/content.config.ts': `import { defineCollection } from 'astro:content';
+import { glob } from 'astro/loaders';
+import { z } from 'astro/zod';
+const loader = glob({ pattern: '**/*.md', base: './content/posts' });
+export const collections = { posts: defineCollection({ loader, schema: z.object({ title: z.string() }) }) };
+`,
+};
+
 /** Both sides have given the post another title. */
 async function conflicting() {
   const mirror = await mirrorOf(app);
@@ -102,6 +113,19 @@ describe('a true conflict', () => {
     expect(await settle(app.token, { branch: 'main', resolutions })).toMatchObject({ status: 200 });
     await save(host.repository, { 'content/posts/more.md': post({ title: 'More' }) });
     expect(await settle(editor, {})).toMatchObject({ status: 200, body: { state: 'in_sync' } });
+  });
+
+  it('is settled without errors that keep it from being published, whatever else the upstream brings', async () => {
+    const { host, project } = await conflicting();
+    expect((await project.ask('PATCH', '/repository', { publish_checks: 'block' })).status).toBe(200);
+    await save(host.repository, { ...declared, 'content/posts/theirs.md': post({ name: 'No title' }) });
+    const left = await project.ask('POST', '/repository/sync', { branch: 'main' });
+    const { stages } = left.body.details.conflicts[0];
+    const settle = (raw: string) =>
+      project.ask('POST', '/repository/sync', { branch: 'main', resolutions: [{ path: onePath, stages, raw }] });
+    expectRefusal(await settle(post({ tags: [] })), 409, 'checks_failed', /^1 error keeps .*one\.md: is required/);
+    expect((await project.ask('GET', '/collections/posts/one')).body.title).toBe('Ours');
+    expect(await settle(post({ title: 'Both' }))).toMatchObject({ status: 200, body: { state: 'in_sync' } });
   });
 
   it('is not settled for a credential that was revoked while the upstream answered', async () => {

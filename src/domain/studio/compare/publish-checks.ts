@@ -1,22 +1,28 @@
 /**
  * What would be wrong with the site once a head is merged into a base, and is not wrong with the base: changed entries are held against their schemas
  * as the head has them, and where files or addresses have gone, the entries that name them are found. Faults that the base has too are left out, so
- * what is known to be broken stands in no one's way. Both commits decide, with the settings of the project: a result is kept as long as there is room.
+ * what is known to be broken stands in no one's way.
+ *
+ * What is shown before a merge compares the two commits, as far as an answer has room; it is kept, for they decide it with the settings of the project.
+ * What may keep a merge from its branch is the merge itself, in all that it changes there: what settles a conflict is in neither commit, and two that
+ * are sound may be broken together.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { DomainError, type FieldError } from '../../../kernel/errors.ts';
-import { yieldLoop } from '../../../lib/concurrency.ts';
+import { forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import { counted } from '../../../lib/text.ts';
-import type { ChangedFile, Oid, Snapshot } from '../../../ports/git-records.ts';
+import type { ChangedFile, FileChange, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { entryAt, schemaAt } from '../content/collection-index.ts';
-import type { SiteIndex } from '../content/site-index.ts';
+import type { EntryFacts } from '../content/entry-facts.ts';
+import { changeSite, changesSchemas, placedBy, type SiteIndex } from '../content/site-index.ts';
 import { namesEntries, referenceIds, referencesTo } from '../entries/references.ts';
 import { titlesOf } from '../entries/saved-entry.ts';
 import { entryNamed, faultsOf, filesIn } from '../entries/validate.ts';
 import { mediaRootOf } from '../media/media-facts.ts';
 import { mediaReferences } from '../media/media-references.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
+import type { CollectionSchema } from '../schema/collection-schema.ts';
 import { labelAt } from '../schema/json-schema.ts';
 import type { StudioContext } from '../studio.ts';
 
@@ -57,8 +63,11 @@ export const publishChecks = z
   .meta({ id: 'PublishChecks' });
 type PublishChecks = z.output<typeof publishChecks>;
 
-/** Changed files that are looked at, files whose references are looked for, and faults that are shown. */
-const most = { changed: 1000, gone: 100, checks: 200 };
+/** Changed files whose faults are shown, files whose references are looked for, faults that are shown, and changed files of a merge that is checked. */
+const most = { changed: 1000, gone: 100, checks: 200, checked: 50_000 };
+
+/** Changed files that are read at a time. */
+const atOnce = 100;
 
 type Context = Pick<StudioContext, 'git' | 'studio' | 'project'>;
 
@@ -75,17 +84,21 @@ async function sideAt({ git, studio }: Context, commit: Oid): Promise<Side> {
 
 const isRegular = (mode: string | undefined) => mode === '100644' || mode === '100755';
 
-/** The frontmatter of the file at a path with all that is wrong with it; null: there is no entry. */
-async function entryFaults({ git, studio }: Context, side: Side, path: string): Promise<FieldError[] | null> {
-  const schema = schemaAt(side.site, path);
-  const { entry } = await side.tree.lookup(path);
-  if (!schema || !entry || !isRegular(entry.mode)) return null;
-  const [facts] = await studio.content.listedFacts(git, side.tree, [{ path, oid: entry.oid }]);
-  if (!facts) return null;
+/** All that is wrong with an entry of these facts. */
+async function faultsOfFacts(side: Side, schema: CollectionSchema, path: string, facts: EntryFacts) {
   const wanted = facts.frontmatter;
   const lookups =
     wanted && !schema.inferred ? await filesIn(side, schema, { paths: [path], wanted, stored: null }) : {};
   return faultsOf(side.site, schema, facts, lookups);
+}
+
+/** All that is wrong with the entry at a path; nothing where no entry is. */
+async function faultsAt({ git, studio }: Context, side: Side, path: string): Promise<FieldError[]> {
+  const schema = schemaAt(side.site, path);
+  const { entry } = await side.tree.lookup(path);
+  if (!schema || !entry || !isRegular(entry.mode)) return [];
+  const [facts] = await studio.content.listedFacts(git, side.tree, [{ path, oid: entry.oid }]);
+  return facts ? faultsOfFacts(side, schema, path, facts) : [];
 }
 
 /** Names a fault; one that says which value is at fault is the same wherever in the entry the value stands. */
@@ -97,21 +110,47 @@ const named = ({ site }: Side, path: string): FoundFault['entry'] | null => {
   return place && { ...place, path };
 };
 
-/** Faults of changed entries that the base lacks. */
-async function changedEntries(context: Context, base: Side, head: Side, files: readonly ChangedFile[]) {
-  const found: FoundFault[] = [];
-  for (const { path, previous_path, head: side } of files) {
-    if (!side) continue;
-    await yieldLoop();
-    const faults = await entryFaults(context, head, path);
-    const entry = faults?.length ? named(head, path) : null;
-    if (!faults || !entry) continue;
-    const before = (await entryFaults(context, base, previous_path ?? path)) ?? [];
-    const known = new Set(before.map(keyOf));
-    for (const fault of faults.filter((each) => !known.has(keyOf(each))))
-      found.push({ code: fault.code, level: 'error', entry, field: fault.field, message: fault.message });
+type Changed = Pick<ChangedFile, 'path' | 'head'>;
+
+/** What a head changes, and the sides whose faults are tolerated in it: its base, and others whose changes are their own matter. */
+interface Difference {
+  before: readonly [base: Side, ...others: Side[]];
+  after: Side;
+  files: readonly Changed[];
+  /** Where the base had a file. */
+  formerPath(file: Changed): Promise<string>;
+  /** Aborts when the work is given up. */
+  signal?: AbortSignal;
+}
+
+/** Faults of changed entries that no side before has, one entry after the other. */
+async function* changedEntries(
+  context: Context,
+  { before, after, files, formerPath, signal }: Difference,
+): AsyncGenerator<FoundFault> {
+  const { git, studio } = context;
+  const pace = new Pace();
+  for (let from = 0; from < files.length; from += atOnce) {
+    signal?.throwIfAborted();
+    const places = files.slice(from, from + atOnce).flatMap((file) => {
+      const schema = file.head && isRegular(file.head.mode) ? schemaAt(after.site, file.path) : undefined;
+      return file.head && schema ? [{ file, schema, path: file.path, oid: file.head.oid }] : [];
+    });
+    const facts = await studio.content.listedFacts(git, after.tree, places);
+    for (const [at, { file, schema, path }] of places.entries()) {
+      if (pace.isDue) await pace.yield();
+      const read = facts[at];
+      const faults = read ? await faultsOfFacts(after, schema, path, read) : [];
+      const entry = faults.length > 0 ? named(after, path) : null;
+      if (!entry) continue;
+      const known = new Set<string>();
+      for (const former of new Set([path, await formerPath(file)]))
+        for (const side of before) for (const fault of await faultsAt(context, side, former)) known.add(keyOf(fault));
+      for (const fault of faults)
+        if (!known.has(keyOf(fault)))
+          yield { code: fault.code, level: 'error', entry, field: fault.field, message: fault.message };
+    }
   }
-  return found;
 }
 
 /** A path that has gone, and where its file is now. */
@@ -126,19 +165,34 @@ const goneOf = (files: readonly ChangedFile[]): Gone[] =>
     return previous_path === null ? [] : [{ path: previous_path, movedTo: path }];
   });
 
-/** Relations of any entry to entries that the head lacks and the base has. */
-async function brokenReferences({ git, studio }: Context, base: Side, head: Side, gone: readonly Gone[]) {
-  const targets = gone.flatMap(({ path }) => {
+/** The first relations of any entry to entries that the head lacks and all sides before have. */
+async function brokenReferences(
+  { git, studio }: Context,
+  { before, after }: Pick<Difference, 'before' | 'after'>,
+  gone: readonly string[],
+  limit = Number.POSITIVE_INFINITY,
+): Promise<FoundFault[]> {
+  const [base] = before;
+  const wanted = new Map<string, Set<string>>();
+  await forEachYielding(gone, (path) => {
     const schema = schemaAt(base.site, path);
-    const entry = schema && base.site.collections.get(schema.collection)?.at(path);
-    const index = schema && head.site.collections.get(schema.collection);
-    if (!entry || (index && !namesEntries(index.schema))) return [];
-    const ids = referenceIds(schema, entry).filter((id) => !index || entryNamed(index, id) === undefined);
-    return ids.map((id) => ({ collection: schema.collection, id }));
+    if (!schema) return;
+    const { collection } = schema;
+    const entries = before.map(({ site }) => site.collections.get(collection)?.at(path));
+    const [entry] = entries;
+    const index = after.site.collections.get(collection);
+    if (!entry || entries.includes(undefined) || (index && !namesEntries(index.schema))) return;
+    const ids = wanted.get(collection) ?? new Set();
+    wanted.set(collection, ids);
+    for (const id of referenceIds(schema, entry)) if (!index || entryNamed(index, id) === undefined) ids.add(id);
   });
-  const byCollection = [...Map.groupBy(targets, ({ collection }) => collection)];
-  const wanted = byCollection.map(([collection, of]) => ({ collection, ids: new Set(of.map(({ id }) => id)) }));
-  const references = await referencesTo({ git, studio }, head, wanted);
+  let left = limit;
+  const references = await referencesTo(
+    { git, studio },
+    after,
+    [...wanted].map(([collection, ids]) => ({ collection, ids })),
+    { counts: () => left-- > 0 },
+  );
   return references.map(
     ({ collection, slug, path, field, id }): FoundFault => ({
       code: 'reference',
@@ -249,13 +303,14 @@ export async function checksBetween(context: Context, base: Oid, head: Oid): Pro
   if (ancestor === null) throw new DomainError('no_common_ancestor', 'head: has no commit in common with the base');
   const { files, total } = await git.diff(ancestor, head, { skip: 0, limit: most.changed });
   const [before, after] = [await sideAt(context, base), await sideAt(context, head)];
-  const gone = goneOf(files);
+  const moved = new Map(files.map(({ path, previous_path }) => [path, previous_path ?? path]));
+  const formerPath = async ({ path }: Changed) => moved.get(path) ?? path;
+  const difference: Difference = { before: [before], after, files, formerPath };
+  const gone = goneOf(files).map(({ path }) => path);
   const links = await brokenLinks(context, before, after, files);
-  const found = [
-    ...(await changedEntries(context, before, after, files)),
-    ...(await brokenReferences(context, before, after, gone)),
-    ...links.checks,
-  ];
+  const found: FoundFault[] = [];
+  for await (const fault of changedEntries(context, difference)) found.push(fault);
+  found.push(...(await brokenReferences(context, difference, gone)), ...links.checks);
   const distinct = [...new Map(found.toReversed().map((check) => [placeOf(check), check])).values()].sort(rank);
   const errors = distinct.filter(({ level }) => level === 'error').length;
   const checks = {
@@ -270,25 +325,89 @@ export async function checksBetween(context: Context, base: Oid, head: Oid): Pro
   return checks;
 }
 
+/** Where a merge has renamed files from, found when one of them has a fault. */
+function formerPaths(
+  { git }: Pick<Context, 'git'>,
+  { current, incoming }: { current: Oid; incoming: Oid },
+  changes: readonly FileChange[],
+): Difference['formerPath'] {
+  const gone = new Map(changes.flatMap(({ path, before, after }) => (before && !after ? [[before.oid, path]] : [])));
+  let similar: Promise<Map<string, string | null>> | undefined;
+  const findSimilar = async () => {
+    const ancestor = await git.mergeBase(current, incoming);
+    const page = { skip: 0, limit: most.changed };
+    const files = ancestor === null ? [] : (await git.diff(ancestor, incoming, page)).files;
+    return new Map(files.map(({ path, previous_path }) => [path, previous_path]));
+  };
+  return async ({ path, head }) => {
+    if (gone.size === 0) return path;
+    const same = head && gone.get(head.oid);
+    if (same) return same;
+    similar ??= findSimilar();
+    return (await similar).get(path) ?? path;
+  };
+}
+
+/** What a merge makes of its base. */
+interface MergeToCheck {
+  /** Short name of the branch that is merged into. */
+  base: string;
+  current: Oid;
+  incoming: Oid;
+  result(): Promise<Snapshot>;
+  /** What the head brings is its own matter: faults that it has too are left out. */
+  toleratesHead?: boolean;
+  /** Aborts when the merge is given up. */
+  signal: AbortSignal;
+}
+
 /**
- * Keeps errors from the default branch of a project that wants that. Other branches are not what is published.
- * @throws DomainError `checks_failed` with `details.checks`
+ * Keeps errors from the default branch of a project that wants that: all that a merge changes there is held against what it comes to, until there are
+ * as many errors as are shown. Writers of the branch wait meanwhile. Other branches are not what is published.
+ * @throws DomainError `checks_failed` with `details.checks`, `too_large` for more changed files than are checked
  */
 export async function checkPublishable(
   context: Context,
-  base: string,
-  { current, incoming }: { current: Oid; incoming: Oid },
+  { base, current, incoming, result, toleratesHead = false, signal }: MergeToCheck,
 ): Promise<void> {
-  const { git, project } = context;
+  const { git, studio, project } = context;
   if (project.settings.publish_checks !== 'block' || base !== (await git.defaultBranch())) return;
-  if ((await git.mergeBase(current, incoming)) === null) return;
-  const { errors, checks } = await checksBetween(context, current, incoming);
+  const before = await sideAt(context, current);
+  const tree = await result();
+  const changes = await tree.changesSince(before.tree.tree, most.checked);
+  if (changes === null)
+    throw new DomainError(
+      'too_large',
+      `head: changes more than ${most.checked} files of ${base}, which is more than publish_checks can check at once; ` +
+        'merge it in parts, or set publish_checks to warn for this merge',
+    );
+  // The site of a tree that may never be stored is not kept.
+  const site = (await changesSchemas(before.site, changes))
+    ? await studio.content.site(git, tree)
+    : await changeSite(before.site, placedBy(changes));
+  const difference: Difference = {
+    before: toleratesHead ? [before, await sideAt(context, incoming)] : [before],
+    after: { tree, site },
+    files: changes.map(({ path, after }) => ({ path, head: after })),
+    formerPath: formerPaths(context, { current, incoming }, changes),
+    signal,
+  };
+  const gone = changes.flatMap(({ path, after }) => (after ? [] : [path]));
+  const found = new Map<string, FoundFault>();
+  const errors = async function* () {
+    yield* changedEntries(context, difference);
+    yield* await brokenReferences(context, difference, gone, most.checks);
+  };
+  for await (const fault of errors()) {
+    const place = placeOf(fault);
+    if (!found.has(place)) found.set(place, fault);
+    if (found.size === most.checks) break;
+  }
+  const checks = await withNames(context, difference.after, [...found.values()].sort(rank));
   const [first] = checks;
-  if (errors === 0 || !first) return;
-  const { entry, message } = first;
-  throw new DomainError(
-    'checks_failed',
-    `${counted(errors, 'error keeps', 'errors keep')} this from being published: ${entry.path}: ${message}`,
-    { details: { checks } },
-  );
+  if (!first) return;
+  const counts = counted(found.size, 'error keeps', 'errors keep');
+  const all = found.size === most.checks ? `At least ${counts}` : counts;
+  const message = `${all} this from being published: ${first.entry.path}: ${first.message}`;
+  throw new DomainError('checks_failed', message, { details: { checks } });
 }

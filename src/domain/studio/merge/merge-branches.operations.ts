@@ -68,12 +68,11 @@ export const mergeBranches = studioOperation({
       message: messageOf(input.message, `${verb} branch '${head}' into ${base}`),
       resolutions,
       require: context.require,
-      admit: (found, result) => checkResult(context, found, result),
-      async check(found) {
-        const seen = await checkHeads(context, found, input);
-        await checkPublishable(context, base, found);
-        return seen;
+      async admit(found, result, signal) {
+        await checkResult(context, found, result);
+        await checkPublishable(await context.renewed(), { base, ...found, result, signal });
       },
+      check: (found) => checkHeads(context, found, input),
     });
     const rest = { dry_run, strategy, mergeable: true, conflicts: [], resolved };
     return commit

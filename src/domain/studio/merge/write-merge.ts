@@ -23,8 +23,8 @@ export interface MergeRequest {
   resolutions: readonly Resolution[];
   /** See `ResolutionOptions`. */
   require?: ResolutionOptions['require'];
-  /** Looks at what the base is to hold. May throw. */
-  admit?(heads: { current: Oid; incoming: Oid }, result: () => Promise<Snapshot>): Promise<void>;
+  /** Looks at what the base is to hold. May throw; the signal aborts when the merge is given up. */
+  admit?(heads: { current: Oid; incoming: Oid }, result: () => Promise<Snapshot>, signal: AbortSignal): Promise<void>;
   /** Looks at both heads before anything is merged, and says whether the caller has named them. May throw. */
   check(heads: { current: Oid; incoming: Oid }): Promise<{ pinned: boolean }>;
 }
@@ -86,7 +86,7 @@ export async function writeMerge(
     branch: base,
     author,
     stored_head: true,
-    async plan(snapshot): Promise<CommitPlan<Omit<Merged, 'commit'>>> {
+    async plan(snapshot, signal): Promise<CommitPlan<Omit<Merged, 'commit'>>> {
       const incoming = typeof head === 'string' ? await headOf(context, 'head', head) : head.oid;
       const current = snapshot.commit;
       if (current === null) throw new DomainError('not_found', `base: branch ${base} does not exist`);
@@ -95,7 +95,7 @@ export async function writeMerge(
       const expect = typeof head === 'string' ? { [head]: incoming } : {};
       if (await git.isAncestor(incoming, current)) return { changes: [], message, result };
       if (fast_forward && (strategy === 'ff' || (await git.isAncestor(current, incoming)))) {
-        await checks.admit?.({ current, incoming }, () => git.snapshot(incoming));
+        await checks.admit?.({ current, incoming }, () => git.snapshot(incoming), signal);
         return { changes: [], message, result, fast_forward_to: incoming, expect };
       }
       const { tree, changes, resolved, ...found } = await mergeCommits(context, { current, incoming }, resolutions, {
@@ -103,7 +103,9 @@ export async function writeMerge(
         ...(checks.require && { require: checks.require }),
       });
       if (found.conflicts.length > 0) throw mergeConflict(found);
-      await checks.admit?.({ current, incoming }, async () => (await git.snapshotOfTree(tree)).with(changes));
+      let staged: Promise<Snapshot> | undefined;
+      const stage = async () => (await git.snapshotOfTree(tree)).with(changes);
+      await checks.admit?.({ current, incoming }, () => (staged ??= stage()), signal);
       const parents = strategy === 'merge' ? [incoming] : [];
       return { tree, changes, parents, message, expect, result: { ...result, resolved } };
     },

@@ -76,7 +76,7 @@ export const mergePull = studioOperation({
 });
 
 async function mergeClaimed(
-  context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'project' | 'grant' | 'require'>,
+  context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'project' | 'grant' | 'require' | 'renewed'>,
   row: Pull,
   input: Input,
   author: { name: string; email: string },
@@ -90,14 +90,16 @@ async function mergeClaimed(
     message: messageFor(row, input),
     resolutions: input.resolutions ?? [],
     require: context.require,
-    admit: (heads, result) => checkResult(context, heads, result),
-    async check({ current, incoming }) {
+    async admit(heads, result, signal) {
+      await checkResult(context, heads, result);
+      await checkPublishable(await context.renewed(), { base: row.base_branch, ...heads, result, signal });
+    },
+    async check({ incoming }) {
       if (input.sha !== undefined && input.sha !== incoming) {
         const details = { current_sha: incoming };
         throw new DomainError('sha_mismatch', 'sha: the head has moved since it was read', { details });
       }
       await git.updateRefs([{ name: pullRef(row.number), to: incoming }]);
-      await checkPublishable(context, row.base_branch, { current, incoming });
       return { pinned: false };
     },
   });

@@ -4,6 +4,7 @@ import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushMove, UpstreamPush } from '../../../ports/git-transfer.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
+import { checkPublishable } from '../compare/publish-checks.ts';
 import type { Resolution, ResolutionPermission } from '../merge/merge.schema.ts';
 import { writeMerge } from '../merge/write-merge.ts';
 import { deleteWithPulls } from '../pulls/open-pulls.ts';
@@ -172,30 +173,33 @@ async function takeCommits(work: Reconciliation, local: Oid, remote: Oid): Promi
   const { git, studio, project, branch, author, resolutions } = work;
   if (await git.isAncestor(remote, local)) return { move: { branch, oid: local }, synced: remote };
   // What comes from the upstream is its own matter; what settles a conflict is written here.
-  if (resolutions && resolutions.length > 0 && movesByPulls(project, branch)) work.require?.('manage_studio');
+  const settles = resolutions !== null && resolutions.length > 0;
+  if (settles && movesByPulls(project, branch)) work.require?.('manage_studio');
+  const context = { git, studio, project };
   try {
-    await writeMerge(
-      { git, studio },
-      {
-        base: branch,
-        head: { oid: remote },
-        strategy: 'merge',
-        fast_forward: true,
-        author,
-        message: `Merge branch '${branch}' of the upstream`,
-        resolutions: resolutions ?? [],
-        ...(work.require && { require: work.require }),
-        async check({ current }) {
-          // The turn of this merge may come when the upstream is another one, or the branch.
-          await work.check();
-          if (await git.isAncestor(local, current)) return { pinned: false };
-          throw new DomainError('branch_moved', `${branch} was made anew meanwhile; try again`);
-        },
+    await writeMerge(context, {
+      base: branch,
+      head: { oid: remote },
+      strategy: 'merge',
+      fast_forward: true,
+      author,
+      message: `Merge branch '${branch}' of the upstream`,
+      resolutions: resolutions ?? [],
+      ...(work.require && { require: work.require }),
+      ...(settles && {
+        admit: (heads, result, signal) =>
+          checkPublishable(context, { base: branch, ...heads, result, toleratesHead: true, signal }),
+      }),
+      async check({ current }) {
+        // The turn of this merge may come when the upstream is another one, or the branch.
+        await work.check();
+        if (await git.isAncestor(local, current)) return { pinned: false };
+        throw new DomainError('branch_moved', `${branch} was made anew meanwhile; try again`);
       },
-    );
+    });
   } catch (error) {
     if (!(error instanceof DomainError) || !['merge_conflict', 'no_common_ancestor'].includes(error.code)) throw error;
-    if (resolutions && resolutions.length > 0) throw error;
+    if (settles) throw error;
     return diverged(work, local, `The upstream's commits cannot be merged: ${error.message}`);
   }
   const merged = await git.head(branch);

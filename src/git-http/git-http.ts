@@ -13,7 +13,7 @@ import { fetchRepository, preparePush, pushRepository } from '../domain/studio/r
 import type { Actor } from '../kernel/actor.ts';
 import { DomainError, type ErrorCode } from '../kernel/errors.ts';
 import type { Call } from '../kernel/operation.ts';
-import { run } from '../kernel/run.ts';
+import { run, watchRights } from '../kernel/run.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import type { GitServeRequest } from '../ports/git-transfer.ts';
 
@@ -115,7 +115,8 @@ function handler(
         call,
         place,
       );
-      await services.git.serve(repository, { client: call.actor.id, service, advertise, signal, ...open() });
+      const served = { client: call.actor.id, service, advertise, signal, ...open() };
+      await services.git.serve(repository, served).finally(watchRights(call, response));
     }
     response.end();
   };

@@ -71,6 +71,8 @@ export interface Call<Runtimes extends object = object> {
     replayed?: boolean;
     bytes?: Buffer;
     stream?: AsyncIterable<Uint8Array>;
+    /** Holds the call against the rights of now, while its answer is sent. @throws DomainError as `run()` does */
+    renewed?(): Promise<unknown>;
     ignored?: string[];
     /** Text of the session the browser has from now on; null: none. */
     session?: string | null;

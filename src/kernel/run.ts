@@ -4,7 +4,7 @@ import { workFor, yieldLoop } from '../lib/concurrency.ts';
 import { encodeOutput } from '../lib/long-output.ts';
 import { type Actor, type Permission, requirePermission } from './actor.ts';
 import { auditEntries, auditRefusal } from './audit.ts';
-import { DomainError, fieldError } from './errors.ts';
+import { DomainError, type ErrorCode, fieldError } from './errors.ts';
 import { type AnyOperation, type Call, type Conditions, NotModified, type Operation, type Scope } from './operation.ts';
 import { checkInput, parseChecked, parseInput } from './parse.ts';
 import type { Fork, IdempotencyClaim, Place } from './services.ts';
@@ -281,6 +281,7 @@ async function carryOut(operation: AnyOperation, call: Call, rawInput: unknown):
     authorise(operation, actor, place);
     requireRecentProof(operation, call, actor);
     checkTags(call.conditions);
+    call.facts.renewed = () => asOfNow(operation, call, forkOnce(call), place);
     input = await readInput(operation, rawInput ?? {}, () => makeContext(operation, call, em, actor, place));
     const key = call.conditions.idempotency_key;
     if (operation.kind === 'command' && key !== undefined && actor)
@@ -365,6 +366,43 @@ async function asOfNow(
   if (now.place.organization?.id !== organization?.id) throw new DomainError('not_found', 'Organisation not found');
   if (now.place.project?.id !== project?.id) throw new DomainError('not_found', 'Project not found');
   return now;
+}
+
+/** Refusals of a caller whose rights, or whose place, have ended. */
+export const hasEnded: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden', 'not_found']);
+
+/** Milliseconds of sending after which rights are looked at again; a right that is lost may hold for ten seconds at most. */
+export const lookEvery = 5_000;
+
+/** An answer on its way to a client: a response of Node. */
+interface Sent {
+  readonly closed: boolean;
+  destroy(): unknown;
+}
+
+/**
+ * Cuts the connection as soon as its caller may not read any more what is being sent: a snapshot or a clone has gigabytes, and a client can take
+ * hours for them. Without a proper end no client takes a part for the whole.
+ * @returns to be called when all is sent
+ */
+export function watchRights({ facts, services: { log }, request_id }: Call, response: Sent): () => void {
+  if (response.closed) return () => {};
+  let isLooking = false;
+  const look = async () => {
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      await facts.renewed?.();
+    } catch (err) {
+      const mayNot = err instanceof DomainError && hasEnded.has(err.code);
+      log.info({ err, request_id }, mayNot ? 'an answer was cut off' : 'rights could not be looked at');
+      if (mayNot) response.destroy();
+    } finally {
+      isLooking = false;
+    }
+  };
+  const timer = setInterval(() => void look(), lookEvery);
+  return () => clearInterval(timer);
 }
 
 /** Ids of the organisations whose rights decide on a call. */

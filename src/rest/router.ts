@@ -13,7 +13,7 @@ import { answerMemory, ownerOf } from '../kernel/answer-memory.ts';
 import { DomainError, type FieldError } from '../kernel/errors.ts';
 import { type Call, NotModified } from '../kernel/operation.ts';
 import { maxPerPage, type Page } from '../kernel/paging.ts';
-import { recordRefusal, run } from '../kernel/run.ts';
+import { recordRefusal, run, watchRights } from '../kernel/run.ts';
 import { jsonBytes } from '../lib/long-output.ts';
 import type { Spool } from '../ports/spool.ts';
 import { asDomainError, errorBody, errorHeaders, otherMethods, statusOf } from './errors.ts';
@@ -249,6 +249,8 @@ async function answer(
     response.set('Location', new URL(request.originalUrl, 'http://localhost').pathname + row.location(output as never));
   if (status === 204) return void response.end();
   const accepts = (type: string) => request.accepts('application/json', type) === type;
+  // A client may take long for a file.
+  if (call.facts.bytes) response.once('close', watchRights(call, response));
   const raw = row.raw?.(output as never, input, call.facts.bytes, accepts);
   if (raw) {
     const { Vary, ...headers } = raw.headers ?? {};
@@ -270,5 +272,5 @@ async function sendStream(row: Row, request: Request, response: Response, call: 
   const { type = 'application/octet-stream', headers = {} } = row.stream?.(output as never) ?? {};
   response.set(headers).set('Content-Type', type).status(row.status);
   if (request.method === 'HEAD') return void response.end();
-  await pipeline(call.facts.stream ?? [], response);
+  await pipeline(call.facts.stream ?? [], response).finally(watchRights(call, response));
 }

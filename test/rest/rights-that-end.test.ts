@@ -1,17 +1,23 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { Token } from '../../src/domain/identity/token.entity.ts';
 import { hashToken } from '../../src/domain/identity/token-text.ts';
 import { createProject, deleteProject } from '../../src/domain/projects/projects.operations.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
+import { lookEvery } from '../../src/kernel/run.ts';
 import { acme, metricsToken, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { commitTo } from '../support/conflict-site.ts';
+import { makeCrawler, makeSnapshot } from '../support/crawlers/snapshots.ts';
 import { commitOf, emptyTreeEntry, oidOf, pack, pushOf } from '../support/packs.ts';
 
 const app = shared(startTestApp);
 beforeAll(() => seed(app, { 'content/posts/a.md': '---\ntitle: A\n---\n', 'public/b.txt': 'b' }));
+
+/** Numbers the projects whose answers take their time. */
+let slow = 0;
 
 /** How many writers wait or write, as `/metrics` says. */
 const writersIn = (metrics: string) => Number(/^portico_git_writers (\d+)$/m.exec(metrics)?.[1]);
@@ -151,6 +157,82 @@ describe('a write that waits for its turn', () => {
     const actions = [{ op: 'delete', collection: 'posts', slug: 'in-turn' }];
     const { body } = await queued({ message: 'Delete', actions }, narrow, 'changes');
     expect([body.code, body.message]).toEqual(['forbidden', 'Missing permission: delete_studio']);
+  });
+});
+
+describe('an answer that takes its time', () => {
+  /** A request under way, whose answer is waited for, and what looks at its rights. */
+  async function waitingFor(begin: (token: string, project: string) => Promise<IncomingMessage | Socket>) {
+    const token = await app.makeToken(permissionNames);
+    const project = `slow-${slow++}`;
+    await app.run(createProject, { organization: 'acme', name: 'Slow', machine_name: project });
+    const timers = vi.spyOn(globalThis, 'setInterval');
+    const answer = await begin(token, project);
+    const look = await vi.waitFor(() => {
+      const [act] = timers.mock.calls.find(([, every]) => every === lookEvery) ?? [];
+      if (!act) throw new Error('nothing looks at its rights');
+      return act;
+    });
+    timers.mockRestore();
+    return {
+      token,
+      project,
+      look,
+      isCut: () => answer.destroyed,
+      closed: new Promise((resolve) => answer.once('close', resolve)),
+    };
+  }
+
+  /** Reads a snapshot whose only content does not come. */
+  async function exported(token: string, project: string) {
+    const crawler = await makeCrawler(app, { project });
+    const snapshot = await makeSnapshot(app, crawler.id, { '/': { body: Buffer.alloc(300_000, 'x') } });
+    vi.spyOn(app.services.blobs, 'read').mockImplementationOnce(async function* () {
+      await new Promise(() => {});
+    });
+    const path = `${acme}/projects/${project}/crawlers/${crawler.uuid}/snapshots/${snapshot?.id}/warc`;
+    const sent = request(`${app.url}${path}`, { headers: { authorization: `Bearer ${token}` } }).end();
+    const [response] = await once(sent, 'response');
+    return response.on('error', () => {}).resume();
+  }
+
+  /** A clone whose request does not end. */
+  async function cloned(token: string, project: string) {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/x-git-upload-pack-request',
+      'git-protocol': 'version=2',
+      'content-length': 50_000,
+    };
+    const path = `/git/acme/${project}.git/git-upload-pack`;
+    const sent = request(`${app.url}${path}`, { method: 'POST', headers }).on('error', () => {});
+    sent.write('0014command=ls-refs\n');
+    const [socket] = await once(sent, 'socket');
+    return socket;
+  }
+
+  const endings: [string, (token: string, project: string) => Promise<unknown>][] = [
+    ['a token that was revoked', revoke],
+    ['a project that was deleted', (_token, project) => app.run(deleteProject, { organization: 'acme', project })],
+  ];
+  const answers = { 'a snapshot': exported, 'a clone': cloned };
+
+  it.each(
+    Object.entries(answers).flatMap(([what, begin]) =>
+      endings.map(([whose, end]) => [what, whose, begin, end] as const),
+    ),
+  )('%s goes on while it may, and is cut off for %s', async (_what, _whose, begin, end) => {
+    const { token, project, look, isCut, closed } = await waitingFor(begin);
+    const renewed = vi.spyOn(app.services.places, 'project');
+    look();
+    await vi.waitFor(() => expect(renewed).toHaveBeenCalled());
+    await renewed.mock.results[0]?.value;
+    renewed.mockRestore();
+    expect(isCut()).toBe(false);
+    await end(token, project);
+    look();
+    await closed;
+    expect(isCut()).toBe(true);
   });
 });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DomainError, type ErrorCode } from '../../../kernel/errors.ts';
+import { hasEnded } from '../../../kernel/run.ts';
 import { findYielding, Pace } from '../../../lib/concurrency.ts';
 import { normalized } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
@@ -262,9 +263,6 @@ async function verdictOn(
   });
   return renewed instanceof DomainError ? { allow: false, message: renewed.message } : decidePush(renewed, ...push);
 }
-
-/** Refusals of a caller whose rights, or whose project, have ended. */
-const hasEnded: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden', 'not_found']);
 
 const access = z.object({ repository: z.uuid() });
 

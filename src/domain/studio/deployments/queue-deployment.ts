@@ -142,7 +142,7 @@ async function supersede(context: Context, environment: Environment): Promise<vo
 
 /**
  * Queues a deployment of a commit, in the caller's transaction; one of the environment that still waits is skipped.
- * The environment's settings are copied: what is changed later holds for later ones.
+ * The environment's settings are copied: what is changed later holds for later ones, but for what a draft preview loses until it begins.
  */
 export async function queueDeployment(
   context: Context,

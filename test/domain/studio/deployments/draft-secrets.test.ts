@@ -74,3 +74,23 @@ it('builds no draft as the user of the server, who can reach the secrets of all 
     app.services.deployer = deployer;
   }
 });
+
+it('gives a draft nothing that drafts have lost between the request and the begin of its build', async () => {
+  const { app } = running;
+  await app.ask('POST', `${studio}/branches`, { body: { name: 'late' } });
+  await commitTo(app, 'late', { 'build.mjs': spy });
+  const { body } = await app.ask('POST', `${studio}/draft-previews`, { body: { branch: 'late' } });
+  const variables = [
+    { name: 'DRAFT_KEY', available_in_drafts: false },
+    { name: 'PRODUCTION_KEY', available_in_install: true },
+  ];
+  const change = { body: { variables, network: 'install' } };
+  expect((await app.ask('PATCH', `${studio}/environments/${live}`, change)).status).toBe(200);
+  await running.work();
+  const deployment = await running.latest(body.id);
+  expect(deployment).toMatchObject({ conclusion: 'success', branch: 'late' });
+  const log = await running.log(deployment, 'build');
+  expect(log).toContain('PORTICO_ENVIRONMENT=');
+  expect(log).not.toMatch(/DRAFT_KEY|PRODUCTION_KEY/);
+  expect(await running.log(deployment, 'prepare')).toContain('network: install');
+});

@@ -16,7 +16,13 @@ import { largestPointer, readLfsPointer } from '../../repository/lfs-pointer.ts'
 import { siteRootOf } from '../../routes/entry-routes.ts';
 import type { Warning } from '../../schema/schema.schema.ts';
 import type { StudioServices } from '../../studio.ts';
-import { type Deployment, DeploymentJob, type FailureReason, type Worker } from '../deployment.entity.ts';
+import {
+  type Deployment,
+  DeploymentJob,
+  type DeploymentSettings,
+  type FailureReason,
+  type Worker,
+} from '../deployment.entity.ts';
 import { addJobs } from '../queue-deployment.ts';
 import { type Attempt, conclude, publish, requeue } from '../transitions.ts';
 import type { StopReason } from './building.ts';
@@ -282,15 +288,25 @@ async function runJobs(run: Run, work: Work): Promise<{ digest: string; last: Jo
   throw new Error('a deployment ends with a job that publishes');
 }
 
+/**
+ * The settings a deployment begins with, which are those it was queued with. A draft preview runs what an editor has written: it gets the variables
+ * and the network that its environment has now, so that what drafts have lost meanwhile is in no build that begins later.
+ */
+const settingsAtBegin = ({ settings }: Deployment, environment: Environment): DeploymentSettings =>
+  isDraftPreview(environment)
+    ? { ...settings, variables: environment.variables, network: environment.network }
+    : settings;
+
 async function open(services: StudioServices, row: Deployment) {
   const em = services.orm.em.fork();
   const project = await loadProject(em, { id: row.project_id });
   const environment = await em.findOne(Environment, row.environment_id);
   if (!project || !environment) throw new StageFailure('provider_error', 'The environment has been deleted');
-  const variables = await openVariables(services, project, environment.uuid, row.settings.variables);
+  const settings = settingsAtBegin(row, environment);
+  const variables = await openVariables(services, project, environment.uuid, settings.variables);
   const url = labelUrl(services.settings, environmentLabel(environment));
   const about = { name: environment.name, url: environment.url ?? url, isDraftPreview: isDraftPreview(environment) };
-  return { project, environment: about, variables };
+  return { project, environment: about, settings, variables };
 }
 
 /** What the end of an attempt does to its row; `digest` is there when all went well. */
@@ -348,11 +364,12 @@ interface AttemptContext {
 
 async function attempt(
   services: StudioServices,
-  row: Deployment,
+  queued: Deployment,
   { worker, signal, beat, show }: AttemptContext,
 ): Promise<void> {
-  const isBuilt = row.settings.provider === 'build';
-  const { project, environment, variables } = await open(services, row);
+  const { project, environment, settings, variables } = await open(services, queued);
+  const row = { ...queued, settings };
+  const isBuilt = settings.provider === 'build';
   const isolation = isBuilt ? await isolationFor(services, environment) : null;
   if (isolation && 'refused' in isolation) {
     await refuse(services, row, isolation.refused);
@@ -363,7 +380,7 @@ async function attempt(
   const warnings: Warning[] = [];
   const mask = masker(variables.filter(({ secret }) => secret).map(({ value }) => value));
   const git = services.git.open(project.uuid);
-  const deadline = performance.now() + row.settings.timeout_seconds * 1000;
+  const deadline = performance.now() + settings.timeout_seconds * 1000;
   const onCommand = async (leader: ProcessName) => {
     worker.command = leader;
     await beat();

@@ -85,9 +85,16 @@ async function aliasesFor(tree: Snapshot, entry: string, values: readonly string
     : () => [];
 }
 
+/** What was found in trees, for as long as they are in use: thousands of entries of one are looked up one after the other. */
+const knownConfigs = new WeakMap<Snapshot, ReadonlySet<string>>();
+
 /** The files of a tree that say what aliases there are. */
 export async function aliasConfigs(tree: Snapshot): Promise<ReadonlySet<string>> {
-  return new Set((await tree.files()).map((file) => file.path).filter(isAliasConfig));
+  const known = knownConfigs.get(tree);
+  if (known) return known;
+  const found = new Set((await tree.files()).map((file) => file.path).filter(isAliasConfig));
+  knownConfigs.set(tree, found);
+  return found;
 }
 
 /** What the config nearest to an entry says of aliases. */

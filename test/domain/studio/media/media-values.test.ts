@@ -43,3 +43,18 @@ it('lets others have their turn while many values are looked up', async () => {
   const { tree } = treeOf('');
   expect(await iterationsDuring(() => lookUp(tree, values))).toBeGreaterThan(3);
 });
+
+it('goes through the files of a tree once, for however many entries', async () => {
+  let gone = 0;
+  const file = {
+    mode: '100644',
+    oid: '1',
+    get path() {
+      gone += 1;
+      return 'public/a.png';
+    },
+  };
+  const tree = { ...treeOf('').tree, files: async () => [file] } as unknown as Snapshot;
+  for (let entry = 0; entry < 3; entry += 1) await lookUp(tree, ['~/a.png']);
+  expect(gone).toBe(1);
+});

@@ -136,7 +136,7 @@ export class AnswerMemory {
       isBlocked = !fits && this.#fitsShare(caller, bytes);
       return fits;
     };
-    for (let next = this.#waiting.take(mayBegin); next; next = this.#waiting.take(mayBegin)) {
+    for (const next of this.#waiting.takeAll(mayBegin)) {
       this.#held.add(next.bytes, next.caller);
       next.begin();
     }

@@ -14,6 +14,11 @@ export class FairQueue<Item> implements Iterable<Item> {
     return this.#round.get(caller)?.size ?? 0;
   }
 
+  /** What one caller has waiting, in its order. */
+  of(caller: string): ReadonlySet<Item> {
+    return this.#round.get(caller) ?? new Set();
+  }
+
   /** The items in the order they came. */
   [Symbol.iterator](): Iterator<Item> {
     return this.#callers.keys();
@@ -42,16 +47,26 @@ export class FairQueue<Item> implements Iterable<Item> {
    * Takes the next item out; its caller goes to the end of the round.
    * @param mayHave whether an item may be next; a caller whose first may not keeps its place in the round
    */
-  take(mayHave: (item: Item) => boolean = () => true): Item | undefined {
+  take(mayHave?: (item: Item) => boolean): Item | undefined {
+    for (const item of this.takeAll(mayHave)) return item;
+    return undefined;
+  }
+
+  /**
+   * Takes out one item after the other, as `take` does, in one pass: a caller whose first may not be next is not looked at again, so what an item
+   * needs must not become less while others are taken. Nothing else may change the queue meanwhile.
+   */
+  *takeAll(mayHave: (item: Item) => boolean = () => true): Generator<Item, void, undefined> {
+    // A caller that goes to the end of the round is come to once more.
     for (const [caller, own] of this.#round) {
       for (const item of own) {
         if (!mayHave(item)) break;
         this.delete(item);
         if (this.#round.delete(caller)) this.#round.set(caller, own);
-        return item;
+        yield item;
+        break;
       }
     }
-    return undefined;
   }
 
   /** Gives the items taken out last their places again: their callers are next, in the order of what is put back. */
@@ -190,11 +205,10 @@ export class FairSlots<Caller> {
 
   #give(caller: Caller): void {
     this.#count(caller, -1);
-    while (this.free > 0) {
-      const waiter = this.#queue.take((next) => this.#fits(next.caller));
-      if (!waiter) return;
+    for (const waiter of this.#queue.takeAll((next) => this.#fits(next.caller))) {
       this.#count(waiter.caller, 1);
       waiter.begin();
+      if (this.free === 0) return;
     }
   }
 }

@@ -73,6 +73,35 @@ describe('a fair queue', () => {
     );
   });
 
+  it('takes out all that may be had in one pass, in the order of one after the other', () => {
+    const arrivals = fc.array(fc.record({ caller: fc.constantFrom(...callers), size: fc.integer({ min: 1, max: 9 }) }));
+    fc.assert(
+      fc.property(arrivals, fc.nat(60), (all, room) => {
+        const [together, single] = [new FairQueue<object>(), new FairQueue<object>()];
+        for (const item of all) for (const queue of [together, single]) queue.add(item.caller, item);
+        let looks = 0;
+        const within = () => {
+          let left = room;
+          return (item: object) => {
+            const { size } = item as { size: number };
+            looks += 1;
+            if (size > left) return false;
+            left -= size;
+            return true;
+          };
+        };
+        const mayHave = within();
+        const expected: object[] = [];
+        for (let one = single.take(mayHave); one; one = single.take(mayHave)) expected.push(one);
+        looks = 0;
+        expect([...together.takeAll(within())]).toEqual(expected);
+        expect(looks).toBeLessThanOrEqual(callers.length + expected.length);
+        expect([...together]).toEqual([...single]);
+        expect(Array.from(all, () => together.take())).toEqual(Array.from(all, () => single.take()));
+      }),
+    );
+  });
+
   it('takes at most one item of each other caller before the next of one that waits, and loses none', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...callers), { maxLength: 60 }), (arrivals) => {

@@ -17,56 +17,184 @@ export interface Weighed {
 const lightShare = 1 / 4;
 const lightest = 1 / 4_096;
 
-/** How long nothing passes an execution that others leave no room for, and how long it is passed again after that; milliseconds. */
+/** How long all that becomes free is kept for the claimant, and how long others have a part of it after that; milliseconds. */
 const patience = 10_000;
 
-/** Memory of one kind of execution, of which workflows and organisations have their shares. */
+/** An execution as its pool counts it. */
+interface Entry {
+  id: string;
+  pool: Pool;
+  /** Its workflow, by which it waits, and its organisation. */
+  keys: readonly [workflow: string, organization: string];
+  /** Bytes, at most all of the pool: whatever an execution takes, it has room where nothing else is held. */
+  need: number;
+  /** Whether it has its bytes from the reserve. */
+  isReserved: boolean;
+}
+
+/** What is kept for an execution until it has room. */
+interface Claim {
+  by: Entry;
+  since: number;
+  bytes: number;
+}
+
+/**
+ * Memory of one kind of execution, of which workflows and organisations have their shares, and what waits for it: round robin by workflow.
+ *
+ * Small executions would pass a large one for ever. So the first that its shares allow, and others leave no room for, becomes the *claimant*.
+ * What is free is kept for it, and never given away again; so is what becomes free, but for a half of it in every other phase of `patience`. Thus
+ * it waits not much longer than the executions before it take. All others have the reserve meanwhile, of which each again has its share.
+ */
 class Pool {
   readonly #most: number;
+  readonly #reserve: number;
   readonly #now: () => number;
+  readonly #queue = new FairQueue<Entry>();
   readonly #held = new Tally();
-  /** What waits for others to be gone, though its caller may have it, since when, and the bytes that were let past it. */
-  #blocked: { id: string; since: number; past: number } | null = null;
+  /** What is held of the reserve. */
+  readonly #reserved = new Tally();
+  #claim: Claim | null = null;
+  /** The phase in which nothing that waits has been found to have room; null: something has changed since. */
+  #seen: number | null = null;
 
   constructor(most: number, now: () => number) {
-    this.#most = most;
+    this.#most = Math.floor(most);
+    this.#reserve = reserveOf(this.#most);
     this.#now = now;
   }
 
-  /**
-   * Whether the first in a line is taken. Small ones would pass a large one for ever, so nothing passes it but a reserve of workflows that hold
-   * nothing; and that only for some time, since what leaves it no room may go on for a quarter of an hour.
-   */
-  take(one: Weighed): boolean {
-    if (one.bytes === 0) return true;
-    const fits = this.#fits(one, this.#held.all);
-    const blocked = this.#blocked;
-    if (blocked === null) {
-      if (!fits && this.#fits(one, 0)) this.#blocked = { id: one.id, since: this.#now(), past: 0 };
-    } else if (blocked.id === one.id) {
-      if (fits || !this.#fits(one, 0)) this.#blocked = null;
-    } else if (fits) return this.#mayPass(one, blocked);
-    return fits;
+  entryOf({ id, caller, bytes }: Weighed): Entry {
+    const keys = caller === null ? (['', ''] as const) : keysOf(caller);
+    return { id, pool: this, keys, need: Math.min(bytes, this.#most), isReserved: false };
   }
 
-  #mayPass({ caller, bytes }: Weighed, blocked: { since: number; past: number }): boolean {
-    const isPassed = Math.floor((this.#now() - blocked.since) / patience) % 2 === 1;
-    const past = isPassed ? 0 : blocked.past + bytes;
-    const isFirst = caller !== null && this.#held.of(keysOf(caller)[0]) === 0;
-    if (!isPassed && (!isFirst || past > reserveOf(this.#most))) return false;
-    blocked.past = past;
+  /** How many of a workflow wait. */
+  waitingOf(workflow: string): number {
+    return this.#queue.sizeOf(workflow);
+  }
+
+  /** Whether some of what waits may have room by now. */
+  get isDue(): boolean {
+    return this.#queue.size > 0 && this.#seen !== this.#phase;
+  }
+
+  get #phase(): number {
+    return this.#claim === null ? 0 : Math.floor((this.#now() - this.#claim.since) / patience);
+  }
+
+  /** Whether others have a part of what becomes free. */
+  get #isOpen(): boolean {
+    return this.#phase % 2 === 1;
+  }
+
+  /** What is free beside the reserve. */
+  get #free(): number {
+    return this.#most - this.#reserve - (this.#held.all - this.#reserved.all);
+  }
+
+  add(entry: Entry): void {
+    if (this.#queue.sizeOf(entry.keys[0]) === 0) this.#seen = null;
+    this.#queue.add(entry.keys[0], entry);
+  }
+
+  /** Takes out what has room, which it holds from then on. */
+  *take(): Generator<Entry, void, undefined> {
+    while (this.isDue) {
+      const claim = this.#claim;
+      yield* this.#queue.takeAll((entry) => this.#tryHold(entry));
+      // Without that claim there may be room for what had none before in this pass.
+      this.#seen = claim === null || claim === this.#claim ? this.#phase : null;
+    }
+  }
+
+  #tryHold(entry: Entry): boolean {
+    if (entry.need > 0 && !this.#mayTake(entry)) return false;
+    this.hold(entry);
     return true;
   }
 
-  /** Whether there is room beside what is held. One always has, whatever it takes, or it would wait for ever. */
-  #fits({ caller, bytes }: Weighed, all: number): boolean {
-    if (caller === null || this.#held.all === 0) return true;
-    const [workflow = 0, organization = 0] = keysOf(caller).map((key) => this.#held.of(key));
-    return mayHold(bytes, this.#most, { all, caller: workflow, group: organization });
+  #mayTake(entry: Entry): boolean {
+    const claim = this.#claim;
+    if (claim !== null && claim.by !== entry) return this.#mayPass(entry, claim);
+    const fits = this.#fits(entry, this.#held.all);
+    if (fits || !this.#fits(entry, 0)) this.#claim = null;
+    else if (claim === null) {
+      this.#claim = { by: entry, since: this.#now(), bytes: 0 };
+      this.#keep(this.#claim, 0);
+    }
+    return fits;
   }
 
-  add({ caller }: Weighed, bytes: number): void {
-    this.#held.add(bytes, ...(caller === null ? [] : keysOf(caller)));
+  /** Whether there is room beside the claim: in the reserve, or in what is free in the phases that are open for others. */
+  #mayPass(entry: Entry, claim: Claim): boolean {
+    if (!this.#fits(entry, 0)) return false;
+    if (this.#isOpen && entry.need <= this.#free - claim.bytes) return true;
+    entry.isReserved = this.#hasReserve(entry, claim);
+    return entry.isReserved;
+  }
+
+  /** The reserve is for workflows that hold nothing else; for all others only in open phases. */
+  #hasReserve({ keys: [workflow, organization], need }: Entry, claim: Claim): boolean {
+    const reserved = this.#reserved;
+    const isFirst = this.#held.of(workflow) === reserved.of(workflow);
+    if (!this.#isOpen && (!isFirst || this.#isReserveClaimed(claim))) return false;
+    const held = { all: reserved.all, caller: reserved.of(workflow), group: reserved.of(organization) };
+    return this.#held.all + claim.bytes + need <= this.#most && mayHold(need, this.#reserve, held);
+  }
+
+  /** An execution that needs more than all but the reserve claims that last. */
+  #isReserveClaimed({ bytes }: Claim): boolean {
+    return bytes >= this.#most - this.#reserve;
+  }
+
+  /** Keeps for the claimant what is free. @param freed bytes of it that have just become free; not all are kept of these in open phases */
+  #keep(claim: Claim, freed: number): void {
+    const { need, keys } = claim.by;
+    const isFirst = this.#held.of(keys[0]) === 0;
+    const free = this.#isReserveClaimed(claim) ? this.#most - this.#held.all : this.#free;
+    const kept = this.#isOpen ? claim.bytes + freed / 2 : free;
+    claim.bytes = Math.max(claim.bytes, Math.min(kept, free, need + (isFirst ? 0 : this.#reserve)));
+  }
+
+  /** Whether there is room beside what is held in all. */
+  #fits({ keys: [workflow, organization], need }: Entry, all: number): boolean {
+    return mayHold(need, this.#most, { all, caller: this.#held.of(workflow), group: this.#held.of(organization) });
+  }
+
+  hold(entry: Entry): void {
+    this.#count(entry, entry.need);
+  }
+
+  /** An execution takes more or less than before. */
+  replace(before: Entry, after: Entry): void {
+    after.isReserved = before.isReserved;
+    this.#count(before, -before.need);
+    this.#count(after, after.need);
+  }
+
+  release(entry: Entry): void {
+    this.#count(entry, -entry.need);
+    if (this.#claim !== null) this.#keep(this.#claim, entry.need);
+  }
+
+  #count({ keys, isReserved }: Entry, more: number): void {
+    if (more === 0) return;
+    this.#held.add(more, ...keys);
+    if (isReserved) this.#reserved.add(more, ...keys);
+    this.#seen = null;
+  }
+}
+
+/** What several of them have, one of each in turn. */
+function* alternating<Item>(...all: Iterator<Item, void>[]): Generator<Item, void, undefined> {
+  const left = new Set(all);
+  while (left.size > 0) {
+    for (const one of left) {
+      const next = one.next();
+      if (next.done) left.delete(one);
+      else yield next.value;
+    }
   }
 }
 
@@ -79,19 +207,20 @@ const mostWaiting = { line: 10_000, all: 100_000 };
  */
 export class Admission {
   readonly #lightest: number;
-  readonly #pools: Record<'light' | 'heavy', Pool>;
-  readonly #held = new Map<string, Weighed>();
-  readonly #queue = new FairQueue<Weighed>();
-  readonly #queued = new Set<string>();
+  readonly #light: Pool;
+  readonly #heavy: Pool;
+  readonly #held = new Map<string, Entry>();
+  readonly #waiting = new Map<string, Entry>();
 
   /** @param most bytes @param now milliseconds, by a clock that is never set */
   constructor(most: number, now = () => performance.now()) {
     this.#lightest = most * lightest;
-    this.#pools = { light: new Pool(most * lightShare, now), heavy: new Pool(most * (1 - lightShare), now) };
+    this.#light = new Pool(most * lightShare, now);
+    this.#heavy = new Pool(most * (1 - lightShare), now);
   }
 
-  #kindOf({ bytes }: Weighed): 'light' | 'heavy' {
-    return bytes <= this.#lightest ? 'light' : 'heavy';
+  #entryOf(one: Weighed): Entry {
+    return (one.bytes <= this.#lightest ? this.#light : this.#heavy).entryOf(one);
   }
 
   /** Whether an execution is held already. */
@@ -99,41 +228,51 @@ export class Admission {
     return this.#held.has(id);
   }
 
-  /** Ids of the executions that wait for room. */
-  get waiting(): ReadonlySet<string> {
-    return this.#queued;
+  /** The executions that wait for room, by their ids. */
+  get waiting(): ReadonlyMap<string, unknown> {
+    return this.#waiting;
+  }
+
+  /** Whether some of them may have room by now. */
+  get isDue(): boolean {
+    return this.#light.isDue || this.#heavy.isDue;
   }
 
   /** Has executions wait for room that do not wait yet, but for those with too many before them. */
   add(executions: readonly Weighed[]): void {
     for (const one of executions) {
-      if (this.#queued.has(one.id)) continue;
-      const line = `${this.#kindOf(one)} ${one.caller?.workflow_id}`;
-      const before = this.#queue.sizeOf(line);
-      if (before >= mostWaiting.line || (before > 0 && this.#queue.size >= mostWaiting.all)) continue;
-      this.#queued.add(one.id);
-      this.#queue.add(line, one);
+      if (this.#waiting.has(one.id)) continue;
+      const entry = this.#entryOf(one);
+      const before = entry.pool.waitingOf(entry.keys[0]);
+      if (before >= mostWaiting.line || (before > 0 && this.#waiting.size >= mostWaiting.all)) continue;
+      this.#waiting.set(one.id, entry);
+      entry.pool.add(entry);
     }
   }
 
   /** Takes out the next ones for which there is room, and holds it. @param most executions */
   take(most: number): string[] {
     const ids: string[] = [];
-    while (ids.length < most) {
-      const next = this.#queue.take((one) => this.#pools[this.#kindOf(one)].take(one));
-      if (next === undefined) break;
-      this.#queued.delete(next.id);
-      this.hold(next);
-      ids.push(next.id);
+    for (const entry of alternating(this.#heavy.take(), this.#light.take())) {
+      this.#waiting.delete(entry.id);
+      this.#held.set(entry.id, entry);
+      ids.push(entry.id);
+      if (ids.length === most) break;
     }
     return ids;
   }
 
   /** Notes what an execution takes, which may be more or less than before. */
   hold(execution: Weighed): void {
-    this.release(execution.id);
-    this.#held.set(execution.id, execution);
-    this.#pools[this.#kindOf(execution)].add(execution, execution.bytes);
+    const [before, entry] = [this.#held.get(execution.id), this.#entryOf(execution)];
+    if (before?.pool === entry.pool) {
+      if (before.need === entry.need) return;
+      entry.pool.replace(before, entry);
+    } else {
+      this.release(execution.id);
+      entry.pool.hold(entry);
+    }
+    this.#held.set(execution.id, entry);
   }
 
   /** An execution is gone, or was not taken up after all. */
@@ -141,6 +280,6 @@ export class Admission {
     const held = this.#held.get(id);
     if (held === undefined) return;
     this.#held.delete(id);
-    this.#pools[this.#kindOf(held)].add(held, -held.bytes);
+    held.pool.release(held);
   }
 }

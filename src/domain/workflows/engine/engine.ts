@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { DomainError } from '../../../kernel/errors.ts';
 import { asUnavailable } from '../../../kernel/unavailable.ts';
 import type { Caller } from '../../../ports/expressions.ts';
@@ -60,6 +61,7 @@ export class Engine {
   readonly #drivers = new Map<string, { driver: Driver; caller: Caller; began: number; done: Promise<void> }>();
   #suspects = new Suspects<ClaimedRow>();
   #isRefilling = false;
+  #isTakingUp = false;
   #unreleased: PendingRelease[] = [];
   #id = randomUUID();
   /** When it last showed that it lives, by the clock of `performance`. */
@@ -120,12 +122,18 @@ export class Engine {
     });
   }
 
-  /** Takes up executions that wait for memory, as far as there is room by now. */
+  /** Takes up executions that wait for memory, as far as there is room by now: once for all that end in the same moment. */
   #takeUpWaiting(): void {
-    if (this.#admission.waiting.size === 0 || this.#closing || this.#isFull) return;
-    const ids = this.#admission.take(mostTogether);
+    if (!this.#admission.isDue || this.#isTakingUp || this.#closing || this.#isFull) return;
+    this.#isTakingUp = true;
     // The sweep finds what could not be claimed.
-    if (ids.length > 0) void this.#within(ids.length, () => this.#takeUp(ids)).catch(() => {});
+    void this.#within(1, async () => {
+      await setImmediate();
+      this.#isTakingUp = false;
+      if (this.#closing) return;
+      const ids = this.#admission.take(mostTogether);
+      if (ids.length > 0) await this.#within(ids.length, () => this.#takeUp(ids));
+    }).catch(() => {});
   }
 
   /**
@@ -366,7 +374,7 @@ export class Engine {
     await this.#releaseSuspects().catch(() => {});
     await this.idle();
     clearTimeout(late);
-    const left = [...this.#admission.waiting].map((id) => ({ execution_id: id }));
+    const left = [...this.#admission.waiting.keys()].map((id) => ({ execution_id: id }));
     await this.#services()
       .jobs.sendMany(advanceJob, left)
       .catch(() => {});

@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { Admission, type Weighed } from '../../../../src/domain/workflows/engine/admission.ts';
 import { Engine } from '../../../../src/domain/workflows/engine/engine.ts';
 import { weigh } from '../../../../src/domain/workflows/engine/lease.ts';
+import { Tally } from '../../../../src/lib/fair-queue.ts';
 import { shared } from '../../../support/app.ts';
 import { call, newWebhook } from '../../../support/webhook.ts';
 import { startExecutingApp, workflows } from '../../../support/workflows/executing.ts';
@@ -68,12 +69,12 @@ describe('executions that do not fit the memory of their process together', () =
     await peer.close();
   });
 
-  /** Begins executions whose inputs have some 800 bytes each, and that wait for the peer. */
-  async function begin(count: number): Promise<string[]> {
+  /** Begins executions whose inputs have some 800 bytes each, or more, and that wait for the peer. */
+  async function begin(count: number, length = 800): Promise<string[]> {
     const url = `${peer.url}/\${{ input.n }}`;
     const workflow = await app.save({ portico: 'workflow/1', steps: [{ id: 'a', type: 'http', method: 'POST', url }] });
     const ids: string[] = [];
-    for (let n = 1; n <= count; n += 1) ids.push(await app.begin(workflow, { n, text: 'x'.repeat(800) }));
+    for (let n = 1; n <= count; n += 1) ids.push(await app.begin(workflow, { n, text: 'x'.repeat(length) }));
     app.jobs.splice(0);
     return ids;
   }
@@ -186,7 +187,7 @@ describe('memory for executions', () => {
     admission.add([of(1, 'a', half), of(1, 'b', half), of(2, 'c', half), of(1, 'd', 2_000), of(2, 'e', half)]);
     // "b" would be more than half of what is for heavy ones, and "d" is behind it.
     expect(admission.take(10)).toEqual(['a', 'c']);
-    expect([...admission.waiting]).toEqual(['b', 'd', 'e']);
+    expect([...admission.waiting.keys()]).toEqual(['b', 'd', 'e']);
     admission.release('a');
     expect(admission.take(10)).toEqual(['b']);
     admission.release('c');
@@ -204,7 +205,7 @@ describe('memory for executions', () => {
     expect(take(of(1, 'd', some, 'other'), of(1, 'e', 2_000, 'third'))).toEqual(['d', 'e']);
     expect(take(of(1, 'f', some, 'fourth'))).toEqual([]);
     expect(take(of(2, 'g', some))).toEqual(['g']);
-    expect([...admission.waiting]).toEqual(['c', 'f']);
+    expect([...admission.waiting.keys()]).toEqual(['c', 'f']);
   });
 
   /** Four workflows of each of two organisations take all there is. @returns one of theirs ends, and comes again; what is taken up then */
@@ -310,10 +311,176 @@ describe('memory for executions', () => {
     expect(admission.take(10)).toEqual(['heavy']);
   });
 
+  it('is looked for in one pass for all that are taken up together, and again only when something has changed', () => {
+    const admission = makeAdmission();
+    admission.hold(of(1, 'slow', 1_900 * kibibyte));
+    admission.add(Array.from({ length: 1_000 }, (_, n) => of(1, `waits ${n}`, 1_000 * kibibyte, `${n}`)));
+    admission.add(Array.from({ length: 100 }, (_, n) => of(2, `small ${n}`, 2_000, `small ${n}`)));
+    // Each look at one that waits takes a few of these.
+    const looks = vi.spyOn(Tally.prototype, 'of');
+    expect(admission.take(100)).toHaveLength(100);
+    expect(admission.take(100)).toEqual([]);
+    expect(looks.mock.calls.length).toBeLessThan(10_000);
+    looks.mockClear();
+    expect(admission.take(100)).toEqual([]);
+    admission.hold(of(3, 'light', 100));
+    admission.release('light');
+    expect(admission.take(100)).toEqual([]);
+    expect(looks.mock.calls.length).toBeLessThan(100);
+    looks.mockRestore();
+  });
+
   it('is needed by nothing that is not read', () => {
     const admission = makeAdmission();
     admission.hold(of(1, 'a', kibibyte * kibibyte));
     admission.add([{ id: 'b', caller: null, bytes: 0 }]);
     expect(admission.take(1)).toEqual(['b']);
+  });
+});
+
+describe('memory that executions hold for some time', () => {
+  const mebibyte = 1024 * 1024;
+
+  interface Coming {
+    kind: string;
+    organization: number;
+    workflow?: string;
+    /** MiB. */
+    size: number;
+    seconds: number;
+  }
+
+  /** Executions that come and go in 288 MiB, of which heavy ones have 216, by a clock that is moved on by hand. */
+  function makeFlow() {
+    let now = 0;
+    const admission = new Admission(288 * mebibyte, () => now);
+    const known = new Map<string, Coming & { came: number }>();
+    const held = new Map<string, number>();
+    /** How long one of a kind has waited at most, seconds. */
+    const longest: Record<string, number> = {};
+    const take = () => {
+      for (let ids = admission.take(100); ids.length > 0; ids = admission.take(100)) {
+        for (const id of ids) {
+          const one = known.get(id);
+          if (!one) continue;
+          longest[one.kind] = Math.max(longest[one.kind] ?? 0, now / 1_000 - one.came);
+          held.set(id, now + 1_000 * one.seconds);
+        }
+      }
+    };
+    return {
+      come(one: Coming): void {
+        const { organization: organization_id, workflow: workflow_id = one.kind, size } = one;
+        const id = `${one.kind} ${known.size}`;
+        known.set(id, { ...one, came: now / 1_000 });
+        admission.add([{ id, caller: { workflow_id, organization_id }, bytes: Math.floor(size * mebibyte) }]);
+        take();
+      },
+      /** Lets time pass, seconds. @param each what comes at each of its steps, by their number */
+      pass(seconds: number, step: number, each: (at: number) => void = () => {}, isEnough = () => false): void {
+        for (let at = 0; at < Math.round(seconds / step) && !isEnough(); at += 1) {
+          each(at);
+          now += 1_000 * step;
+          for (const [id, until] of held) {
+            if (until > now) continue;
+            held.delete(id);
+            admission.release(id);
+            take();
+          }
+          take();
+        }
+      },
+      /** How many of a kind wait. */
+      waiting: (kind: string) => [...admission.waiting.keys()].filter((id) => known.get(id)?.kind === kind).length,
+      longest: (kind: string) => longest[kind] ?? Number.POSITIVE_INFINITY,
+    };
+  }
+  type Flow = ReturnType<typeof makeFlow>;
+
+  /** Workflows of two organisations that have more executions than there is room for. */
+  function keepBusy(flow: Flow, secondsOf: (n: number) => number): () => void {
+    let n = 0;
+    return () => {
+      for (const organization of [1, 2]) {
+        for (const workflow of ['a', 'b']) {
+          const kind = `${organization}${workflow}`;
+          for (let waiting = flow.waiting(kind); waiting < 3; waiting += 1)
+            flow.come({ kind, organization, size: 1, seconds: secondsOf(n++) });
+        }
+      }
+    };
+  }
+
+  it.each([
+    ['half a minute to one and a half', 80, (n: number) => 30 + ((n * 7_919) % 60)],
+    ['twenty seconds, as long as it takes until the next are let past it', 80, () => 20],
+    ['five minutes', 10, (n: number) => 150 + ((n * 7_919) % 300)],
+  ])('is there in time for a large one beside executions of %s', (_, size, secondsOf) => {
+    const flow = makeFlow();
+    const busy = keepBusy(flow, secondsOf);
+    flow.pass(120, 0.5, busy);
+    flow.come({ kind: 'large', organization: 3, size, seconds: 1 });
+    flow.pass(600, 0.5, busy, () => flow.waiting('large') === 0);
+    expect(flow.longest('large')).toBeLessThan(150);
+  });
+
+  it.each([
+    ['one workflow', 1.5, () => 'small'],
+    ['as many workflows, which hold the reserve', 15, (at: number) => `small ${at}`],
+  ])('is there for one that needs all of it beside one small execution a second of %s', (_, seconds, workflowOf) => {
+    const flow = makeFlow();
+    const small = (at: number) =>
+      flow.come({ kind: 'small', organization: 1, workflow: workflowOf(at), size: 0.1, seconds });
+    flow.pass(20, 1, small);
+    flow.come({ kind: 'large', organization: 2, size: 220, seconds: 1 });
+    flow.pass(
+      600,
+      1,
+      (at) => small(at + 20),
+      () => flow.waiting('large') === 0,
+    );
+    expect(flow.longest('large')).toBeLessThan(90);
+  });
+
+  /** All but the reserve is held for a quarter of an hour, or kept for an execution that waits for that. */
+  function makeBlocked(): Flow {
+    const flow = makeFlow();
+    for (let n = 0; n < 5; n += 1) flow.come({ kind: 'slow', organization: 1, size: 20, seconds: 900 });
+    flow.come({ kind: 'slower', organization: 2, size: 60, seconds: 900 });
+    flow.come({ kind: 'large', organization: 2, size: 60, seconds: 1 });
+    expect(flow.waiting('large')).toBe(1);
+    return flow;
+  }
+  const fresh = (at: number, size = 1): Coming => ({
+    kind: 'fresh',
+    organization: 100 + at,
+    workflow: `fresh ${at}`,
+    size,
+    seconds: 0.1,
+  });
+
+  it('has a reserve that is given back', () => {
+    const flow = makeBlocked();
+    flow.pass(120, 0.1, (at) => at % 2 === 0 && flow.come(fresh(at)));
+    expect(flow.longest('fresh')).toBe(0);
+  });
+
+  it('has a reserve of which what has passed in an earlier phase takes nothing', () => {
+    const flow = makeBlocked();
+    flow.pass(10, 0.1, (at) => at % 3 === 0 && at < 80 && flow.come(fresh(at)));
+    flow.pass(10, 0.1);
+    flow.pass(10, 0.1, (at) => at % 10 === 5 && flow.come({ ...fresh(1_000 + at), kind: 'later' }));
+    expect(flow.longest('later')).toBe(0);
+  });
+
+  it('has a reserve that no organisation uses up with many workflows', () => {
+    const flow = makeBlocked();
+    flow.pass(60, 0.1, (at) => {
+      for (let n = 0; n < 3; n += 1)
+        flow.come({ kind: 'many', organization: 9, workflow: `many ${(3 * at + n) % 40}`, size: 1, seconds: 2 });
+      if (at % 10 === 5) flow.come(fresh(at, 0.1));
+    });
+    expect(flow.longest('fresh')).toBe(0);
+    expect(flow.waiting('many')).toBeGreaterThan(0);
   });
 });

@@ -98,6 +98,19 @@ class Pool {
     this.#queue.add(entry.keys[0], entry);
   }
 
+  /** An execution no longer waits. */
+  drop(entry: Entry): void {
+    this.#queue.delete(entry);
+    if (this.#claim?.by === entry) this.#claim = null;
+    this.#seen = null;
+  }
+
+  /** The claimant and what comes after it in its line. @param most how many */
+  claimants(most: number): Entry[] {
+    if (this.#claim === null) return [];
+    return [...this.#queue.of(this.#claim.by.keys[0])].slice(0, most);
+  }
+
   /** Takes out what has room, which it holds from then on. */
   *take(): Generator<Entry, void, undefined> {
     while (this.isDue) {
@@ -241,6 +254,8 @@ export class Admission {
   /** Has executions wait for room that do not wait yet, but for those with too many before them. */
   add(executions: readonly Weighed[]): void {
     for (const one of executions) {
+      // One that waits, and can no longer be taken up, waits for nothing.
+      if (one.caller === null) this.drop([one.id]);
       if (this.#waiting.has(one.id)) continue;
       const entry = this.#entryOf(one);
       const before = entry.pool.waitingOf(entry.keys[0]);
@@ -248,6 +263,20 @@ export class Admission {
       this.#waiting.set(one.id, entry);
       entry.pool.add(entry);
     }
+  }
+
+  /** Has executions wait no longer. */
+  drop(ids: Iterable<string>): void {
+    for (const id of ids) {
+      const entry = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      entry?.pool.drop(entry);
+    }
+  }
+
+  /** What others wait behind: ids of the claimants, and of what comes after them in their lines. @param most of each kind */
+  claimants(most: number): string[] {
+    return [this.#light, this.#heavy].flatMap((pool) => pool.claimants(most).map(({ id }) => id));
   }
 
   /** Takes out the next ones for which there is room, and holds it. @param most executions */

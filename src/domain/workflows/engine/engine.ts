@@ -10,6 +10,7 @@ import { Driver, type DriverResources, makeResources } from './driver.ts';
 import {
   type ClaimedRow,
   claim,
+  findClaimable,
   findFreeSuspects,
   markActing,
   type RelatedRows,
@@ -32,6 +33,8 @@ const mostWaiting = 4_000;
 const usualMemory = 288 * 1024 * 1024;
 /** Executions that are taken up together when room is free for them. */
 const mostTogether = 100;
+/** Executions that others wait behind, of which it is looked together whether they still wait. */
+const mostLookedAt = 500;
 /** Suspects a process keeps waiting for their turn, before it leaves them to others. */
 const mostSuspects = 50;
 /** Age from which a driver is polled for signals, milliseconds; a younger one receives them with its next checkpoint. */
@@ -134,6 +137,14 @@ export class Engine {
       const ids = this.#admission.take(mostTogether);
       if (ids.length > 0) await this.#within(ids.length, () => this.#takeUp(ids));
     }).catch(() => {});
+  }
+
+  /** Has nothing wait behind executions that have ended meanwhile, or are another process's. */
+  async #dropLost(): Promise<void> {
+    const ids = this.#admission.claimants(mostLookedAt);
+    if (ids.length === 0) return;
+    const claimable = new Set(await findClaimable(this.#services().orm.em.fork(), ids));
+    this.#admission.drop(ids.filter((id) => !claimable.has(id)));
   }
 
   /**
@@ -324,7 +335,10 @@ export class Engine {
     }
     await this.#cancelSuspects(new Map(signals.map(({ id, cancel }) => [id, cancel])));
     await this.#beginSuspects();
-    if (renew) await this.#refill();
+    if (renew) {
+      await this.#refill();
+      await this.#dropLost();
+    }
     for (const [id, { driver, caller }] of this.#drivers) this.#admission.hold({ id, caller, bytes: driver.bytes });
     // Drivers count as waiting after some time, of which nothing else notifies.
     this.#notifyChange();

@@ -183,6 +183,18 @@ export async function claim(
   return rows.filter(({ is_mine }) => is_mine);
 }
 
+/** Which of some executions could be claimed: none that has ended, is advanced, waits for a slot, or whose project is deleted. @returns their ids */
+export async function findClaimable(em: EntityManager, ids: readonly string[]): Promise<string[]> {
+  const rows = await executeBound<{ id: string }>(
+    em,
+    `select id from execution where id = any($1::uuid[]) and driver_id is null and status in ('pending', 'running', 'paused')
+       and (slot_key is null or has_slot or cancel_requested)
+       and not exists (select 1 from project where project.id = project_id and deleted_at is not null)`,
+    [ids],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** Suspects that no process advances and whose wait is over. @returns their ids */
 export async function findFreeSuspects(em: EntityManager, now: Date, most: number): Promise<string[]> {
   const rows = await executeBound<{ id: string }>(

@@ -131,6 +131,34 @@ describe('executions that do not fit the memory of their process together', () =
     await em.execute('delete from execution where id in (select id from execution where driver_id is null)');
   });
 
+  it('wait behind none that has ended, or is advanced elsewhere', async () => {
+    const em = app.services.orm.em.fork();
+    const [copied] = await em.execute<{ id: number }[]>(
+      `with copy as (insert into organization select (jsonb_populate_record(organization,
+           jsonb_build_object('id', id + 1000, 'machine_name', 'other'))).* from organization limit 1 returning id)
+       insert into project select (jsonb_populate_record(project,
+           jsonb_build_object('id', project.id + 1000, 'uuid', gen_random_uuid(), 'organization_id', copy.id))).* from project, copy limit 1 returning id`,
+    );
+    const others = await begin(2);
+    for (const sql of [
+      'update workflow set project_id = ? where id in (select workflow_id from execution where id in (?, ?))',
+      'update execution set project_id = ? where id in (?, ?)',
+    ])
+      await em.execute(sql, [copied?.id, ...others]);
+    const own = await begin(2);
+    const [cancelled = '', elsewhere = '', left = ''] = await begin(3, 1_600);
+    await engine.advance([...others, ...own]);
+    expect(engine.active).toBe(4);
+    await engine.advance([cancelled, elsewhere, left]);
+    await em.execute(`update execution set status = 'cancelled' where id = ?`, [cancelled]);
+    await em.execute(`update execution set driver_id = gen_random_uuid() where id = ?`, [elsewhere]);
+    const waiting = () => [cancelled, elsewhere, left].map((id) => engine.isWaiting(id));
+    expect(waiting()).toEqual([true, true, true]);
+    await engine.listen({ renew: true });
+    expect(waiting()).toEqual([false, false, true]);
+    await em.execute('delete from execution where id in (?, ?)', [cancelled, elsewhere]);
+  });
+
   it('have their jobs sent again when the process stops', async () => {
     const ids = await begin(4);
     await engine.advance(ids);
@@ -482,5 +510,22 @@ describe('memory that executions hold for some time', () => {
     });
     expect(flow.longest('fresh')).toBe(0);
     expect(flow.waiting('many')).toBeGreaterThan(0);
+  });
+
+  it('is kept for none that no longer waits', () => {
+    const admission = new Admission(288 * mebibyte, () => 0);
+    const weighed = (id: string, organization_id: number, size: number): Weighed => ({
+      id,
+      caller: { workflow_id: id, organization_id },
+      bytes: size * mebibyte,
+    });
+    for (const organization of [1, 2]) admission.hold(weighed(`slow ${organization}`, organization, 70));
+    admission.add([weighed('large', 3, 100), weighed('other', 4, 40)]);
+    expect(admission.take(10)).toEqual([]);
+    expect(admission.claimants(10)).toEqual(['large']);
+    // It has ended, as its job says that is sent once more.
+    admission.add([{ id: 'large', caller: null, bytes: 0 }]);
+    expect(admission.take(10)).toEqual(['other', 'large']);
+    expect(admission.claimants(10)).toEqual([]);
   });
 });

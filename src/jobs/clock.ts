@@ -111,13 +111,7 @@ export function beginWorkflowClock(services: AllServices, queue: Pick<RunningQue
     every(often.signals, 'signals for them were', () => engine.listen({ renew: looks++ % looksToRenewal === 0 })),
     every(often.others, 'lost workers were', () => removeLostWorkers(services, engine.id)),
     every(often.others, 'what they wait for was', () => wakeAwaited(services)),
-    every(often.sweep, 'lost jobs were', () =>
-      sweep(
-        services,
-        () => queue.isIdle(advanceJob),
-        (id) => engine.isWaiting(id),
-      ),
-    ),
+    every(often.sweep, 'lost jobs were', () => sweep(services, () => queue.isIdle(advanceJob), engine)),
   ];
   return async () => {
     for (const timer of timers) clearInterval(timer);

@@ -67,11 +67,7 @@ describe('after the clock was set back by an hour', () => {
     const id = await app.begin(workflow);
     app.jobs.splice(0);
     set(-hour);
-    await sweep(
-      app.services,
-      async () => true,
-      () => false,
-    );
+    await sweep(app.services, async () => true, { isWaiting: () => false, roomFor: () => 1 });
     expect(app.jobs).toEqual([id]);
     await app.settle();
     expect((await app.look(workflow, id)).status).toBe('completed');

@@ -103,7 +103,7 @@ describe('a step that waits for a deployment', () => {
 
 describe('the look that is made every minute', () => {
   const idle = async () => true;
-  const none = () => false;
+  const none = { isWaiting: () => false, roomFor: () => 10_000 };
   const simple = flow([{ id: 'a', type: 'transform', expression: '1' }]);
 
   it('takes up an execution whose job was lost, when no job waits any more', async () => {
@@ -134,12 +134,43 @@ describe('the look that is made every minute', () => {
     );
     const waiting = new Set([first, ...copies.map(({ id }) => id)]);
     app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 31_000);
-    expect(await sweep(app.services, idle, (id) => waiting.has(id))).toBe(1);
+    expect(await sweep(app.services, idle, { ...none, isWaiting: (id) => waiting.has(id) })).toBe(1);
     expect(app.jobs.splice(0)).toEqual([last]);
     await sql('delete from execution where workflow_id in (select workflow_id from execution where id in (?, ?))', [
       first,
       last,
     ]);
+  });
+
+  it('sends of a workflow, oldest first, what may still wait here, and goes on behind it', async () => {
+    const [many, one] = [await app.save(simple), await app.save(simple)];
+    const [first, last] = [await app.begin(many), await app.begin(one)];
+    app.jobs.splice(0);
+    const copies = await sql<{ id: string }>(
+      `insert into execution select (jsonb_populate_record(execution,
+         jsonb_build_object('id', gen_random_uuid(), 'created_at', created_at - number * interval '1 minute'))).*
+       from execution, generate_series(1, 3500) as number where id = ? order by number desc returning id`,
+      [first],
+    );
+    app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 31_000);
+    const client: { executeQuery(query: { sql: unknown }): unknown } = app.services.orm.em
+      .getConnection()
+      .getClient() as never;
+    const execute = vi.spyOn(client, 'executeQuery');
+    for (const [room, pages] of [
+      [0, 2],
+      [1_500, 3],
+    ] as const) {
+      execute.mockClear();
+      const roomFor = (workflow: string) => (workflow === many ? room : 1);
+      expect(await sweep(app.services, idle, { ...none, roomFor })).toBe(room + 1);
+      const looks = execute.mock.calls.filter(([query]) => JSON.stringify(query.sql).includes('as at from execution'));
+      expect(looks).toHaveLength(pages);
+      const sent = new Set(app.jobs.splice(0));
+      expect(sent).toEqual(new Set([last, ...copies.slice(0, room).map(({ id }) => id)]));
+    }
+    execute.mockRestore();
+    await sql('delete from execution where workflow_id in (?, ?)', [many, one]);
   });
 
   it('leaves alone what is advanced, waits for a time or a person, or is over', async () => {

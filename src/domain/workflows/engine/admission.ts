@@ -251,6 +251,13 @@ export class Admission {
     return this.#light.isDue || this.#heavy.isDue;
   }
 
+  /** How many more executions of a workflow may wait. */
+  roomFor(workflow: string): number {
+    const before = Math.max(this.#light.waitingOf(workflow), this.#heavy.waitingOf(workflow));
+    const left = Math.min(mostWaiting.line - before, mostWaiting.all - this.#waiting.size);
+    return Math.max(left, before === 0 ? 1 : 0);
+  }
+
   /** Has executions wait for room that do not wait yet, but for those with too many before them. */
   add(executions: readonly Weighed[]): void {
     for (const one of executions) {

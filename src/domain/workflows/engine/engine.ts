@@ -89,6 +89,11 @@ export class Engine {
     return this.#admission.waiting.has(id);
   }
 
+  /** How many more executions of a workflow may wait here for memory. */
+  roomFor(workflow: string): number {
+    return this.#admission.roomFor(workflow);
+  }
+
   /** Names the process as a driver; another one when it was given up and goes on. */
   get id(): string {
     return this.#id;

@@ -54,25 +54,38 @@ export const wakeAwaited = (services: Needs): Promise<number> =>
 /** Executions whose jobs a sweep sends at most. */
 const mostSwept = 10_000;
 
+/** An execution that may be lost, as the sweep goes through them: by workflow, in the order of an index of open ones, and by age within one. */
+interface LostRow {
+  id: string;
+  project_id: number;
+  workflow_id: string;
+  at: string;
+}
+
+const nil = '00000000-0000-0000-0000-000000000000';
+const beforeAll: LostRow = { project_id: 0, workflow_id: nil, at: '-infinity', id: nil };
+
 const lostSql = `
-  select id, created_at::text from execution where ${open} and driver_id is null and waiting_until is null
+  select id, project_id, workflow_id, created_at::text as at from execution where ${open} and driver_id is null and waiting_until is null
     and (created_at < $1 or created_at > $2)
     and (status <> 'paused' or wake) and (slot_key is null or has_slot or cancel_requested)
     and not exists (select 1 from step_run where execution_id = execution.id and step_run.status = 'waiting'
       and waits_for is not null and not execution.wake)
-    and (created_at, id) > ($3::timestamptz, $4::uuid)
-  order by created_at, id limit ${mostAtOnce}`;
+    and (project_id, workflow_id, created_at, id) > ($3, $4::uuid, $5::timestamptz, $6::uuid)
+  order by project_id, workflow_id, created_at, id limit ${mostAtOnce}`;
+
+/** What this process knows of executions that wait for room in it. */
+interface Waiting {
+  isWaiting(id: string): boolean;
+  /** How many more of a workflow may wait: what is beyond is not taken in, and keeps no others from being found. */
+  roomFor(workflow: string): number;
+}
 
 /**
  * Wakes every execution without a driver that waits for nothing: its job was lost. Executions that wait for a slot get the free ones.
  * @param isIdle whether no jobs wait to be given to a worker: theirs may be among them
- * @param isWaiting whether an execution is known to this process, and waits for room
  */
-export async function sweep(
-  services: Needs,
-  isIdle: () => Promise<boolean>,
-  isWaiting: (id: string) => boolean,
-): Promise<number> {
+export async function sweep(services: Needs, isIdle: () => Promise<boolean>, waiting: Waiting): Promise<number> {
   const em = services.orm.em.fork();
   const slots = await em.execute<SlotKey[]>(
     `select distinct workflow_id, slot_key as key from execution where status = 'pending' and slot_key is not null and not has_slot`,
@@ -81,14 +94,22 @@ export async function sweep(
     await services.orm.em.fork().transactional((within) => grantFreeSlots(within, services, slot));
   if (!(await isIdle())) return 0;
   const now = services.sharedClock.recent();
-  let last = { created_at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+  let [last, room] = [beforeAll, 0];
   for (let sent = 0; ; ) {
-    const values = [new Date(now.getTime() - 30_000), now, last.created_at, last.id];
-    const rows = await executeBound<typeof last>(em, lostSql, values);
-    const lost = rows.filter(({ id }) => !isWaiting(id)).map(({ id }) => ({ execution_id: id }));
+    const after = [last.project_id, last.workflow_id, last.at, last.id];
+    const rows = await executeBound<LostRow>(em, lostSql, [new Date(now.getTime() - 30_000), now, ...after]);
+    const lost: { execution_id: string }[] = [];
+    for (const row of rows) {
+      if (row.workflow_id !== last.workflow_id) room = waiting.roomFor(row.workflow_id);
+      last = row;
+      if (room === 0 || waiting.isWaiting(row.id)) continue;
+      lost.push({ execution_id: row.id });
+      room -= 1;
+    }
     await services.jobs.sendMany(advanceJob, lost);
     sent += lost.length;
-    last = rows.at(-1) ?? last;
     if (rows.length < mostAtOnce || sent >= mostSwept) return sent;
+    // What is left of the workflow is for a later sweep.
+    if (room === 0) last = { ...last, at: 'infinity' };
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DomainError, type ErrorCode } from '../../../kernel/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import { hasEnded } from '../../../kernel/run.ts';
 import { findYielding, Pace } from '../../../lib/concurrency.ts';
 import { normalized } from '../../../lib/text.ts';

@@ -1,17 +1,21 @@
-import { expect, it } from 'vitest';
-import { ServerLimits, serverCaps } from '../../../../src/domain/crawlers/crawl/loop/crawl-loop.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { ServerLimits, serverCaps, spaceTaken } from '../../../../src/domain/crawlers/crawl/loop/crawl-loop.ts';
+import { mostUnwritten } from '../../../../src/domain/crawlers/crawl/loop/outcome-buffer.ts';
 import type { OpenRun } from '../../../../src/domain/crawlers/crawl/open/open-run.ts';
 import { shared, startTestApp } from '../../../support/app.ts';
 import { crawl, crawlersPath, makeCrawler, queue, workThrough } from '../../../support/crawlers/crawls.ts';
-import { links, page, serveSite } from '../../../support/sites/site-server.ts';
+import { links, page, type Site, serveSite } from '../../../support/sites/site-server.ts';
 
-const site = shared(() =>
-  serveSite(({ path }) =>
-    path === '/' ? page('Start', links(paths)) : paths.includes(path) ? page(path, path.repeat(500)) : undefined,
-  ),
-);
+const usual: Site = ({ path }) =>
+  path === '/' ? page('Start', links(paths)) : paths.includes(path) ? page(path, path.repeat(500)) : undefined;
+const site = shared(() => serveSite(usual));
 const app = shared(() => startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host }));
 const paths = Array.from({ length: 400 }, (_, at) => `/p${at}`);
+
+async function organizationId(): Promise<number> {
+  const rows = await app.services.orm.em.fork().execute<{ id: number }[]>('select organization_id as id from project');
+  return rows[0]?.id ?? 0;
+}
 
 const limitTo = (bytes: number | null) =>
   app.services.orm.em
@@ -44,6 +48,83 @@ it('stops a run whose organisation has no room left, and leaves the live copy al
     await limitTo(null);
   }
   expect(await crawl(app, site.host)).toMatchObject({ status: 'completed', counts: { html: 401 } });
+});
+
+it('leaves runs side by side one room', async () => {
+  onTestFinished(() => site.become(usual));
+  let answer = () => {};
+  const requested = new Promise<void>((resolve) => {
+    site.become(({ path }, response) => {
+      const [, name = '', at] = path.split('/');
+      if (at === '') return page(name, links([`/${name}/list`]));
+      if (at !== 'list') return page(path, path.repeat(300));
+      const list = page(name, links(paths.map((each) => `/${name}${each}`)));
+      if (name !== 'held') return list;
+      answer = () => void response.writeHead(200, list.headers).end(list.body);
+      resolve();
+      return null;
+    });
+  });
+  const workers = 4;
+  const make = (name: string) => makeCrawler(app, site.host, { workers, urls: [], start_urls: [`/${name}/`] });
+  const [held, free] = [await make('held'), await make('free')];
+  const organization_id = await organizationId();
+  const taken = async () => (await spaceTaken(app.services.orm.em.fork(), organization_id, 0)).bytes;
+  const room = 1_500_000;
+  await limitTo((await taken()) + room);
+  const before = await taken();
+  try {
+    const first = queue(app, held).then((run) => workThrough(app, run));
+    await requested;
+    // The other one begins behind the first, and has ended when that goes on.
+    const other = await workThrough(app, await queue(app, free));
+    expect(other).toMatchObject({ status: 'completed', counts: { html: 402 } });
+    answer();
+    expect(await first).toMatchObject({ status: 'stopped', finish_reason: 'server_limit' });
+    const most = Math.max(
+      ...paths.map((each) => Buffer.byteLength(page('', `/held${each}`.repeat(302)).body as string)),
+    );
+    expect((await taken()) - before).toBeLessThanOrEqual(room + (mostUnwritten + workers) * most);
+  } finally {
+    await limitTo(null);
+  }
+});
+
+it('counts what other runs store, by one small statement for a batch, and by none without a quota', async () => {
+  const em = app.services.orm.em.fork();
+  const crawler = await makeCrawler(app, site.host, { urls: ['/p0'], start_urls: [] });
+  const own = await queue(app, crawler);
+  const known = await queue(app, await makeCrawler(app, site.host, { urls: ['/p0'], start_urls: [] }));
+  const organization_id = await organizationId();
+  const stores = (run: number, bytes: number) =>
+    em.execute(
+      `update crawler_run set status = 'completed', counts = jsonb_set(counts::jsonb, '{bytes_stored}', ?::jsonb)::json where id = ?`,
+      [String(bytes), run],
+    );
+  let statements = 0;
+  const services = {
+    clock: app.services.clock,
+    orm: {
+      em: {
+        fork() {
+          statements += 1;
+          return em.fork();
+        },
+      },
+    } as never,
+  };
+  const limits = (quota: number | null) =>
+    new ServerLimits(services, { organization_id, quota, run: { id: own, started_at: new Date() } } as OpenRun);
+  const { bytes } = await spaceTaken(em, organization_id, own);
+  const some = limits(bytes + 1_000);
+  expect([await some.reached(0, 1_000), statements]).toEqual([null, 1]);
+  await stores(known, 600);
+  // One that came later, and has ended already.
+  const later = await queue(app, await makeCrawler(app, site.host, { urls: ['/p0'], start_urls: [] }));
+  await stores(later, 300);
+  const full = 'The organisation has no room left for snapshots';
+  expect([await some.reached(0, 100), await some.reached(0, 101), statements]).toEqual([null, full, 3]);
+  expect([await limits(null).reached(0, 2_000), statements]).toEqual([null, 3]);
 });
 
 it.each([

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { usedBytes } from '../../../../src/domain/crawlers/crawl/loop/crawl-loop.ts';
+import { spaceTaken } from '../../../../src/domain/crawlers/crawl/loop/crawl-loop.ts';
 import { tickImports } from '../../../../src/domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { removeExpiredSnapshots, retainCrawls } from '../../../../src/domain/crawlers/snapshots/retention.ts';
 import { createProject } from '../../../../src/domain/projects/projects.operations.ts';
@@ -145,7 +145,7 @@ it('contents count once for an organisation, and a run’s own not at all', asyn
   const [{ id: organization = 0 } = {}] = await ask<{ id: number }>(
     `select id from organization where machine_name = 'acme'`,
   );
-  const used = (run: number) => usedBytes(em(), organization, run);
+  const used = async (run: number) => (await spaceTaken(em(), organization, run)).bytes;
   const before = await used(0);
   const second = await makeCrawler(app, { project: 'second' });
   for (const { id } of [crawler, second])
@@ -156,7 +156,7 @@ it('contents count once for an organisation, and a run’s own not at all', asyn
     second.id,
   ]);
   expect(await used(run_id)).toBe(before + 'quota: shared'.length + (one ?? 0));
-  expect(await usedBytes(em(), organization + 1, 0)).toBe(0);
+  expect((await spaceTaken(em(), organization + 1, 0)).bytes).toBe(0);
 });
 
 it('imports that wait for longer than a minute are woken', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Services } from '../../../../kernel/services.ts';
 import { asUnavailable, isAway } from '../../../../kernel/unavailable.ts';
+import { settleAll } from '../../../../lib/concurrency.ts';
 import type { CrawlerServices } from '../../crawlers.ts';
 import type { BatchInput, BatchResult } from '../../frontier/batch.ts';
 import { commitBatch } from '../../frontier/commit-batch.ts';
@@ -237,9 +238,9 @@ export class BatchWriter {
     const { outcomes, kept } = unwritten.take();
     this.#writing = outcomes.length;
     this.#checksStop = false;
-    await this.#checkServer();
+    // While blobs are kept, so that what other runs have stored costs no wait of its own.
+    await settleAll([this.#checkServer(), kept]);
     const want = this.#wanted;
-    await kept;
     const began = performance.now();
     const result = await this.#persist(outcomes, want);
     this.#writing = 0;
@@ -257,9 +258,9 @@ export class BatchWriter {
 
   /** A limit of the server that is reached ends the run. */
   async #checkServer(): Promise<void> {
-    const { serverLimit, timing } = this.#options;
-    const stored = this.#last?.counts.bytes_stored ?? 0;
-    const message = await serverLimit(this.#statistics.total, stored).catch(() => null);
+    const { serverLimit, timing, open } = this.#options;
+    const { bytes_stored } = this.#last?.counts ?? open.run.counts;
+    const message = await serverLimit(this.#statistics.total, bytes_stored).catch(() => null);
     if (message !== null)
       this.#parts.ending.endWith({ status: 'stopped', reason: 'server_limit', message }, timing.stop);
   }

@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../../kernel/services.ts';
+import { executeBound } from '../../../../kernel/sql.ts';
 import { settleAll } from '../../../../lib/concurrency.ts';
 import { Notifier } from '../../../../lib/timing.ts';
 import type { CrawlerServices } from '../../crawlers.ts';
@@ -95,22 +96,53 @@ export class CrawlLoop {
   }
 }
 
+/** What the snapshots of an organisation took when they were added up, and what its runs had stored by then. */
+interface SpaceTaken {
+  /** Of all contents, each counted once however many snapshots hold it. */
+  bytes: number;
+  /** Other runs that had not ended. */
+  open: number[];
+  /** What these had stored; all of it is among `bytes`. */
+  stored: number;
+  /** The last run there was: later ones had stored nothing. */
+  newest: number;
+}
+
+const spaceSql = `
+  with open as (
+    select crawler_run.id, (counts ->> 'bytes_stored')::bigint as stored from crawler_run join project on project.id = project_id
+    where organization_id = $1 and crawler_run.id <> $2 and status in ('queued', 'provisioning', 'running'))
+  select (select coalesce(sum(bytes), 0) from (
+      select distinct on (sha256) snapshot_entry.bytes from snapshot_entry join snapshot on snapshot.id = snapshot_id
+        join crawler on crawler.id = crawler_id join project on project.id = project_id
+      where organization_id = $1 and run_id <> $2 and sha256 is not null) as once) as bytes,
+    array(select id from open) as open, (select coalesce(sum(stored), 0) from open) as stored,
+    (select coalesce(max(id), 0) from crawler_run) as newest`;
+
 /**
- * Bytes of all contents that snapshots of an organisation hold, each counted once however many hold it: what its quota is about. Reads
- * every entry, so it is read once for a crawl loop, not for each page.
+ * What the snapshots of an organisation take: what its quota is about. Reads every entry, so it is read once for a crawl loop, not for each batch.
  *
  * @param run_id a run whose own snapshot does not count, because it counts itself what it adds
  */
-export async function usedBytes(em: EntityManager, organization_id: number, run_id: number): Promise<number> {
-  const [row] = await em.execute<{ bytes: string }[]>(
-    `select coalesce(sum(bytes), 0) as bytes from (
-       select distinct on (sha256) snapshot_entry.bytes from snapshot_entry join snapshot on snapshot.id = snapshot_id
-         join crawler on crawler.id = crawler_id join project on project.id = project_id
-       where organization_id = ? and run_id <> ? and sha256 is not null) as once`,
-    [organization_id, run_id],
-  );
-  return Number(row?.bytes ?? 0);
+export async function spaceTaken(em: EntityManager, organization_id: number, run_id: number): Promise<SpaceTaken> {
+  const [row] = await executeBound<Record<keyof SpaceTaken, unknown>>(em, spaceSql, [organization_id, run_id]);
+  if (!row) throw new Error('a statement of sums has answered no row');
+  return {
+    bytes: Number(row.bytes),
+    open: row.open as number[],
+    stored: Number(row.stored),
+    newest: Number(row.newest),
+  };
 }
+
+/**
+ * What other runs have stored that had not ended when the space was added up, or came later. One that was being queued at that moment is in neither
+ * set, and found by its status.
+ */
+const storedSql = `
+  select coalesce(sum((counts ->> 'bytes_stored')::bigint), 0) as bytes from crawler_run join project on project.id = project_id
+  where organization_id = $1 and crawler_run.id <> $2
+    and (crawler_run.id = any($3::integer[]) or crawler_run.id > $4 or status in ('provisioning', 'running'))`;
 
 /** What one run may take of the server, whatever its crawler says. */
 export const serverCaps = { milliseconds: 72 * 3600_000, bytes: 20 * 2 ** 30, urls: 2_000_000 };
@@ -119,7 +151,7 @@ export const serverCaps = { milliseconds: 72 * 3600_000, bytes: 20 * 2 ** 30, ur
 export class ServerLimits {
   readonly #services: Pick<Services, 'orm' | 'clock'>;
   readonly #open: OpenRun;
-  #before: Promise<number> | null = null;
+  #taken: SpaceTaken | null = null;
 
   constructor(services: Pick<Services, 'orm' | 'clock'>, open: OpenRun) {
     this.#services = services;
@@ -137,15 +169,24 @@ export class ServerLimits {
     if (age > serverCaps.milliseconds) return 'The run takes longer than 72 hours';
     if (urls > serverCaps.urls) return `The run has more than ${serverCaps.urls} URLs`;
     if (bytes > serverCaps.bytes) return 'The run has stored more than 20 GiB';
-    if (quota === null || (await this.#stored()) + bytes <= quota) return null;
+    if (quota === null || (await this.#storedByOthers()) + bytes <= quota) return null;
     return 'The organisation has no room left for snapshots';
   }
 
-  /** Bytes of the organisation's snapshots but this run's own; they change too little during a loop to be added up again. */
-  #stored(): Promise<number> {
+  /**
+   * Bytes of the organisation's snapshots but this run's own. They are added up once for a loop; what other runs, of any server, have stored since
+   * is on their rows, where each batch counts what it stores.
+   */
+  async #storedByOthers(): Promise<number> {
     const { organization_id, run } = this.#open;
-    this.#before ??= usedBytes(this.#services.orm.em.fork(), organization_id, run.id);
-    return this.#before;
+    const em = this.#services.orm.em.fork();
+    if (!this.#taken) {
+      this.#taken = await spaceTaken(em, organization_id, run.id);
+      return this.#taken.bytes;
+    }
+    const { bytes, open, stored, newest } = this.#taken;
+    const [now] = await executeBound<{ bytes: string }>(em, storedSql, [organization_id, run.id, open, newest]);
+    return bytes + Number(now?.bytes ?? 0) - stored;
   }
 }
 

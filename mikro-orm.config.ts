@@ -14,6 +14,7 @@ import { migrations } from './src/db/migrations/index.ts';
 import {
   AssistantCall,
   AssistantMessage,
+  AssistantReservation,
   AssistantUsage,
   Conversation,
 } from './src/domain/assistant/conversation.entity.ts';
@@ -72,6 +73,7 @@ export const entities = [
   AssistantMessage,
   AssistantCall,
   AssistantUsage,
+  AssistantReservation,
   OrganizationModel,
   Upstream,
   UpstreamBranch,

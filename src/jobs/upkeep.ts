@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { releaseExpired } from '../domain/assistant/budget.ts';
 import { AuditRow } from '../domain/audit/audit.entity.ts';
 import { watchRuns } from '../domain/crawlers/runs/acquire-run.ts';
 import { tickImports } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
@@ -243,6 +244,7 @@ export function createUpkeep(services: AllServices, auditDays: number): Upkeep {
     [everyBeat, 'deployments', () => tickDeployments(services)],
     [everyBeat, 'crawls', () => watchRuns(services)],
     [everyBeat, 'notifications', () => wakeDueDeliveries(services)],
+    [everyBeat, 'assistant_tokens', () => releaseExpired(services.orm.em.fork())],
     [{ beats: 10 }, 'maintenance', () => maintainRepositories(services, signal)],
     [everyBeat, 'verifications', () => recheckDomains(services, signal)],
     [everyBeat, 'mirrors', () => pushMirrors(services)],

@@ -39,6 +39,7 @@ import { PreviewBase } from './20261230-preview-base.ts';
 import { AssistantTextCodes } from './20261231-assistant-text-codes.ts';
 import { ExecutionGeneration } from './20270101-execution-generation.ts';
 import { IdempotencyPlaces } from './20270102-idempotency-places.ts';
+import { AssistantReplies } from './20270103-assistant-replies.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -83,4 +84,5 @@ export const migrations = [
   { name: '20261231-assistant-text-codes', class: AssistantTextCodes },
   { name: '20270101-execution-generation', class: ExecutionGeneration },
   { name: '20270102-idempotency-places', class: IdempotencyPlaces },
+  { name: '20270103-assistant-replies', class: AssistantReplies },
 ];

@@ -48,7 +48,7 @@ export const Conversation = defineEntity({
     /** Why the last answer ended early, for the person. */
     problem: p.text().nullable(),
     problem_code: p.json<TextCode>().nullable(),
-    /** Tokens used and reserved. */
+    /** Tokens used. */
     tokens: p.integer(),
     /** Counts the writes to the conversation and its rows, each of which has the count of its own last one. */
     version: p.integer(),
@@ -145,5 +145,23 @@ export const AssistantUsage = defineEntity({
     /** `2026-11`. */
     month: p.text().primary(),
     tokens: p.double(),
+  },
+});
+
+/** Tokens that one step of a model may still use: they count in `AssistantUsage` until it is known how many it has used. */
+export const AssistantReservation = defineEntity({
+  name: 'AssistantReservation',
+  tableName: 'assistant_reservation',
+  properties: {
+    id: p.uuid().primary(),
+    organization_id: p.integer(),
+    month: p.text(),
+    /** Of the reply the step is of; null for a suggestion. */
+    conversation_id: p.uuid().nullable(),
+    tokens: p.integer(),
+    /** Those of the question, which count as used where nothing else is known. */
+    question: p.integer(),
+    /** No step takes so long: its process has died. */
+    expires_at: p.datetime(3),
   },
 });

@@ -58,7 +58,7 @@ export const suggestText = suggestionOperation({
     const { em, services, organization, assistant } = context;
     const { clock } = services;
     const limit = organization.limits.assistant_tokens_month ?? null;
-    const budget = { organization_id: organization.id, tokens: 0, limit, now: clock.now() };
+    const budget = { organization_id: organization.id, conversation_id: null, tokens: 0, limit, now: clock.now() };
     await checkTokens(em, budget);
     const passage = JSON.stringify({ before, text, after }).replaceAll('<', '\\u003c');
     const question = `<passage>\n${passage}\n</passage>\n\n${instruction}`;

@@ -1,11 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { conversationTokens, releaseTokens, reserveTokens, usedTokens } from '../../../src/domain/assistant/budget.ts';
+import {
+  conversationTokens,
+  releaseExpired,
+  releaseTokens,
+  reserveTokens,
+  usedTokens,
+} from '../../../src/domain/assistant/budget.ts';
 import { Conversation } from '../../../src/domain/assistant/conversation.entity.ts';
 import { Replies } from '../../../src/domain/assistant/replies/replies.ts';
 import type { ReplyLimits } from '../../../src/domain/assistant/replies/reply.ts';
 import { Member } from '../../../src/domain/organizations/member.entity.ts';
 import { Organization } from '../../../src/domain/organizations/organization.entity.ts';
-import { createOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
+import { createOrganization, updateOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
 import { createModels } from '../../../src/engines/model/model.ts';
 import type { Models } from '../../../src/ports/model.ts';
 import { seed, shared, startTestApp, studio } from '../../support/app.ts';
@@ -206,6 +212,8 @@ it('ends with a sentence when the model answers nothing, but for the end of its 
 });
 
 describe('the tokens of a conversation', () => {
+  const none = { organization_id: 1, conversation_id: null };
+
   it('are not counted for a request that the provider refuses', async () => {
     const id = await own.begin();
     model.script.push((response, _question) => void response.writeHead(401).end('{}'));
@@ -225,20 +233,40 @@ describe('the tokens of a conversation', () => {
 
   it('are reserved up to each limit and not beyond, and a month begins with none', async () => {
     const em = () => app.services.orm.em.fork();
-    const budget = { organization_id: 1, tokens: conversationTokens - 10, limit: null, now: new Date('2030-01-31') };
-    await reserveTokens(em(), budget, 10);
-    await expect(reserveTokens(em(), budget, 11)).rejects.toMatchObject({ code: 'tokens_used' });
+    const budget = { ...none, tokens: conversationTokens - 10, limit: null, now: new Date('2030-01-31') };
+    const reserve = (from: typeof budget | typeof limited, tokens: number) =>
+      reserveTokens(em(), from, { tokens, question: 0 });
     const limited = { ...budget, tokens: 0, limit: 100 };
-    await reserveTokens(em(), limited, 90);
-    await expect(reserveTokens(em(), limited, 1)).rejects.toThrow('the 100 tokens');
+    const ten = await reserve(budget, 10);
+    await expect(reserve(budget, 11)).rejects.toMatchObject({ code: 'tokens_used' });
+    await reserve(limited, 90);
+    await expect(reserve(limited, 1)).rejects.toThrow('the 100 tokens');
     expect(await usedTokens(em(), 1, budget.now)).toBe(100);
-    await releaseTokens(em(), limited, 1);
-    await reserveTokens(em(), limited, 1);
-    const both = await Promise.allSettled([releaseTokens(em(), limited, 5), reserveTokens(em(), limited, 6)]);
+    await releaseTokens(em(), ten, 9);
+    const one = await reserve(limited, 1);
+    const both = await Promise.allSettled([releaseTokens(em(), one, 0), reserve(limited, 2)]);
     expect(both[1]?.status).toBe('rejected');
     const february = { ...limited, now: new Date('2030-02-01') };
-    await reserveTokens(em(), february, 100);
-    await expect(reserveTokens(em(), { ...february, now: new Date('2030-03-01') }, 101)).rejects.toThrow('100 tokens');
+    await reserve(february, 100);
+    await expect(reserve({ ...february, now: new Date('2030-03-01') }, 101)).rejects.toThrow('100 tokens');
+  });
+
+  it('are given back once, to the month they were reserved in, and by the upkeep for a process that has died', async () => {
+    const em = () => app.services.orm.em.fork();
+    const budget = { ...none, tokens: 0, limit: null, now: new Date('2031-01-31') };
+    const used = () => usedTokens(em(), 1, budget.now);
+    const [done, dead] = [
+      await reserveTokens(em(), budget, { tokens: 500, question: 100 }),
+      await reserveTokens(em(), budget, { tokens: 500, question: 100 }),
+    ];
+    for (let time = 0; time < 2; time += 1) await releaseTokens(em(), done, 150);
+    expect(await used()).toBe(650);
+    await releaseExpired(em());
+    expect(await used()).toBe(650);
+    await em().execute(`update assistant_reservation set expires_at = now() - interval '1 s' where id = ?`, [dead]);
+    for (let time = 0; time < 2; time += 1) await releaseExpired(em());
+    await releaseTokens(em(), dead, 0);
+    expect(await used()).toBe(250);
   });
 
   it('are estimated upward where the provider does not count them', async () => {
@@ -274,6 +302,43 @@ describe('a reply of a process that shows no life', () => {
     expect(after.messages.map(({ text }: Any) => text)).toEqual(['Retitle it', '', 'Retitled']);
     expect(await headOf(after.branch)).toBe(after.calls[0].commit_sha);
     expect(await contentOf(app, after.branch, post)).toContain('title: Of the second');
+  });
+
+  it('gives back what its step had reserved, once, before any of them is taken up', async () => {
+    const em = () => app.services.orm.em.fork();
+    const used = () => usedTokens(em(), 1, new Date());
+    const before = await used();
+    const ids = [await own.begin(), await own.begin(), await own.begin()];
+    const held = [heldAnswer('One'), heldAnswer('Two'), heldAnswer('Three')];
+    for (const [at, id] of ids.entries()) {
+      await own.mutate('sendMessage', { conversation: id, text: 'Write' });
+      await held[at]?.begun;
+    }
+    const reserved = (await used()) - before;
+    const [{ question = 0 } = {}] = await em().execute<{ question: number }[]>(
+      'select question from assistant_reservation where conversation_id = ?',
+      [ids[0]],
+    );
+    // What the first processes have used, and as much as one reply needs: none can go on while another one's is still reserved.
+    const limit = (assistant_tokens_month: number) =>
+      app.run(updateOrganization, { organization: 'acme', limits: { assistant_tokens_month } });
+    await limit(before + 3 * question + reserved / 3 + 300);
+    for (const id of ids) await ended(id);
+    const second = process({ parallel: 1 });
+    await second.begin(false);
+    await second.settled();
+    for (const id of ids) expect(await own.read(id)).toMatchObject({ state: 'idle', problem: null });
+    const counted = async () => {
+      const rows = await Promise.all(ids.map((id) => own.read(id)));
+      return [(await used()) - before, rows.reduce((sum, { tokens }) => sum + tokens, 0)];
+    };
+    const [ofMonth, ofConversations] = await counted();
+    // Of the second process the model has counted 110 for each.
+    expect([ofMonth, ofConversations]).toEqual([3 * (question + 110), 3 * (question + 110)]);
+    for (const { end } of held) end();
+    await usual.settled();
+    expect(await counted()).toEqual([ofMonth, ofConversations]);
+    await limit(1_000_000_000);
   });
 
   it('is not begun twice by processes that find it at the same time', async () => {

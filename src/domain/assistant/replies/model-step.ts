@@ -1,8 +1,9 @@
 /** One step of the model within the tokens of its organisation: the most it may take is reserved before it, what it has not used is given back. */
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../kernel/services.ts';
 import { type Model, type ModelCall, ModelFault, type ModelRequest, type ModelTool } from '../../../ports/model.ts';
-import { type Budget, releaseTokens, reserveTokens } from '../budget.ts';
-import { estimateTokens } from './prompt.ts';
+import { type Budget, estimateTokens, releaseTokens, reserveTokens } from '../budget.ts';
+import { Fenced } from './reply-store.ts';
 
 interface StepOptions {
   model: Model;
@@ -28,18 +29,28 @@ export class ModelStep {
   /** What has come of the answer. */
   text = '';
   readonly calls: ModelCall[] = [];
-  /** Tokens it may use at most. */
-  readonly reserved: number;
   readonly #options: StepOptions;
-  /** Of the question. */
+  /** Tokens of the question. */
   readonly #question: number;
+  #reservation: string | null = null;
   #known: number | null = null;
 
   constructor(options: StepOptions) {
     const { messages, system, tools } = options.request;
     this.#options = options;
     this.#question = estimateTokens(JSON.stringify(messages).length + system.length + lengthOf(tools));
-    this.reserved = this.#question + options.model.maxTokens;
+  }
+
+  /** Counts the most tokens it may use. @throws DomainError `tokens_used` */
+  async reserve(em: EntityManager): Promise<void> {
+    const { budget, model } = this.#options;
+    const question = this.#question;
+    this.#reservation = await reserveTokens(em, budget, { tokens: question + model.maxTokens, question });
+  }
+
+  /** Gives back what it has not used, unless that was done before. */
+  async release(em: EntityManager): Promise<void> {
+    if (this.#reservation !== null) await releaseTokens(em, this.#reservation, this.used);
   }
 
   /** Tokens it has used, estimated upward where the provider does not say, and for an answer that was cut off. */
@@ -80,7 +91,7 @@ export class ModelStep {
 }
 
 /**
- * Gives a step to `act`, with its tokens reserved meanwhile.
+ * Gives a step to `act`, with its tokens reserved meanwhile. What another process has taken over is left to that one to count.
  * @throws DomainError `tokens_used`; what `act` throws
  */
 export async function withModelStep<T>(
@@ -89,12 +100,17 @@ export async function withModelStep<T>(
   act: (step: ModelStep) => Promise<T>,
 ): Promise<T> {
   const step = new ModelStep(options);
-  await reserveTokens(orm.em.fork(), options.budget, step.reserved);
+  const release = () =>
+    step
+      .release(orm.em.fork())
+      .catch((err: unknown) => log.warn({ err }, 'tokens that were reserved stay counted for some minutes'));
+  await step.reserve(orm.em.fork());
   try {
-    return await act(step);
-  } finally {
-    await releaseTokens(orm.em.fork(), options.budget, step.reserved - step.used).catch((err: unknown) =>
-      log.warn({ err }, 'tokens that were reserved stay counted'),
-    );
+    const result = await act(step);
+    await release();
+    return result;
+  } catch (error) {
+    if (!(error instanceof Fenced)) await release();
+    throw error;
   }
 }

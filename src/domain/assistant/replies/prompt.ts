@@ -81,6 +81,3 @@ export function historyOf(messages: readonly AssistantMessage[], calls: readonly
   }
   return history;
 }
-
-/** Tokens of texts, estimated upward: three characters each. */
-export const estimateTokens = (characters: number): number => Math.ceil(characters / 3);

@@ -1,6 +1,7 @@
 /** The replies of a process: those it has, and those it finds without a process. */
 import { executeBound } from '../../../kernel/sql.ts';
 import { type FairSlots, sharedSlots } from '../../../lib/fair-queue.ts';
+import { releaseDead } from '../budget.ts';
 import { Conversation } from '../conversation.entity.ts';
 import { LiveTexts } from './live-texts.ts';
 import { Reply, type ReplyLimits } from './reply.ts';
@@ -32,6 +33,12 @@ const openSql = `
     select id, user_id, organization_id, updated_at, row_number() over (partition by user_id order by updated_at) as place
     from assistant_conversation where state = 'running' and (holder is null or lease_until < $1)) as open
   where place <= $2 order by place, updated_at limit $3`;
+
+/** Those whose process has died within a step. One that is being taken up just now is left to that. */
+const deadSql = `
+  select conversation.id from assistant_conversation as conversation
+    join assistant_reservation as reservation on reservation.conversation_id = conversation.id
+  where state = 'running' and (holder is null or lease_until < $1) for update of conversation skip locked`;
 
 /** The replies of a process. */
 export class Replies {
@@ -109,6 +116,12 @@ export class Replies {
       const { orm, sharedClock } = this.#services();
       const em = orm.em.fork();
       const now = await sharedClock.now(em);
+      // Of all of them before the first is taken up: it may need what the others will not use.
+      await em.transactional(async (within) => {
+        const dead = await executeBound<{ id: string }>(within, deadSql, [now]);
+        const ids = dead.map(({ id }) => id);
+        if (ids.length > 0) await releaseDead(within, ids);
+      });
       const rows = await executeBound<Open>(em, openSql, [now, mostWaiting.person, mostWaiting.all]);
       for (const row of rows) this.start(row);
     } catch (err) {

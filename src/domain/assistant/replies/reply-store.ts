@@ -8,6 +8,7 @@ import { executeBound } from '../../../kernel/sql.ts';
 import type { EventSubject } from '../../../ports/event-feed.ts';
 import type { IdentityServices } from '../../identity/authenticate.ts';
 import type { StudioServices } from '../../studio/studio.ts';
+import { releaseDead } from '../budget.ts';
 import { AssistantCall, AssistantMessage, Conversation } from '../conversation.entity.ts';
 import type { LiveTexts } from './live-texts.ts';
 
@@ -66,9 +67,12 @@ export class ReplyStore {
     const holder = randomUUID();
     const now = await services.sharedClock.now(em);
     const until = new Date(now.getTime() + lease.length);
-    if ((await executeBound(em, claimSql, [id, holder, now, until])).length === 0) return null;
-    const row = (await em.findOne(Conversation, { id }, { disableIdentityMap: true })) as Conversation | null;
-    return row && new ReplyStore(services, texts, holder, row);
+    return em.transactional(async (within) => {
+      if ((await executeBound(within, claimSql, [id, holder, now, until])).length === 0) return null;
+      await releaseDead(within, [id]);
+      const row = (await within.findOne(Conversation, { id }, { disableIdentityMap: true })) as Conversation | null;
+      return row && new ReplyStore(services, texts, holder, row);
+    });
   }
 
   /** Counts the time of the reply from now on, behind what earlier processes have counted. */

@@ -317,7 +317,8 @@ export class Reply {
       tools: modelTools(),
       signal: this.#stop.signal,
     };
-    const budget = { ...this.#row, limit: this.#tokenLimit, now: clock.now() };
+    const { id: conversation_id, organization_id, tokens } = this.#row;
+    const budget = { organization_id, conversation_id, tokens, limit: this.#tokenLimit, now: clock.now() };
     const ifTooLong = 'write “go on” to continue';
     await withModelStep(this.#services, { model: this.#model, request, budget, ifTooLong }, (step) =>
       this.#write(step, (kept.at(-1)?.number ?? 0) + 1),
@@ -330,7 +331,7 @@ export class Reply {
     const created_at = this.#services.clock.now();
     this.#texts.begin(conversation_id, { project_id, user_id, since, message: number, text: '' });
     const row = { conversation_id, number, role: 'assistant' as const, context: null };
-    await this.#store.write({ tokens: before + step.reserved }, (em, version) =>
+    await this.#store.write({}, (em, version) =>
       em.upsert(AssistantMessage, { ...row, text: '', complete: false, version, created_at }),
     );
     const stored = (complete: boolean, version: number) => ({ text: step.text, complete, version });
@@ -360,14 +361,16 @@ export class Reply {
             ...callRow(call),
             created_at: this.#services.clock.now(),
           });
+        await step.release(em);
       });
     } catch (error) {
       await saving;
       if (!(error instanceof Fenced))
         await this.#store
-          .write({ tokens: before + step.used }, (em, version) =>
-            em.nativeUpdate(AssistantMessage, { conversation_id, number }, stored(false, version)),
-          )
+          .write({ tokens: before + step.used }, async (em, version) => {
+            await em.nativeUpdate(AssistantMessage, { conversation_id, number }, stored(false, version));
+            await step.release(em);
+          })
           .catch(() => {});
       throw error;
     }

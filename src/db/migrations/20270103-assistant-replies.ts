@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Tokens that are reserved are rows: what a process that died had reserved can be given back. */
+/** Tokens that are reserved are rows: what a process that died had reserved can be given back. And a reply knows the session it was begun in. */
 export class AssistantReplies extends Migration {
   override name = '20270103-assistant-replies';
 
@@ -17,5 +17,6 @@ export class AssistantReplies extends Migration {
       )`);
     this.addSql('create index on assistant_reservation (conversation_id)');
     this.addSql('create index on assistant_reservation (expires_at)');
+    this.addSql('alter table assistant_conversation add column requester text');
   }
 }

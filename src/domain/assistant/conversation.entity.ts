@@ -54,6 +54,8 @@ export const Conversation = defineEntity({
     version: p.integer(),
     /** Names who may write of the processes that have answered: the last one. */
     attempt: p.integer(),
+    /** Credential of the person's last request to the reply, which ends with it, such as `session:7`; null before the first. */
+    requester: p.text().nullable(),
     holder: p.uuid().nullable(),
     lease_until: p.datetime(3).nullable(),
     stop_requested: p.boolean(),

@@ -5,6 +5,7 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import type { Actor } from '../../kernel/actor.ts';
 import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { run } from '../../kernel/run.ts';
@@ -14,6 +15,7 @@ import type { FairSlots } from '../../lib/fair-queue.ts';
 import { isUuid, uuid7 } from '../../lib/ids.ts';
 import { eventSubject } from '../../ports/event-feed.ts';
 import type { Oid } from '../../ports/git-records.ts';
+import { holderOf } from '../identity/authenticate.ts';
 import { type ProjectContext, projectOperation } from '../projects/operation.ts';
 import { revertCommit } from '../studio/changes/revert.operations.ts';
 import { checkTokens, conversationTokens, usedTokens } from './budget.ts';
@@ -165,6 +167,10 @@ async function change(
   return record(row);
 }
 
+/** Lets the assistant reply, for as long as what the person is signed in with holds. */
+const goesOn = (actor: Actor) =>
+  ({ state: 'running', ...noProblem, holder: null, requester: holderOf(actor) }) satisfies Partial<Conversation>;
+
 const of = { conversation: z.string().describe('Id of the conversation') };
 const subject = ({ conversation }: { conversation: string }) => ({ type: 'conversation', id: conversation });
 const common = { permission: 'browse_studio', forPersons: true, notInSteps: true } as const;
@@ -211,7 +217,17 @@ export const createConversation = conversationOperation({
     const now = services.clock.now();
     const row: Conversation = {
       ...{ id: uuid7(now), organization_id: organization.id, project_id: project.id, user_id, title },
-      ...{ branch: null, base: null, state: 'idle', ...noProblem, tokens: 0, version: 1, attempt: 0, holder: null },
+      ...{
+        branch: null,
+        base: null,
+        state: 'idle',
+        ...noProblem,
+        tokens: 0,
+        version: 1,
+        attempt: 0,
+        holder: null,
+        requester: null,
+      },
       ...{ lease_until: null, stop_requested: false, steps: 0, active_ms: 0, created_at: now, updated_at: now },
     };
     await em.insert(Conversation, row);
@@ -347,7 +363,7 @@ export const sendMessage = replyOperation({
       ...{ context: shown ?? null, created_at: services.clock.now() },
     });
     return change(context, row, {
-      ...{ state: 'running', ...noProblem, stop_requested: false, steps: 0, active_ms: 0, holder: null },
+      ...{ ...goesOn(context.actor), stop_requested: false, steps: 0, active_ms: 0 },
       ...(row.title === '' && { title: firstLine(text) || 'Conversation' }),
       // What is begun goes on where it was begun.
       ...(row.branch === null && { base: shown?.branch ?? row.base }),
@@ -430,7 +446,7 @@ export const approveTool = replyOperation({
       { id: call, state: 'waiting' },
       { state: 'approved', decided_by: actor.id, decided_at: now, version },
     );
-    return change(context, row, { state: 'running', ...noProblem, holder: null });
+    return change(context, row, goesOn(actor));
   },
 });
 
@@ -454,7 +470,7 @@ export const rejectTool = replyOperation({
         result: JSON.stringify({ error: 'rejected', message, ...(reason?.trim() && { reason: reason.trim() }) }),
       },
     );
-    return change(context, row, { state: 'running', ...noProblem, holder: null });
+    return change(context, row, goesOn(actor));
   },
 });
 

@@ -204,6 +204,36 @@ describe('limits of a reply', () => {
   });
 });
 
+it('ends with the session of the last request, wherever it goes on, and changes nothing more', async () => {
+  const person = await signedIn(app, await makePerson(app, { email: 'dora@example.org', role: 'editor' }));
+  const dora = conversationsOf(app, person);
+  const id = await dora.begin();
+  model.script.push(remove);
+  expect(await dora.say(id, 'Delete it')).toMatchObject({ state: 'waiting' });
+  const [requested, end] = [gate(), gate()];
+  model.script.push(async () => {
+    requested.open();
+    await end.opened;
+    return update('Of a session that has ended');
+  });
+  const { id: call, arguments_hash, phrase } = (await dora.read(id)).calls[0];
+  await dora.mutate('approveTool', { conversation: id, call, arguments_hash, phrase });
+  await requested.opened;
+  expect((await person.graphql('mutation { signOut { message } }')).body.errors).toBeUndefined();
+  end.open();
+  await app.services.assistant.replies.settled();
+  const row = () => app.services.orm.em.fork().findOneOrFail(Conversation, { id });
+  const over = { state: 'idle', problem: 'You have no access to this project any more' };
+  const { branch, ...rest } = await row();
+  expect(rest).toMatchObject(over);
+  expect(await contentOf(app, branch ?? '', post)).toBe(first);
+  await set(id, { state: 'running', problem: null });
+  const second = process();
+  await second.look();
+  await second.settled();
+  expect(await row()).toMatchObject(over);
+});
+
 it('ends with a sentence when the model answers nothing, but for the end of its calls', async () => {
   const id = await own.begin();
   model.script.push({ texts: [] }, list(1), { texts: [] });

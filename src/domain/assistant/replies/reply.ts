@@ -214,10 +214,10 @@ export class Reply {
     return true;
   }
 
-  /** The person, with the rights they have now. @throws Ended when they may not be here any more */
+  /** The person, with the rights they have now. @throws Ended when they may not be here any more, or the session of their request has ended */
   async #person() {
-    const { organization_id, project_id, user_id } = this.#row;
-    const person = await authenticateHolder(this.#services, `user:${user_id}`);
+    const { organization_id, project_id, user_id, requester } = this.#row;
+    const person = await authenticateHolder(this.#services, requester ?? `user:${user_id}`);
     const actor = person && confinedTo(person, project_id);
     const isHere = actor?.grantFor(organization_id)?.permissions.has('browse_studio');
     const isThere = (await loadProject(this.#services.orm.em.fork(), { id: project_id })) !== null;

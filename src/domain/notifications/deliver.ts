@@ -116,12 +116,13 @@ interface Receiver {
   authorization: string | undefined;
 }
 
-/** Where and how a crawler's webhook is called now; null when it was removed. */
+/** Where and how a crawler's webhook is called now; null when it was removed, or the project deleted. */
 async function receiverOf(services: Services, em: EntityManager, crawler_id: number): Promise<Receiver | null> {
   const crawler = await em.findOne(Crawler, { id: crawler_id }, { disableIdentityMap: true });
   const url = crawler?.settings.webhook_url;
   const [owner] = await em.execute<{ organization_id: number }[]>(
-    'select organization_id from project join crawler on project.id = project_id where crawler.id = ?',
+    `select organization_id from project join crawler on project.id = project_id
+     where crawler.id = ? and project.deleted_at is null`,
     [crawler_id],
   );
   if (!crawler || !owner || !url) return null;

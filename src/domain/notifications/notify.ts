@@ -25,7 +25,7 @@ const placeSql = `
   select organization.machine_name as organization, project.machine_name as project,
     crawler.id, crawler.uuid, crawler.name, crawler.domain, crawler.settings
   from crawler join project on project.id = project_id join organization on organization.id = organization_id
-  where crawler.id = ?`;
+  where crawler.id = ? and project.deleted_at is null`;
 
 interface PlaceRow {
   organization: string;
@@ -72,7 +72,7 @@ export async function wakeDelivery(
 
 /**
  * Notifies a crawler's webhook of an event: the row of the outbox and its job are written in the transaction of `em`, so it is notified exactly
- * when what happened is committed. For a crawler without `webhook_url` nothing is written.
+ * when what happened is committed. Nothing is written for a crawler without `webhook_url`, or of a deleted project.
  * @returns the number of the delivery, or null without a webhook
  */
 export async function notify(

@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deliver, wakeDueDeliveries } from '../../../src/domain/notifications/deliver.ts';
 import { notify } from '../../../src/domain/notifications/notify.ts';
+import { deleteProject, restoreProject } from '../../../src/domain/projects/projects.operations.ts';
 import { runRetention } from '../../../src/jobs/upkeep.ts';
 import { acme, shared, startTestApp } from '../../support/app.ts';
 import { executionOfGeneration } from '../../support/recent-execution.ts';
@@ -217,6 +218,20 @@ describe('a delivery', () => {
     expect(await attempt(id)).toMatchObject({ status: 'dropped', attempts: [], next_attempt_at: null });
     expect(await event()).toBeNull();
     expect(receiver.received).toEqual([]);
+  });
+
+  it('is dropped when its project is deleted, and later ones are not made', async () => {
+    answering(500);
+    const id = await event();
+    await attempt(id);
+    expect(receiver.received).toHaveLength(1);
+    await app.run(deleteProject, { organization: 'acme', project: 'site' });
+    later(6 * second);
+    await deliver(app.services, id, never);
+    expect(await event()).toBeNull();
+    await app.run(restoreProject, { organization: 'acme', deleted_project: 'site' });
+    expect(await get(id)).toMatchObject({ status: 'dropped', next_attempt_at: null });
+    expect(receiver.received).toHaveLength(1);
   });
 
   it('goes to the address and with the header that are set by then', async () => {

@@ -17,6 +17,7 @@ import { eventSubject } from '../../ports/event-feed.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import { holderOf } from '../identity/authenticate.ts';
 import { type ProjectContext, projectOperation } from '../projects/operation.ts';
+import { holdProject } from '../projects/project-ref.ts';
 import { revertCommit } from '../studio/changes/revert.operations.ts';
 import { checkTokens, conversationTokens, usedTokens } from './budget.ts';
 import { callerReads } from './call-tool.ts';
@@ -209,6 +210,8 @@ export const createConversation = conversationOperation({
   async execute(context, { title = '' }) {
     const { em, project, organization, services } = context;
     const user_id = personOf(context);
+    // Two that are begun at once are counted one after the other.
+    await holdProject(em, project.id);
     if ((await em.count(Conversation, { project_id: project.id, user_id })) >= mostConversations)
       throw new DomainError(
         'limit_reached',

@@ -1,5 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createConversation } from '../../../src/domain/assistant/conversations.operations.ts';
 import { updateOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
+import { Project } from '../../../src/domain/projects/project.entity.ts';
 import { createProject, deleteProject } from '../../../src/domain/projects/projects.operations.ts';
 import { User } from '../../../src/domain/users/user.entity.ts';
 import { createDatabaseClock } from '../../../src/engines/clock/clocks.ts';
@@ -10,6 +12,7 @@ import { commitTo } from '../../support/conflict-site.ts';
 import { type Any, callOf, codeOf, contentOf, conversationsOf } from '../../support/conversations.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { beginStream, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
+import { overtake } from '../../support/overtake.ts';
 
 const model = shared(startModelServer);
 const app = shared(() =>
@@ -538,6 +541,32 @@ describe('conversations', () => {
     expect([await count('assistant_conversation'), await count(), await count('assistant_call')]).toEqual([0, 0, 0]);
     expect(await headOf(branch)).not.toBeNull();
     await app.run(updateOrganization, { organization: 'acme', limits: { assistant_days: 90 } });
+  });
+
+  it('are at most a thousand of a person in a project, of those that are begun at the same time, too', async () => {
+    const person = await makePerson(app, { email: 'emil@example.org', role: 'editor' });
+    const emil = await signedIn(app, person);
+    await app.services.orm.em.fork().execute(
+      `insert into assistant_conversation (id, organization_id, project_id, user_id, title, state, tokens, version, attempt, stop_requested, steps,
+         active_ms, created_at, updated_at)
+       select gen_random_uuid(), organization_id, id, ?, '', 'idle', 0, 1, 0, false, 0, 0, now(), now() from project, generate_series(1, 999)
+       where machine_name = 'site'`,
+      [person],
+    );
+    const begin = () => emil.graphql(`mutation { createConversation(${at}) { id } }`);
+    const { body } = await overtake(
+      app,
+      async (em) => {
+        const project = await em.findOneOrFail(Project, { machine_name: 'site' });
+        const organization = { id: project.organization_id };
+        const context = { em, project, organization, services: app.services, actor: { user: { id: person } } };
+        await createConversation.execute(context as never, {});
+      },
+      begin,
+    );
+    expect(body.errors).toMatchObject([{ extensions: { reason: 'limit_reached' } }]);
+    expect((await begin()).body.errors).toHaveLength(1);
+    await app.services.orm.em.fork().nativeDelete(User, { id: person });
   });
 
   it('go with their person, and with their project 30 days after it was deleted', async () => {

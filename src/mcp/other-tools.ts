@@ -2,6 +2,8 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { type Tool, type ToolInput, tools } from '../domain/assistant/tools.ts';
 import { catalogue } from '../domain/catalogue.ts';
+import type { Resolution } from '../domain/studio/merge/merge.schema.ts';
+import { takesAway } from '../domain/studio/merge/resolutions.ts';
 import { isForSteps } from '../domain/workflows/step-operations.ts';
 import { isGrantable } from '../kernel/actor.ts';
 import type { AnyOperation } from '../kernel/operation.ts';
@@ -92,7 +94,9 @@ function deletionsIn(shape: object, input: ToolInput): string[] | null {
   const deleting = parts
     .flat()
     .filter(isRecord)
-    .filter(({ op, delete: isDeleted }) => isDeleted === true || /^delete/.test(String(op)));
+    .filter(
+      (part) => /^delete/.test(String(part.op)) || takesAway(part as Pick<Resolution, 'take' | 'delete' | 'stages'>),
+    );
   return deleting.length === 0
     ? null
     : deleting.map(({ collection, slug, path }) => String(path ?? `${collection}/${slug}`));

@@ -479,6 +479,17 @@ describe('all_operations', () => {
       commit: '1'.repeat(40),
     });
     expect(revert.text).toMatch(/^Nothing was done/);
+    const settle = (...resolutions: object[]) => callTool(own, 'studio_sync_repository', { branch: at, resolutions });
+    const onlyHere = { base: null, current: '1'.repeat(40), incoming: null };
+    const taken = await settle(
+      { path: 'here.md', stages: onlyHere, take: 'incoming' },
+      { path: 'kept.md', stages: onlyHere, take: 'current' },
+      { path: 'nowhere.md', stages: { ...onlyHere, current: null }, delete: true },
+      { path: 'unseen.md', take: 'current' },
+    );
+    expect(taken.text).toContain(': delete here.md, unseen.md, branch');
+    const kept = await settle({ path: 'kept.md', stages: onlyHere, take: 'current' });
+    expect(kept.text).not.toMatch(/^Nothing was done/);
     const sync = await callTool(own, 'studio_sync_repository', { branch: at });
     expect(sync.text).not.toMatch(/^Nothing was done/);
     const many = Array.from({ length: 90 }, (_, number) => ({ ...removal, slug: `gone-${number}-${'x'.repeat(60)}` }));

@@ -84,6 +84,63 @@ describe('a resolution of an entry', () => {
   });
 });
 
+describe('a resolution that leaves nothing', () => {
+  type Conflict = { path: string; stages: Record<'base' | 'current' | 'incoming', string | null> };
+  const conflictsOf = async (head: string): Promise<Conflict[]> =>
+    (await app.ask('POST', `${studio}/merge`, { body: { head, dry_run: true } })).body.conflicts;
+  const settled = (head: string, conflicts: readonly Conflict[], ways: Record<string, object>, token = editor) =>
+    app.ask('POST', `${studio}/merge`, {
+      token,
+      body: { head, resolutions: conflicts.map(({ path, stages }) => ({ path, stages, ...ways[path] })) },
+    });
+  /** An entry that main and a branch have renamed, each in its way. */
+  async function renamedTwice() {
+    const [from, here, there] = ['from', 'here', 'there'].map((name) => postPath(`${name}-${made}`)) as [
+      string,
+      string,
+      string,
+    ];
+    const head = `renamed-${++made}`;
+    const text = post({ title: 'One' }, 'The same line.\n'.repeat(20));
+    await commitTo(app, 'main', { [from]: text });
+    await makeBranch(app, head);
+    await commitTo(app, 'main', { [from]: null, [here]: text });
+    await commitTo(app, head, { [from]: null, [there]: text });
+    return { head, from, here, there, conflicts: await conflictsOf(head) };
+  }
+
+  it.each([
+    ['the side that lacks it', { take: 'incoming' }, { take: 'current' }],
+    ['deleting', { delete: true }, { delete: true }],
+    ['an ancestor that was elsewhere', { take: 'base' }, { take: 'base' }],
+  ])('of both names of an entry by %s needs delete_studio', async (_what, ofHere, ofThere) => {
+    const { head, from, here, there, conflicts } = await renamedTwice();
+    const ways = { [from]: { take: 'current' }, [here]: ofHere, [there]: ofThere };
+    expectRefusal(await settled(head, conflicts, ways), 403, 'forbidden', 'Missing permission: delete_studio');
+    expect((await settled(head, conflicts, ways, app.token)).status).toBe(201);
+  });
+
+  it.each([
+    ['the first', { take: 'current' }, { take: 'current' }, { take: 'current' }],
+    ['the second', { delete: true }, { take: 'incoming' }, { take: 'incoming' }],
+    ['the former', { take: 'base' }, { delete: true }, { delete: true }],
+  ])('but %s of its names needs no more than to merge', async (_what, ofFrom, ofHere, ofThere) => {
+    const { head, from, here, there, conflicts } = await renamedTwice();
+    expect((await settled(head, conflicts, { [from]: ofFrom, [here]: ofHere, [there]: ofThere })).status).toBe(201);
+  });
+
+  it('of files that both sides have added, too large to be merged, needs delete_studio', async () => {
+    const [path, head] = ['public/large.txt', 'large'];
+    await makeBranch(app, head);
+    await commitTo(app, 'main', { [path]: Buffer.alloc(5 * 1024 * 1024 + 1, 'a') });
+    await commitTo(app, head, { [path]: Buffer.alloc(5 * 1024 * 1024 + 1, 'b') });
+    const conflicts = await conflictsOf(head);
+    const ways = { [path]: { take: 'base' } };
+    expectRefusal(await settled(head, conflicts, ways), 403, 'forbidden', 'Missing permission: delete_studio');
+    expect((await settled(head, conflicts, ways, app.token)).status).toBe(201);
+  });
+});
+
 describe('a file that is content on a branch and code on main', () => {
   const deploy = (command: string) => `{"command": "${command}"}\n`;
   const changed = (branch: string, directory: string) =>

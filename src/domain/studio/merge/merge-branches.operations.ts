@@ -44,7 +44,7 @@ export const mergeBranches = studioOperation({
   also: {
     manage_studio:
       'when it names another author, resolutions write files outside collections and media, or it brings some that were content where they were changed',
-    delete_studio: 'when resolutions delete what both branches have',
+    delete_studio: 'when resolutions delete what neither branch has deleted',
   },
   summary: 'Merge branches',
   input: mergeRequest,

@@ -47,6 +47,8 @@ const otherwise = { type: 'mode' as const, reason: 'a file, a symlink or a submo
 /** How conflicts of a merge are settled, and what is left for the others. */
 interface Settling {
   resolutions: Resolutions;
+  /** Stages of all conflicts that git has found, by path. */
+  stagesOf: ReadonlyMap<string, FileStages>;
   room: ConflictRoom;
 }
 
@@ -56,10 +58,14 @@ interface Settling {
  */
 async function settleWhole(
   sides: Sides,
-  { path, kind, stages }: MergeConflict,
-  { resolutions, room }: Settling,
+  { path, kind, stages, related }: MergeConflict,
+  { resolutions, stagesOf, room }: Settling,
 ): Promise<FileMerge> {
-  const resolution = resolutions.take(sides, path, stages);
+  const isElsewhere = related.some((name) => {
+    const found = kind === 'rename_rename' && stagesOf.get(name);
+    return found && resolutions.leavesFile(name, found);
+  });
+  const resolution = await resolutions.settle(sides, { path, stages, isElsewhere });
   const entry = sides.entryAt(path);
   if (!resolution) {
     const found = {
@@ -141,7 +147,7 @@ async function mergeFile(
   let result = mergeEntry(input);
   if (result.kind === 'conflict' && byLines && (await isReadable(sides, path))) return {};
   const isOpen = result.kind === 'conflict' || !byLines;
-  const resolution = isOpen ? resolutions.take(sides, path, stages) : null;
+  const resolution = isOpen ? await resolutions.settle(sides, { path, stages }) : null;
   if (resolution) result = mergeEntry({ ...input, resolution });
   const entry = sides.entryAt(path);
   if (result.kind === 'clean') {
@@ -227,7 +233,8 @@ export async function mergeCommits(
   const conflicts = [...found.filter(({ path }) => !unfollowed?.code.has(path)), ...(unfollowed?.conflicts ?? [])];
   await options.takeRoom?.(await sizeOf(git, conflicts));
   const result: CommitMerge = { tree, changes: unfollowed?.changes ?? [], conflicts: [], resolved: [] };
-  const settling = { resolutions, room };
+  const stagesOf = new Map(conflicts.map(({ path, stages }) => [path, stages]));
+  const settling = { resolutions, stagesOf, room };
   const contents = new PlannedContents(git);
   const keep = async ({ content, ...change }: Change) => {
     if (!Buffer.isBuffer(content)) result.changes.push({ ...change, content });

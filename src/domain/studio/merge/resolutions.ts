@@ -2,7 +2,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import type { FoundConflicts, Resolution, ResolutionPermission } from './merge.schema.ts';
 import type { MergeInput } from './merge-entry.ts';
-import type { FileStages, FoundStages, Sides } from './merge-sides.ts';
+import { type FileStages, type FoundStages, type Sides, sideAt } from './merge-sides.ts';
 
 /** @throws DomainError `validation_failed`, naming the file. */
 export function refuseResolution(path: string, problem: string): never {
@@ -65,20 +65,62 @@ export function checkPieces(
   if (hunk !== undefined) refuseResolution(path, `the hunk ${hunk} is not in conflict`);
 }
 
+type Stage = keyof FileStages;
+
+/** What a resolution leaves at its path: the version of a side or of their ancestor, a text of its own, or nothing. */
+function leftBy(
+  { take, delete: remove }: Pick<Resolution, 'take' | 'delete'>,
+  stages: Readonly<Record<Stage, unknown>>,
+): Stage | 'text' | 'nothing' {
+  if (remove) return 'nothing';
+  if (take === undefined) return 'text';
+  return stages[take] ? take : 'nothing';
+}
+
+/** Whether a resolution leaves nothing where one of the two sides has a file, or may do so: without stages that is not known. */
+export function takesAway(
+  { take, delete: remove, stages: shown }: Pick<Resolution, 'take' | 'delete' | 'stages'>,
+  stages: Readonly<Record<Stage, unknown>> | undefined = shown,
+): boolean {
+  if (!stages) return remove === true || take !== undefined;
+  return leftBy({ take, delete: remove }, stages) === 'nothing' && Boolean(stages.current || stages.incoming);
+}
+
+/** A conflict that is settled as a whole or in pieces. */
+interface Settled {
+  path: string;
+  stages: FileStages;
+  /** A file that both sides have renamed is left under another of its names. */
+  isElsewhere?: boolean;
+}
+
+/** Whether one of the sides has deleted a file: there was one, here or under its former name, and that side has none at the path. */
+async function isDeleted({ current, incoming }: Sides, { path, stages }: Settled): Promise<boolean> {
+  if (!stages.base) return false;
+  const missing = [stages.current ? [] : [current], stages.incoming ? [] : [incoming]].flat();
+  const found = await Promise.all(missing.map((side) => sideAt(side, path)));
+  return found.includes(null);
+}
+
 /**
- * What settling a conflict in this way needs beside edit_studio; null when nothing. What the two branches hold was admitted when it came
- * there, so to choose between them brings nothing in; to write something else is a change like any other.
+ * What settling a conflict in this way needs beside edit_studio; null when nothing. It is judged by what it leaves. What the two branches hold was
+ * admitted when it came there, and what one of them has deleted was deleted with the right to, so to choose between them brings nothing in and
+ * takes nothing away. A side that has no file at a path need not have deleted one: both may have given it new names.
  */
-function neededFor(
-  sides: Pick<Sides, 'isContent' | 'admits'>,
-  { path, take, delete: remove, raw }: Resolution,
-  { current, incoming }: FileStages,
-): ResolutionPermission | null {
-  if (take === 'current' || take === 'incoming') return null;
-  const modes = [current, incoming].flatMap((side) => (side ? [side.mode] : []));
+async function neededFor(
+  sides: Sides,
+  conflict: Settled,
+  resolution: Resolution,
+): Promise<ResolutionPermission | null> {
+  const { path, stages, isElsewhere = false } = conflict;
+  const { take, raw } = resolution;
+  const isChoice = take === 'current' || take === 'incoming';
+  const isDeletion = takesAway(resolution, stages) && !isElsewhere && !(await isDeleted(sides, conflict));
+  if (isChoice && !isDeletion) return null;
+  const modes = [stages.current, stages.incoming].flatMap((side) => (side ? [side.mode] : []));
   const isContent = modes.every((mode) => sides.isContent(path, mode));
   if (!isContent || (raw !== undefined && !sides.admits(path, raw))) return 'manage_studio';
-  return remove && current && incoming ? 'delete_studio' : null;
+  return isDeletion ? 'delete_studio' : null;
 }
 
 export interface ResolutionOptions {
@@ -100,6 +142,7 @@ const refuseAll = (permission: ResolutionPermission) => {
  * would be settled unseen.
  */
 export class Resolutions {
+  readonly #given: ReadonlyMap<string, Resolution>;
   readonly #open: Map<string, Resolution>;
   readonly #require: NonNullable<ResolutionOptions['require']>;
   #stale = false;
@@ -114,6 +157,7 @@ export class Resolutions {
       if (!pinned && !stages) refuseResolution(path, 'must have the stages its conflict was shown with');
       this.#open.set(path, resolution);
     }
+    this.#given = new Map(this.#open);
   }
 
   /** Whether a file has a resolution that was not taken yet. */
@@ -121,8 +165,24 @@ export class Resolutions {
     return this.#open.has(path);
   }
 
+  /** Whether a file that only one side has there is left at the path of a conflict, or what becomes of it is still open. */
+  leavesFile(path: string, stages: FileStages): boolean {
+    // What is left where both sides have one may be another file.
+    if (stages.current && stages.incoming) return false;
+    const given = this.#given.get(path);
+    return given === undefined || leftBy(given, stages) !== 'nothing';
+  }
+
+  /** The resolution of a conflict that the caller may settle so; null without one, or when it is for other stages. */
+  async settle(sides: Sides, conflict: Settled): Promise<Resolution | null> {
+    const found = this.take(conflict.path, conflict.stages);
+    const needed = found && (await neededFor(sides, conflict, found));
+    if (needed) this.#require(needed);
+    return found;
+  }
+
   /** The resolution of a file in conflict; null without one, or when it is for other stages. */
-  take(sides: Pick<Sides, 'isContent' | 'admits'>, path: string, stages: FileStages): Resolution | null {
+  take(path: string, stages: FileStages): Resolution | null {
     const found = this.#open.get(path);
     if (!found) return null;
     this.#open.delete(path);
@@ -130,8 +190,6 @@ export class Resolutions {
       this.#stale = true;
       return null;
     }
-    const needed = neededFor(sides, found, stages);
-    if (needed) this.#require(needed);
     return found;
   }
 

@@ -45,7 +45,7 @@ export const mergePull = studioOperation({
   also: {
     manage_studio:
       'when it names another author, resolutions write files outside collections and media, or it brings some that were content where they were changed',
-    delete_studio: 'when it deletes the head branch, or resolutions delete what both branches have',
+    delete_studio: 'when it deletes the head branch, or resolutions delete what neither branch has deleted',
   },
   comparesTag: true,
   summary: 'Merge pull request',

@@ -103,7 +103,7 @@ export const syncRepository = localStudioOperation({
   also: {
     manage_studio:
       'when resolutions write files outside collections and media, or settle a branch that only pull requests move',
-    delete_studio: 'when resolutions delete what both sides have',
+    delete_studio: 'when resolutions delete what neither side has deleted',
   },
   summary: 'Fetch from the upstream, merge and push; resolve diverged branches',
   input: syncRequest,

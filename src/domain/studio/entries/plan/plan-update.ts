@@ -94,9 +94,9 @@ function mergeSave(target: Target, base: Buffer | null, before: OpenedFile): Buf
   const stranger = given.find(({ path }) => path !== place.path);
   if (stranger) refuseResolution(stranger.path, 'is not the file that is saved');
   const { input, stages } = versionsOf(target, base, before);
+  const resolutions = new Resolutions(given, {});
   // It is an entry, and one that the merge would delete is refused below.
-  const resolutions = new Resolutions(given, { require: () => {} });
-  const resolution = resolutions.take({ isContent: () => true, admits: () => true }, place.path, stages);
+  const resolution = resolutions.take(place.path, stages);
   const result = mergeEntry({ ...input, ...(resolution && { resolution }) });
   const shown = (found: FileConflict): Conflict =>
     conflictOf(

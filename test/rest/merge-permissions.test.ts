@@ -84,6 +84,58 @@ describe('a resolution of an entry', () => {
   });
 });
 
+describe('content that neither side holds any more', () => {
+  const page = '<!doctype html><script>evil()</script>\n';
+  const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+  /** A branch of a commit at which main had a file, which main has lost and the branch has changed. */
+  async function lost(path: string, base: string, there: string | Buffer): Promise<string> {
+    const head = `lost-${++made}`;
+    await commitTo(app, 'main', { [path]: base });
+    await makeBranch(app, head);
+    await commitTo(app, 'main', { [path]: null });
+    await commitTo(app, head, { [path]: there });
+    return head;
+  }
+
+  it('comes back only as what may be written there', async () => {
+    const path = 'public/bad.png';
+    const head = await lost(path, page, png);
+    const { stages } = await stagesOf(head);
+    const resolution = { path, stages, take: 'base' };
+    expectRefusal(await merge(head, resolution), 403, 'forbidden', 'Missing permission: manage_studio');
+    expect((await merge(head, resolution, {}, app.token)).status).toBe(201);
+    const text = await lost('public/good.txt', 'Text\n', 'Other text\n');
+    const good = { path: 'public/good.txt', stages: (await stagesOf(text)).stages, take: 'base' };
+    expect((await merge(text, good)).status).toBe(201);
+  });
+
+  it('comes back as code only with manage_studio, also under a name that neither has', async () => {
+    const [from, here, there] = ['src/old.js', 'src/here.js', 'src/there.js'] as const;
+    const [head, text] = ['code-renamed', 'same()\n'.repeat(20)];
+    await commitTo(app, 'main', { [from]: text });
+    await makeBranch(app, head);
+    await commitTo(app, 'main', { [from]: null, [here]: text });
+    await commitTo(app, head, { [from]: null, [there]: text });
+    const { conflicts } = (await app.ask('POST', `${studio}/merge`, { body: { head, dry_run: true } })).body;
+    const takes: Record<string, string> = { [from]: 'base', [here]: 'current', [there]: 'incoming' };
+    const resolutions = conflicts.map(({ path, stages }: { path: string; stages: object }) => ({
+      ...{ path, stages, take: takes[path] },
+    }));
+    const ask = (token: string) => app.ask('POST', `${studio}/merge`, { token, body: { head, resolutions } });
+    expectRefusal(await ask(editor), 403, 'forbidden', 'Missing permission: manage_studio');
+    expect((await ask(app.token)).status).toBe(201);
+  });
+
+  it('and what hunks make of a file of media, is held to what it may be', async () => {
+    const path = 'public/bad.gif';
+    const head = await conflictIn(path, { base: 'one\n', here: 'two\n', there: 'three\n' });
+    const { stages, hunks } = await stagesOf(head);
+    const resolution = { path, stages, hunks: { [hunks[0].id]: { value: page } } };
+    expectRefusal(await merge(head, resolution), 403, 'forbidden', 'Missing permission: manage_studio');
+    expect((await merge(head, resolution, {}, app.token)).status).toBe(201);
+  });
+});
+
 describe('a resolution that leaves nothing', () => {
   type Conflict = { path: string; stages: Record<'base' | 'current' | 'incoming', string | null> };
   const conflictsOf = async (head: string): Promise<Conflict[]> =>

@@ -154,6 +154,7 @@ async function mergeFile(
     const { bytes: content, resolved: fields } = result;
     const mode = modeOf(stages);
     if (resolution && content) checkedContent(path, content);
+    if (content && (resolution?.fields || resolution?.hunks)) resolutions.checkMerged(sides, path, content);
     if (byLines && content?.equals((await linesOf(sides, path)) ?? Buffer.alloc(0))) return {};
     return { change: { path, content, ...(mode && { mode }) }, resolved: { path, ...entry, fields } };
   }

@@ -38,8 +38,8 @@ export interface Sides {
   isContent(path: string, mode: string): boolean;
   /** By either side. */
   isContentOfEither(path: string, mode: string): boolean;
-  /** Whether edit_studio alone may write this text there, by the current side. */
-  admits(path: string, text: string): boolean;
+  /** Whether edit_studio alone may write this content there, by the current side. */
+  admits(path: string, content: Buffer): boolean;
   /** null when no side has a file there. */
   stagesAt(path: string): Promise<FoundStages | null>;
   /** Where a file of either side was in the ancestor; undefined when it was there or nowhere. */
@@ -95,9 +95,9 @@ export async function openSides(
     entryAt: (path) => sites.map((site) => entryAt(site, path)).find((entry) => entry !== null) ?? null,
     isContent: (path, mode) => isContent(site, path, mode),
     isContentOfEither: (path, mode) => sites.some((site) => isContent(site, path, mode)),
-    admits(path, text) {
-      const head = Buffer.from(text, 'utf8');
-      return refusalOf(site, { path, size: head.length, head }, Number.POSITIVE_INFINITY) === null;
+    admits(path, content) {
+      const file = { path, size: content.length, head: content.subarray(0, 4096) };
+      return refusalOf(site, file, Number.POSITIVE_INFINITY) === null;
     },
     previousPath,
     async stagesAt(path) {

@@ -113,13 +113,18 @@ async function neededFor(
   resolution: Resolution,
 ): Promise<ResolutionPermission | null> {
   const { path, stages, isElsewhere = false } = conflict;
+  const { current, incoming } = stages;
   const { take, raw } = resolution;
   const isChoice = take === 'current' || take === 'incoming';
   const isDeletion = takesAway(resolution, stages) && !isElsewhere && !(await isDeleted(sides, conflict));
   if (isChoice && !isDeletion) return null;
-  const modes = [stages.current, stages.incoming].flatMap((side) => (side ? [side.mode] : []));
-  const isContent = modes.every((mode) => sides.isContent(path, mode));
-  if (!isContent || (raw !== undefined && !sides.admits(path, raw))) return 'manage_studio';
+  const base = leftBy(resolution, stages) === 'base' ? stages.base : null;
+  if (base && [current, incoming].some((side) => side?.oid === base.oid && side.mode === base.mode)) return null;
+  const modes = [current, incoming, base].flatMap((side) => (side ? [side.mode] : []));
+  if (!modes.every((mode) => sides.isContent(path, mode))) return 'manage_studio';
+  // What their ancestor had neither side holds now: it comes in again.
+  const written = base ? await sides.merged.blob(base.oid) : raw === undefined ? null : Buffer.from(raw, 'utf8');
+  if (written && !sides.admits(path, written)) return 'manage_studio';
   return isDeletion ? 'delete_studio' : null;
 }
 
@@ -179,6 +184,11 @@ export class Resolutions {
     const needed = found && (await neededFor(sides, conflict, found));
     if (needed) this.#require(needed);
     return found;
+  }
+
+  /** Holds the text that settled pieces make of a file against what may be written there. */
+  checkMerged(sides: Sides, path: string, content: Buffer): void {
+    if (!sides.schemaAt(path) && !sides.admits(path, content)) this.#require('manage_studio');
   }
 
   /** The resolution of a file in conflict; null without one, or when it is for other stages. */

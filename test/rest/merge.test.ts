@@ -234,6 +234,57 @@ describe('400, 404 and 422', () => {
   });
 });
 
+describe('what settles a conflict in an entry', () => {
+  const path = 'notes/a.md';
+  const note = (title: string, more: object = {}) => post({ title, views: 'many', ...more });
+  beforeEach(async () => {
+    const declared = ['{ name: title, type: string }', '{ name: views, type: number }', '{ name: day, type: date }'];
+    await commit('main', {
+      '.pages.yml': `content: [{ name: notes, type: collection, path: notes, fields: [${declared.join(', ')}] }]\n`,
+      [path]: note('One'),
+    });
+    expect((await merge({ head: 'main', base: 'topic', strategy: 'ff' })).status).toBe(201);
+    await commit('main', { [path]: note('Two') });
+    await commit('topic', { [path]: note('Three') });
+  });
+  const settle = async (way: object) => {
+    const { body } = await merge({ dry_run: true });
+    const { stages, hunks } = body.conflicts[0];
+    const of = typeof way === 'function' ? way(hunks) : way;
+    return merge({ resolutions: [{ path, stages, ...of }] });
+  };
+  const onMain = async () => (await app.ask('GET', `${studio}/file?path=${path}`)).body.content;
+
+  it.each([
+    [{ fields: { '/title': { value: { a: 5 } } } }, '/resolutions/0/fields/~1title', 'resolutions.0.fields./title: must be text'],
+    [{ raw: note('Four', { day: 'never' }) }, '/resolutions/0/raw', 'resolutions.0.raw: day must be '],
+  ])('is held against the schema as a save is: %j', async (way, field, message) => {
+    const refused = await settle(way);
+    expect(refused.status).toBe(422);
+    expect(refused.body.code).toBe('validation_failed');
+    expect(refused.body.details.errors).toEqual([
+      { field, code: expect.any(String), message: expect.stringContaining(message) },
+    ]);
+    expect(await onMain()).toBe(note('Two'));
+  });
+
+  it('may leave the faults that both sides have', async () => {
+    expect((await settle({ fields: { '/title': { value: 'Four' } } })).status).toBe(201);
+    expect(await onMain()).toBe(note('Four'));
+  });
+
+  it('makes no longer entry than a save may', async () => {
+    const [ours, theirs] = [post({ title: 'Two' }, 'Ours\n'), post({ title: 'Two' }, 'Theirs\n')];
+    await commit('main', { [path]: ours });
+    await commit('topic', { [path]: theirs });
+    const long = 'x'.repeat(5 * 1024 * 1024 + 1);
+    const byHunk = await settle((hunks: { id: string }[]) => ({ hunks: { [hunks[0]?.id ?? '']: { value: long } } }));
+    expectRefusal(byHunk, 413, 'too_large', /^resolutions\.0: the entry would have /);
+    expectRefusal(await settle({ raw: long }), 413, 'too_large', /^resolutions\.0: the entry would have /);
+    expect(await onMain()).toBe(ours);
+  });
+});
+
 describe('GraphQL', () => {
   const mutate = async (input: string) => {
     const query = `mutation { mergeBranches(organization: "acme", project: "${project}", input: ${input}) {

@@ -75,7 +75,7 @@ const faultKey = ({ field, code, message }: FieldError) => (code === 'file' ? me
  */
 export async function judgeWrite(
   at: { tree: Snapshot; site: SiteIndex },
-  { schema }: CollectionIndex,
+  { schema }: Pick<CollectionIndex, 'schema'>,
   judged: Judged,
 ): Promise<{ errors: FieldError[]; warnings: Warning[] }> {
   const { paths, wanted, stored } = judged;

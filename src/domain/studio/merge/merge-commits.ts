@@ -77,6 +77,8 @@ async function settleWhole(
     return { conflict: conflictOf(sides, path, stages, found, { room }) };
   }
   const change = await changeFor(sides, path, stages, resolution);
+  if (Buffer.isBuffer(change?.content))
+    await resolutions.checkText(sides, { path, stages }, resolution, change.content);
   return { ...(change && { change }), resolved: { path, ...entry, fields: [] } };
 }
 
@@ -154,7 +156,8 @@ async function mergeFile(
     const { bytes: content, resolved: fields } = result;
     const mode = modeOf(stages);
     if (resolution && content) checkedContent(path, content);
-    if (content && (resolution?.fields || resolution?.hunks)) resolutions.checkMerged(sides, path, content);
+    if (content && resolution && resolution.take === undefined)
+      await resolutions.checkText(sides, { path, stages }, resolution, content);
     if (byLines && content?.equals((await linesOf(sides, path)) ?? Buffer.alloc(0))) return {};
     return { change: { path, content, ...(mode && { mode }) }, resolved: { path, ...entry, fields } };
   }

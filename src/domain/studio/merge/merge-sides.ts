@@ -1,3 +1,4 @@
+import type { FieldError } from '../../../kernel/errors.ts';
 import { shownPointers } from '../../../lib/json-pointer.ts';
 import { isLonger } from '../../../lib/objects.ts';
 import type { Repository } from '../../../ports/git.ts';
@@ -5,6 +6,8 @@ import type { FileSide, MergedTree, Mode, Oid, Snapshot } from '../../../ports/g
 import type { Change } from '../../../ports/git-writes.ts';
 import { isContent, refusalOf } from '../content/admission.ts';
 import { entryAt, schemaAt } from '../content/collection-index.ts';
+import { judgeWrite } from '../entries/validate.ts';
+import { parseFile } from '../frontmatter/parse-file.ts';
 import { titleOfSlug } from '../frontmatter/summarize.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { StudioContext } from '../studio.ts';
@@ -38,6 +41,11 @@ export interface Sides {
   isContent(path: string, mode: string): boolean;
   /** By either side. */
   isContentOfEither(path: string, mode: string): boolean;
+  /**
+   * What is wrong with an entry by its schema in the merge, and was not in a former text of it (null: none), as a save is judged; fields are JSON
+   * Pointers into its frontmatter. What cannot be read has no faults.
+   */
+  faultsOf(path: string, content: Buffer, before: Buffer | null): Promise<FieldError[]>;
   /** Whether edit_studio alone may write this content there, by the current side. */
   admits(path: string, content: Buffer): boolean;
   /** null when no side has a file there. */
@@ -86,12 +94,23 @@ export async function openSides(
     const known = await renames;
     return known.current.get(path) ?? known.incoming.get(path);
   };
+  const merged = await git.snapshotOfTree(tree);
+  const schemaOf = (path: string) => sites.map((site) => schemaAt(site, path)).find((schema) => schema !== undefined);
   return {
     git,
     current: ours,
     incoming: theirs,
-    merged: await git.snapshotOfTree(tree),
-    schemaAt: (path) => sites.map((site) => schemaAt(site, path)).find((schema) => schema !== undefined),
+    merged,
+    schemaAt: schemaOf,
+    async faultsOf(path, content, before) {
+      const schema = schemaOf(path);
+      const wanted = parseFile(content, path).frontmatter;
+      if (!schema || !wanted) return [];
+      const stored = before && parseFile(before, path).frontmatter;
+      const at = { tree: merged, site: await studio.content.site(git, merged) };
+      const { errors } = await judgeWrite(at, { schema }, { paths: [path], wanted, stored });
+      return errors.map((error) => ({ ...error, field: error.field.slice('/frontmatter'.length) }));
+    },
     entryAt: (path) => sites.map((site) => entryAt(site, path)).find((entry) => entry !== null) ?? null,
     isContent: (path, mode) => isContent(site, path, mode),
     isContentOfEither: (path, mode) => sites.some((site) => isContent(site, path, mode)),

@@ -1,4 +1,6 @@
-import { DomainError } from '../../../kernel/errors.ts';
+import { DomainError, type FieldError } from '../../../kernel/errors.ts';
+import { pointerTo } from '../../../lib/json-pointer.ts';
+import { checkSize, maxEntryBytes } from '../entries/saved-entry.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import type { FoundConflicts, Resolution, ResolutionPermission } from './merge.schema.ts';
 import type { MergeInput } from './merge-entry.ts';
@@ -128,6 +130,36 @@ async function neededFor(
   return isDeletion ? 'delete_studio' : null;
 }
 
+/** Texts of an entry as the two sides have them; one that is too long for an entry is left out. */
+async function textsOf({ git, merged }: Sides, { current, incoming }: FileStages): Promise<Buffer[]> {
+  const oids = [current, incoming].flatMap((side) => (side ? [side.oid] : []));
+  const sizes = await git.sizes(oids);
+  return Promise.all(
+    oids.filter((_, at) => (sizes[at] ?? maxEntryBytes + 1) <= maxEntryBytes).map((oid) => merged.blob(oid)),
+  );
+}
+
+/** Faults of a text by the schema of its collection that neither side has. */
+async function newFaults(sides: Sides, { path, stages }: Settled, content: Buffer): Promise<FieldError[]> {
+  const faults = await sides.faultsOf(path, content, null);
+  if (faults.length === 0) return faults;
+  let left = faults;
+  for (const text of await textsOf(sides, stages)) {
+    const known = new Set((await sides.faultsOf(path, content, text)).map(({ field, message }) => `${field} ${message}`));
+    left = left.filter(({ field, message }) => known.has(`${field} ${message}`));
+  }
+  return left;
+}
+
+/** Where a resolution has brought a fault in: below the field it settles, or in what it settles otherwise. */
+function placeOf({ fields = {}, hunks, raw }: Resolution, fault: string): { names: string[]; rest: string } {
+  const isAbout = (field: string) => `${fault}/`.startsWith(`${field}/`) || field.startsWith(`${fault}/`);
+  const field = Object.keys(fields).find(isAbout);
+  if (field !== undefined) return { names: ['fields', field], rest: '' };
+  const rest = `${fault.slice(1).replaceAll('/', '.')} `;
+  return { names: raw !== undefined ? ['raw'] : hunks ? ['hunks'] : [], rest };
+}
+
 export interface ResolutionOptions {
   /** The caller named both heads, and they are the ones that are merged: resolutions need not repeat their stages. */
   pinned?: boolean;
@@ -186,9 +218,24 @@ export class Resolutions {
     return found;
   }
 
-  /** Holds the text that settled pieces make of a file against what may be written there. */
-  checkMerged(sides: Sides, path: string, content: Buffer): void {
-    if (!sides.schemaAt(path) && !sides.admits(path, content)) this.#require('manage_studio');
+  /**
+   * Holds the text that a resolution makes of a file against what may be written there: that of an entry as a save is held.
+   * @throws DomainError `too_large`, `validation_failed` with a fault per field
+   */
+  async checkText(sides: Sides, conflict: Settled, resolution: Resolution, content: Buffer): Promise<void> {
+    const { path } = conflict;
+    if (!sides.schemaAt(path)) {
+      if (!sides.admits(path, content)) this.#require('manage_studio');
+      return;
+    }
+    const names = ['resolutions', String([...this.#given.keys()].indexOf(path))];
+    checkSize(content, names.join('.'));
+    const errors = (await newFaults(sides, conflict, content)).map(({ field, message, ...fault }) => {
+      const place = placeOf(resolution, field);
+      const all = [...names, ...place.names];
+      return { ...fault, field: all.reduce(pointerTo, ''), message: `${all.join('.')}: ${place.rest}${message}` };
+    });
+    if (errors[0]) throw new DomainError('validation_failed', errors[0].message, { details: { errors } });
   }
 
   /** The resolution of a file in conflict; null without one, or when it is for other stages. */

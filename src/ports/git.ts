@@ -103,6 +103,11 @@ export interface Repository {
   mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]>;
   /** Files that differ from `base` (null: the empty tree) to `head`, renames found. */
   diff(base: Oid | null, head: Oid, page: { skip: number; limit: number }): Promise<TreeDiff>;
+  /**
+   * Where files that were renamed from `base` to `head` were before, by their new paths; found in one pass, without counting lines. Fails with
+   * `too_large` for more than a million.
+   */
+  renames(base: Oid, head: Oid, signal?: AbortSignal): Promise<ReadonlyMap<string, string>>;
   /** Changed files and lines in all. Fails with `git_timeout` when they are too many to count while somebody waits. */
   diffTotals(base: Oid | null, head: Oid): Promise<{ changed_files: number; additions: number; deletions: number }>;
   /** How one file of `diff` differs; '' when it does not. `limit` in bytes. */

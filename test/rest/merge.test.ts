@@ -256,7 +256,11 @@ describe('what settles a conflict in an entry', () => {
   const onMain = async () => (await app.ask('GET', `${studio}/file?path=${path}`)).body.content;
 
   it.each([
-    [{ fields: { '/title': { value: { a: 5 } } } }, '/resolutions/0/fields/~1title', 'resolutions.0.fields./title: must be text'],
+    [
+      { fields: { '/title': { value: { a: 5 } } } },
+      '/resolutions/0/fields/~1title',
+      'resolutions.0.fields./title: must be text',
+    ],
     [{ raw: note('Four', { day: 'never' }) }, '/resolutions/0/raw', 'resolutions.0.raw: day must be '],
   ])('is held against the schema as a save is: %j', async (way, field, message) => {
     const refused = await settle(way);

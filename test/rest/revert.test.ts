@@ -1,4 +1,5 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GitRepository } from '../../src/engines/git/repository.ts';
 import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { watchCommits } from '../support/git-store.ts';
 import { expectRefusal } from '../support/refusal.ts';
@@ -143,6 +144,41 @@ describe('undo', () => {
     const renamed = await put({ slug: `${slug}-moved` });
     slug = `${from}-moved`;
     expectRefusal(await revert({ commit: renamed }), 422, 'not_editable', /^commit: .* renamed .*rename it back/);
+  });
+
+  it('finds the renames of a commit before the turn of the branch, in one pass, and only for who may delete', async () => {
+    const repository = await app.repository();
+    const files = Object.fromEntries(Array.from({ length: 1_100 }, (_, at) => [`public/many-${at}.txt`, `${at}`]));
+    const path = 'public/new.txt';
+    const { commit } = await repository.write({
+      branch: 'main',
+      author: { name: 'Ada', email: 'ada@example.org' },
+      plan: async () => ({
+        changes: Object.entries({ ...files, [path]: 'New' }).map(([name, text]) => ({
+          path: name,
+          content: Buffer.from(text),
+        })),
+        message: 'Add many',
+        result: null,
+      }),
+    });
+    const methods = ['diff', 'renames', 'write'] as const;
+    const calls: string[] = [];
+    const prototype = GitRepository.prototype as unknown as Record<string, (...given: unknown[]) => unknown>;
+    const spies = methods.map((name) => {
+      const known = prototype[name] as (...given: unknown[]) => unknown;
+      return vi.spyOn(prototype, name).mockImplementation(function (this: unknown, ...given) {
+        calls.push(name);
+        return known.apply(this, given);
+      });
+    });
+    const undo = { path, commit: commit?.sha ?? '' };
+    const editor = await app.makeToken(['edit_studio']);
+    expectRefusal(await revert(undo, { token: editor }), 403, 'forbidden', 'Missing permission: delete_studio');
+    expect(calls).toEqual([]);
+    expect(await revert(undo)).toMatchObject({ status: 201, body: { deleted: true } });
+    expect(calls).toEqual(['renames', 'write']);
+    for (const spy of spies) spy.mockRestore();
   });
 
   it.each(['main', 'abc', '', '0'.repeat(40)])('names the field of the commit %j, which is none', async (commit) => {

@@ -20,7 +20,7 @@ import { StagedTree } from './commits/commit-plan.ts';
 import type { GitProcesses, Log } from './git-process.ts';
 import { commonAncestors, firstParentLine } from './history/ancestry.ts';
 import { blame } from './history/blame.ts';
-import { diffTotals, diffTrees, filePatch } from './history/diff.ts';
+import { diffTotals, diffTrees, filePatch, renamedPaths } from './history/diff.ts';
 import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history/history.ts';
 import { introducedChanges } from './history/introduced.ts';
 import { isAncestor, mergeability, mergeBases, mergeTrees } from './history/merge.ts';
@@ -227,6 +227,10 @@ export class RepositoryReads {
 
   diff(base: Oid | null, head: Oid, page: { skip: number; limit: number }): Promise<TreeDiff> {
     return diffTrees(this.processes, this.gitDir, base, head, page);
+  }
+
+  renames(base: Oid, head: Oid, signal?: AbortSignal): Promise<ReadonlyMap<string, string>> {
+    return renamedPaths(this.processes, this.gitDir, base, head, signal);
   }
 
   diffTotals(base: Oid | null, head: Oid): Promise<{ changed_files: number; additions: number; deletions: number }> {

@@ -36,6 +36,21 @@ async function changed() {
   return { ...made, base, head };
 }
 
+describe('renames', () => {
+  it('are former names by the new ones, whatever the names', async () => {
+    const { repository, gitDir, base, head } = await changed();
+    const back = commitFiles(gitDir, head, { 'sub/nëw.md': null, 'last\nname.md': lines(40, { 3: 'three' }) });
+    expect([...(await repository.renames(base, head))]).toEqual([['sub/nëw.md', 'old name.md']]);
+    expect([...(await repository.renames(head, back))]).toEqual([['last\nname.md', 'sub/nëw.md']]);
+    expect([...(await repository.renames(head, head))]).toEqual([]);
+  });
+
+  it('end with their signal', async () => {
+    const { repository, base, head } = await changed();
+    await expect(repository.renames(base, head, AbortSignal.abort(new Error('late')))).rejects.toThrow('late');
+  });
+});
+
 describe('diff', () => {
   it('lists every changed file with its sides and line counts', async () => {
     const { repository, gitDir, base, head } = await changed();

@@ -36,8 +36,10 @@ export interface Revert {
   mode: 'undo' | 'restore';
   sha?: string | undefined;
   force?: boolean | undefined;
-  /** `renamesOf` the commit, when several of its files are reverted. */
+  /** `renamesOf` the commit, where they are known already. */
   renames?: Renames | undefined;
+  /** Ends the search for them otherwise. */
+  signal?: AbortSignal | undefined;
 }
 
 /** Where files that a commit renamed were before, by their new paths. */
@@ -83,7 +85,7 @@ const same = (one: TreeEntry | null, other: TreeEntry | null) => one?.oid === ot
 
 async function placeOf(
   { git, studio }: RevertContext,
-  { site }: StagedContent,
+  { site }: Pick<StagedContent, 'site'>,
   { target, commit }: Revert,
   { after, before }: Versions,
 ): Promise<Place> {
@@ -130,18 +132,38 @@ function checkSeen({ project, conditions }: RevertContext, current: TreeEntry | 
   } else checkUnseen(conditions, sha);
 }
 
-const renamesAtOnce = 1000;
+export async function renamesOf(
+  { git }: Pick<RevertContext, 'git'>,
+  { after, before }: Versions,
+  signal?: AbortSignal,
+): Promise<Renames> {
+  return after.commit && before.commit ? git.renames(before.commit, after.commit, signal) : new Map();
+}
 
-export async function renamesOf({ git }: Pick<RevertContext, 'git'>, { after, before }: Versions): Promise<Renames> {
-  const renames = new Map<string, string>();
-  if (!after.commit || !before.commit) return renames;
-  for (let skip = 0, total = 1; skip < total; skip += renamesAtOnce) {
-    const page = await git.diff(before.commit, after.commit, { skip, limit: renamesAtOnce });
-    total = page.total;
-    for (const { path, status, previous_path } of page.files)
-      if (status === 'renamed' && previous_path !== null) renames.set(path, previous_path);
-  }
-  return renames;
+async function versionsOf({ git }: Pick<RevertContext, 'git'>, commit: Oid): Promise<Versions> {
+  const { parents } = await git.commit(commit);
+  return { after: await git.snapshot(commit), before: await git.snapshot(parents[0] ?? null) };
+}
+
+/**
+ * The renames of the commit, where a revert has to know them: those of a large commit take seconds to find, in which all other writers of the
+ * branch would wait. So they are found before its turn, by what the branch holds then.
+ * @returns undefined where nothing goes
+ * @throws DomainError `forbidden` without delete_studio where the file goes, and what `planRevert` throws for one that is not there
+ */
+export async function renamesBehind(
+  context: RevertContext,
+  head: Snapshot,
+  revert: Revert,
+): Promise<Renames | undefined> {
+  if (revert.mode === 'restore') return undefined;
+  const versions = await versionsOf(context, revert.commit);
+  const site = await context.studio.content.site(context.git, head);
+  const { path } = await placeOf(context, { site }, revert, versions);
+  if (!(await fileAt(head, path)) || !(await fileAt(versions.after, path))) return undefined;
+  if (await fileAt(versions.before, path)) return undefined;
+  context.require('delete_studio');
+  return renamesOf(context, versions);
 }
 
 /**
@@ -165,7 +187,7 @@ async function undo(
   { tree, changed }: StagedContent,
   place: Place,
   versions: Versions,
-  { current, commit, renames }: Pick<Revert, 'commit' | 'renames'> & { current: TreeEntry },
+  { current, commit, renames, signal }: Pick<Revert, 'commit' | 'renames' | 'signal'> & { current: TreeEntry },
 ): Promise<Outcome> {
   const { path, entry } = place;
   const [base, incoming] = [await fileAt(versions.after, path), await fileAt(versions.before, path)];
@@ -176,8 +198,10 @@ async function undo(
       `did not change ${path}; mode restore brings back the file as it was there`,
     );
   if (same(current, incoming)) return { kind: 'version', file: current };
+  // Renames that are not known yet are those of a file reverted alone: with nothing brought back before it, it goes, or the revert is refused.
+  if (!incoming && !renames) context.require('delete_studio');
   const isRenamed =
-    !incoming && isRenamedBack({ path, changed, commit }, renames ?? (await renamesOf(context, versions)));
+    !incoming && isRenamedBack({ path, changed, commit }, renames ?? (await renamesOf(context, versions, signal)));
   if (same(current, base)) return incoming ? { kind: 'version', file: incoming } : { kind: 'gone', isRenamed };
   const conflict = (found: FileConflict) => {
     const known = entry && { collection: entry.index.schema.collection, slug: entry.slug };
@@ -210,12 +234,12 @@ async function undo(
 async function outcomeOf(
   context: RevertContext,
   staged: StagedContent,
-  { mode, commit, renames }: Revert,
+  { mode, commit, renames, signal }: Revert,
   place: Place,
   versions: Versions,
   current: TreeEntry | null,
 ): Promise<Outcome> {
-  if (mode === 'undo' && current) return undo(context, staged, place, versions, { current, commit, renames });
+  if (mode === 'undo' && current) return undo(context, staged, place, versions, { current, commit, renames, signal });
   const then = await fileAt(versions.after, place.path);
   const version = then ?? (current ? null : await fileAt(versions.before, place.path));
   if (version) return { kind: 'version', file: version };
@@ -282,9 +306,7 @@ export async function planRevert(
   staged: StagedContent,
   revert: Revert,
 ): Promise<Step<Reverted>> {
-  const { git } = context;
-  const { parents } = await git.commit(revert.commit);
-  const versions = { after: await git.snapshot(revert.commit), before: await git.snapshot(parents[0] ?? null) };
+  const versions = await versionsOf(context, revert.commit);
   const place = await placeOf(context, staged, revert, versions);
   const { path, entry } = place;
   const current = await fileAt(staged.tree, path);

@@ -16,7 +16,7 @@ import { studioWarning } from '../schema/schema.schema.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
-import { planRevert, type Revert, type Reverted, renamesOf } from './plan-revert.ts';
+import { planRevert, type Revert, type Reverted, renamesBehind, renamesOf } from './plan-revert.ts';
 import { advance, commitStep, contentAt, lastOfEachPath, planStep, type Step } from './staged-content.ts';
 import { authorOf, messageOf } from './write-rules.ts';
 
@@ -98,12 +98,15 @@ async function revert(context: Context, target: Revert['target'], input: Input) 
   const author = authorOf(context, input.author);
   const branch = await directBranch(context, input.branch);
   const commit = await reachableCommit(context, input.commit);
+  const asked = { ...input, commit, target };
+  const head = await context.git.snapshot(await context.git.head(branch));
+  const renames = await renamesBehind(context, head, asked);
   const {
     commit: made,
     snapshot,
     result,
-  } = await commitStep(context, { branch, author, message: input.message }, (staged) =>
-    planRevert(context, staged, { ...input, commit, target }),
+  } = await commitStep(context, { branch, author, message: input.message }, (staged, signal) =>
+    planRevert(context, staged, { ...asked, renames, signal }),
   );
   return { ...result, ...(await recordOf(context, snapshot, made, result)), commit: made, unchanged: made === null };
 }

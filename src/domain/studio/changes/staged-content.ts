@@ -169,14 +169,14 @@ interface CommitTo {
 export function commitStep<T>(
   context: PlanContext,
   { branch, author, message }: CommitTo,
-  plan: (staged: StagedContent) => Promise<Step<T>>,
+  plan: (staged: StagedContent, signal: AbortSignal) => Promise<Step<T>>,
 ): Promise<Committed<T & { warnings: Warning[] }>> {
   return context.git.write({
     branch,
     author,
-    async plan(head): Promise<CommitPlan<T & { warnings: Warning[] }>> {
+    async plan(head, signal): Promise<CommitPlan<T & { warnings: Warning[] }>> {
       const staged = await contentAt(context, head);
-      const { changes, summary, result, check } = await planStep(context, staged, plan);
+      const { changes, summary, result, check } = await planStep(context, staged, (now) => plan(now, signal));
       const warnings = await check(staged);
       return { changes, message: messageOf(message, summary), result: { ...result, warnings } };
     },

@@ -198,6 +198,8 @@ interface ConflictOptions {
 }
 
 interface MergeOptions extends ResolutionOptions, ConflictOptions {
+  /** Ends the search for renames. */
+  signal?: AbortSignal;
   /** What the merge would write is not wanted, and not kept: it may be gigabytes. */
   conflictsOnly?: boolean;
   /** The merge is only tried: where git has an entry already, no other text of it is kept, for it changes no name and configures nothing. */
@@ -232,7 +234,7 @@ export async function mergeCommits(
   const resolutions = new Resolutions(given, options);
   const { tree, conflicts: found, auto_merged, may_follow_renames } = await git.mergeTrees(current, incoming);
   if (!may_follow_renames && given.length === 0) return { tree, changes: [], conflicts: [], resolved: [] };
-  const sides = await openSides(context, { current, incoming, tree });
+  const sides = await openSides(context, { current, incoming, tree, signal: options.signal });
   const unfollowed = may_follow_renames ? await withoutFollowing(sides, found) : null;
   const conflicts = [...found.filter(({ path }) => !unfollowed?.code.has(path)), ...(unfollowed?.conflicts ?? [])];
   await options.takeRoom?.(await sizeOf(git, conflicts));

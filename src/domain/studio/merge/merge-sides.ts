@@ -54,19 +54,6 @@ export interface Sides {
   previousPath(path: string): Promise<string | undefined>;
 }
 
-const renamesAtOnce = 1000;
-
-/** Renamed files from one tree to another, by their new names. */
-async function renamesOf(git: Repository, base: Oid, side: Oid): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  for (let skip = 0, total = 1; skip < total; skip += renamesAtOnce) {
-    const page = await git.diff(base, side, { skip, limit: renamesAtOnce });
-    total = page.total;
-    for (const { path, previous_path } of page.files) if (previous_path !== null) found.set(path, previous_path);
-  }
-  return found;
-}
-
 export async function sideAt(snapshot: Snapshot | null, path: string): Promise<FileSide | null> {
   const found = (await snapshot?.lookup(path))?.entry;
   return found && found.mode !== '40000' ? { oid: found.oid, mode: found.mode as Mode } : null;
@@ -75,7 +62,12 @@ export async function sideAt(snapshot: Snapshot | null, path: string): Promise<F
 /** Opens the trees of a merge; schemas are those of the current side, and of the incoming one for collections it brings. */
 export async function openSides(
   { git, studio }: MergeContext,
-  { current, incoming, tree }: { current: Oid; incoming: Oid; tree: MergedTree },
+  {
+    current,
+    incoming,
+    tree,
+    signal,
+  }: { current: Oid; incoming: Oid; tree: MergedTree; signal?: AbortSignal | undefined },
 ): Promise<Sides> {
   const ancestor = await git.mergeBase(current, incoming);
   const base = ancestor === null ? null : await git.snapshot(ancestor);
@@ -83,16 +75,16 @@ export async function openSides(
   const theirs = await git.snapshot(incoming);
   const site = await studio.content.site(git, ours);
   const sites = [site, await studio.content.site(git, theirs)];
-  let renames: Promise<{ current: Map<string, string>; incoming: Map<string, string> }> | undefined;
-  const findRenames = async () => ({
-    current: ancestor === null ? new Map() : await renamesOf(git, ancestor, current),
-    incoming: ancestor === null ? new Map() : await renamesOf(git, ancestor, incoming),
-  });
+  let renames: Promise<ReadonlyMap<string, string>[]> | undefined;
+  const findRenames = async () =>
+    ancestor === null
+      ? []
+      : [await git.renames(ancestor, current, signal), await git.renames(ancestor, incoming, signal)];
   const previousPath = async (path: string) => {
     if (await sideAt(base, path)) return undefined;
     renames ??= findRenames();
-    const known = await renames;
-    return known.current.get(path) ?? known.incoming.get(path);
+    const found = (await renames).find((side) => side.has(path));
+    return found?.get(path);
   };
   const merged = await git.snapshotOfTree(tree);
   const schemaOf = (path: string) => sites.map((site) => schemaAt(site, path)).find((schema) => schema !== undefined);

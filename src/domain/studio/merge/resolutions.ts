@@ -145,7 +145,9 @@ async function newFaults(sides: Sides, { path, stages }: Settled, content: Buffe
   if (faults.length === 0) return faults;
   let left = faults;
   for (const text of await textsOf(sides, stages)) {
-    const known = new Set((await sides.faultsOf(path, content, text)).map(({ field, message }) => `${field} ${message}`));
+    const known = new Set(
+      (await sides.faultsOf(path, content, text)).map(({ field, message }) => `${field} ${message}`),
+    );
     left = left.filter(({ field, message }) => known.has(`${field} ${message}`));
   }
   return left;

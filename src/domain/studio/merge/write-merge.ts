@@ -100,6 +100,7 @@ export async function writeMerge(
       }
       const { tree, changes, resolved, ...found } = await mergeCommits(context, { current, incoming }, resolutions, {
         pinned,
+        signal,
         ...(checks.require && { require: checks.require }),
       });
       if (found.conflicts.length > 0) throw mergeConflict(found);

@@ -2,7 +2,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { ChangedFile, FileSide, Oid, Patch, TreeDiff } from '../../../ports/git-records.ts';
 import type { Config } from '../git-child.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
-import { records } from '../git-stream.ts';
+import { gitStream, records } from '../git-stream.ts';
 import { isOid } from '../objects/object-id.ts';
 
 /** More added and removed files than this are not compared with each other for renames: the work grows with their product. */
@@ -125,6 +125,36 @@ class DiffReader {
     file.additions = Number(additions) || 0;
     file.deletions = Number(deletions) || 0;
   }
+}
+
+/** Renames that are listed; a listing of them is held whole. */
+const mostRenames = 1_000_000;
+
+/**
+ * Former paths of renamed files by their new ones (`diff-tree -z --name-status --diff-filter=R`: a status and two paths for each).
+ * @throws DomainError `too_large`, and the reason of the signal
+ */
+export async function renamedPaths(
+  processes: GitProcesses,
+  gitDir: string,
+  base: Oid,
+  head: Oid,
+  signal?: AbortSignal,
+): Promise<Map<string, string>> {
+  const args = ['diff-tree', '-r', '-z', '-M', '--name-status', '--diff-filter=R', ...plain, ...sides(base, head)];
+  const options = { gitDir, config: diffConfig, timeout: wallTime.read, ...(signal && { signal }) };
+  const found = new Map<string, string>();
+  const fields: string[] = [];
+  for await (const some of records(gitStream(processes, args, { ...options, what: 'The comparison' }))) {
+    for (const record of some) {
+      if (fields.push(record) < 3) continue;
+      const [, from = '', to = ''] = fields.splice(0);
+      found.set(to, from);
+    }
+    if (found.size > mostRenames)
+      throw new DomainError('too_large', `More than ${mostRenames} files were renamed; compare them with a git client`);
+  }
+  return found;
 }
 
 /**

@@ -262,6 +262,19 @@ describe('conflicts', () => {
     expect(settled.conflicts).toEqual([]);
   });
 
+  it('have former names that are found in one pass over each side', async () => {
+    const { merge, repository } = await forked({}, { [a]: post({ title: 'A' }) }, { [a]: post({ title: 'B' }) });
+    const passes = [vi.spyOn(repository, 'diff'), vi.spyOn(repository, 'renames')];
+    const nowhere = { base: null, current: null, incoming: null };
+    const resolutions = ['b', 'c'].map((name) => ({
+      path: `public/${name}.txt`,
+      stages: nowhere,
+      take: 'current' as const,
+    }));
+    await expect(merge(resolutions)).rejects.toMatchObject({ code: 'validation_failed' });
+    expect(passes.map((pass) => pass.mock.calls.length)).toEqual([0, 2]);
+  });
+
   it('of two names for one file leave one, both or none of them', async () => {
     const long = lines(30);
     const [b, c] = ['content/posts/b.md', 'content/posts/c.md'];

@@ -19,7 +19,8 @@ import { type GitStoreOptions, RepositoryPool } from './repository-pool.ts';
 import { Slots } from './slots.ts';
 import { importRepository } from './transfer/import.ts';
 import { Lane } from './transfer/lane.ts';
-import { commandsOf, servePush } from './transfer/push.ts';
+import { headOf, servePush } from './transfer/push.ts';
+import { refusedPush } from './transfer/push-answer.ts';
 import { PushHooks } from './transfer/push-hook.ts';
 import { withBody } from './transfer/request-body.ts';
 import { type ServedRepository, serveGit } from './transfer/serve.ts';
@@ -227,9 +228,9 @@ class FileGitStore implements GitStore {
       lane.run(client, signal, (slot) => serveGit(served, { ...request, input }, { slot }));
     if (advertise) return serve(this.#refLists);
     const bounds = { size: bodySize.fetch, time, silence: served.silence };
-    await withBody(spools, request, bounds, (body, beginning) => {
+    await withBody(spools, request, bounds, (open, beginning) => {
       const isRefList = protocol === 'version=2' && /^[0-9a-f]{4}command=ls-refs\b/i.test(beginning.toString('latin1'));
-      return serve(isRefList ? this.#refLists : this.#packing, body);
+      return serve(isRefList ? this.#refLists : this.#packing, open());
     });
   }
 
@@ -238,17 +239,22 @@ class FileGitStore implements GitStore {
     const served = this.#served(id);
     const signal = AbortSignal.any([request.signal, this.#closing.signal]);
     const bounds = { size: bodySize.push, time: null, silence: served.silence };
-    await withBody(this.#options.spools, { ...request, signal }, bounds, (input) =>
-      this.#unpacking.run(client, signal, () => {
-        if (authorizePush === undefined) {
-          const commands = commandsOf(input);
-          return serveGit(served, { ...request, input, signal }, { moves: () => commands });
+    await withBody(this.#options.spools, { ...request, signal }, bounds, (open) =>
+      this.#unpacking.run(client, signal, async () => {
+        const { commands, hasBands, excess } = await headOf(open());
+        if (excess !== null) {
+          request.settledPush?.({ commands, moved: [] });
+          return void request.output.write(refusedPush(excess, hasBands));
         }
+        const input = open();
+        if (authorizePush === undefined)
+          return serveGit(served, { ...request, input, signal }, { moves: () => commands });
         return servePush({
           ...served,
           repository: this.#pool.get(id),
           hooks: this.#hooks,
           limits: this.#limits,
+          commands,
           request: { ...request, authorizePush, input, signal },
         });
       }),

@@ -1,14 +1,21 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Tree } from '../../../src/engines/git/objects/tree-codec.ts';
+import { headOf } from '../../../src/engines/git/transfer/push.ts';
+import { packetLine } from '../../../src/engines/git/transfer/push-answer.ts';
+import { PushHooks } from '../../../src/engines/git/transfer/push-hook.ts';
 import { Pace } from '../../../src/lib/concurrency.ts';
 import type {
   GitServeRequest,
   PushCommand,
   PushedChange,
   PushedObjects,
+  PushResult,
   PushVerdict,
 } from '../../../src/ports/git-transfer.ts';
 import { client } from '../../support/git-client.ts';
@@ -345,7 +352,89 @@ describe('a push that is decided about', () => {
   });
 });
 
+describe('the commands of a push', () => {
+  const zero = '0'.repeat(40);
+  const deletion = (name: string) => packetLine(`${'1'.repeat(40)} ${zero} refs/heads/${name}`);
+  const deletions = (count: number) => Array.from({ length: count }, (_, at) => deletion(`b${at}`)).join('');
+  const head = (content: string) => headOf(new PassThrough().end(`${content}0000PACK`));
+
+  /** What a client is answered, what is known of its push then, and for what git was started. */
+  async function pushed(body: string) {
+    const started: string[] = [];
+    const { store } = testStore({ metrics: { gitProcess: (command) => void started.push(command), gitWriters() {} } });
+    await store.create('site', 'main');
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    let result: PushResult | null = null;
+    input.end(body);
+    const served = store.serve('site', {
+      client: 'client',
+      service: 'git-receive-pack',
+      advertise: false,
+      protocol: null,
+      input,
+      output,
+      signal: new AbortController().signal,
+      authorizePush: async () => ({ allow: true }),
+      settledPush: (ended) => (result = ended),
+    });
+    await served.finally(() => output.end());
+    return { answer: await text(output), result: result as PushResult | null, started };
+  }
+
+  it('are 10,000 at most: git is not started for more', async () => {
+    expect(await head(deletions(10_000))).toMatchObject({ excess: null, commands: { length: 10_000 } });
+    const { answer, result, started } = await pushed(`${deletions(10_001)}0000`);
+    expect(answer).toBe(`${packetLine('unpack one push may move 10000 refs; push fewer at a time\n')}0000`);
+    expect(started).toEqual([]);
+    expect(result).toMatchObject({ commands: { length: 10_000 }, moved: [] });
+  });
+
+  it('take 4 MiB at most', async () => {
+    const line = deletion('x'.repeat(65_400));
+    const most = Math.floor((4 * 1024 * 1024) / line.length);
+    expect(await head(line.repeat(most))).toMatchObject({ excess: null });
+    const { answer, started } = await pushed(`${line.repeat(most + 1)}0000`);
+    expect(answer).toContain('unpack the names of the refs of one push may take 4 MiB together');
+    expect(started).toEqual([]);
+  });
+
+  it('are all seen here that git would see', async () => {
+    const line = `${zero} ${'a'.repeat(40)} refs/heads/x`;
+    const expected = { commands: [{ ref: 'refs/heads/x', old: null, new: 'a'.repeat(40) }], excess: null };
+    for (const end of ['', '\n', '\0 report-status\n'])
+      expect(await head(packetLine(`shallow ${zero}`) + packetLine(line + end))).toMatchObject(expected);
+    for (const odd of [line.toUpperCase(), `${line}\nx`, `${line}\n\0`, 'push-cert\0 report-status\n'])
+      await expect(head(packetLine(odd))).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  it('are refused in words that a client shows', async () => {
+    const { rules, repository, copy } = await pushable();
+    rules.authorize = () => Promise.reject(new Error('this is not decided about'));
+    const oid = git(copy, ['rev-parse', 'HEAD']);
+    const names = Array.from({ length: 1100 }, (_, at) => `refs/many/${at}${'x'.repeat(4000)}`);
+    writeFileSync(join(copy, '.git/packed-refs'), names.map((name) => `${oid} ${name}\n`).join(''));
+    const push = client(copy, 'push', '-q', 'origin', 'refs/many/*:refs/heads/*');
+    expect(await push.catch(({ stderr }) => stderr)).toContain(
+      'error: remote unpack failed: the names of the refs of one push may take 4 MiB together; push fewer at a time',
+    );
+    expect(await repository.branches()).toHaveLength(1);
+  });
+});
+
 describe('the hook', () => {
+  it('takes no call of more than 8 MiB', async () => {
+    const hooks = new PushHooks(join(temporaryDirectory(), 'hooks'));
+    onTestFinished(() => hooks.close());
+    const call = async (padding: number) => {
+      const { env } = await hooks.open(async () => ({ allow: true }));
+      const socket = connect(env.PORTICO_SOCKET ?? '').on('error', () => {});
+      socket.end(JSON.stringify({ nonce: env.PORTICO_NONCE, quarantine: null, lines: '' }) + ' '.repeat(padding));
+      return text(socket).catch(() => '');
+    };
+    expect(await call(0)).toBe('{"allow":true}');
+    expect(await call(8 * 1024 * 1024)).toBe('');
+  });
+
   it('works from paths with spaces and far too long for a socket', async () => {
     const odd = join(temporaryDirectory(), "a 'strange' $dir", 'x'.repeat(120));
     mkdirSync(odd, { recursive: true });

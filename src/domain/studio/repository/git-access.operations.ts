@@ -28,8 +28,8 @@ type Context = Pick<
 >;
 
 const [heads, tags] = ['refs/heads/', 'refs/tags/'] as const;
-/** Refs one push may move, and directories that those it makes may be in. */
-const most = { refs: 10_000, directories: 10_000 };
+/** Directories that the refs one push makes may be in. */
+const mostDirectories = 10_000;
 /** Commits that are there already and that new ones of a push stand on. */
 const mostMerged = 1_000;
 /** Changes that are looked at together. */
@@ -202,13 +202,13 @@ async function refusalOfNames({ git }: Context, commands: readonly PushCommand[]
       const name = ref.slice(prefix.length);
       if (problemOf(names, name) !== null) return true;
       names.add(name);
-      return names.directories - before > most.directories;
+      return names.directories - before > mostDirectories;
     });
     if (misnamed === undefined) continue;
     const name = misnamed.ref.slice(prefix.length);
     const problem = problemOf(names, name);
     return problem === null
-      ? `one push may make refs in ${most.directories} directories; push fewer at a time`
+      ? `one push may make refs in ${mostDirectories} directories; push fewer at a time`
       : `${shownRefName(name)} ${problem}`;
   }
   return null;
@@ -224,8 +224,6 @@ async function decidePush(
   commands: readonly PushCommand[],
   pushed: PushedObjects,
 ): Promise<PushVerdict> {
-  if (commands.length > most.refs)
-    return { allow: false, message: `one push may move ${most.refs} refs; this one has ${commands.length}` };
   const other = commands.find(({ ref }) => !ref.startsWith(heads) && !ref.startsWith(tags));
   if (other) {
     const message = `${JSON.stringify(other.ref)} cannot be pushed; push branches (refs/heads/…) and tags (refs/tags/…)`;

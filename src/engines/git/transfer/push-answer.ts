@@ -65,3 +65,9 @@ export async function* pushAnswer(
   if (message !== null && hasBands) yield Buffer.from(packetLine(`${String.fromCharCode(progressBand)}${message}\n`));
   yield whole;
 }
+
+/** The answer to a push that git is not started for: its report, by which nothing was taken in. */
+export function refusedPush(reason: string, hasBands: boolean): string {
+  const report = `${packetLine(`unpack ${reason}\n`)}0000`;
+  return hasBands ? `${packetLine(String.fromCharCode(reportBand) + report)}0000` : report;
+}

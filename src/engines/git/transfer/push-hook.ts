@@ -4,7 +4,6 @@ import { access, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { PushVerdict } from '../../../ports/git-transfer.ts';
 import { writeNewFile } from '../durable-files.ts';
@@ -50,6 +49,21 @@ socket.on('end', () => {
 const lines = require('node:fs').readFileSync(0).toString('base64');
 socket.end(JSON.stringify({ nonce, quarantine, lines }));
 `;
+
+/** More than the commands of any push take, bytes; what else can reach the socket keeps no more of the memory. */
+const mostCall = 8 * 1024 * 1024;
+
+async function textOf(connection: Socket): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  // It stays open for the answer.
+  for await (const part of connection.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > mostCall) throw new Error(`a call of the hook has more than ${mostCall} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
 
 /** The pre-receive hook of this process: the only hook git ever runs, and the local socket it calls. */
 export class PushHooks {
@@ -123,7 +137,7 @@ export class PushHooks {
   }
 
   async #answer(connection: Socket): Promise<PushVerdict> {
-    const { nonce, lines, quarantine } = JSON.parse(await text(connection)) as HookCall & { nonce: string };
+    const { nonce, lines, quarantine } = JSON.parse(await textOf(connection)) as HookCall & { nonce: string };
     const answer = this.#pending.get(nonce);
     if (answer === undefined) return { allow: false, message: 'this push is not expected' };
     this.#pending.delete(nonce);

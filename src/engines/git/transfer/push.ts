@@ -1,6 +1,5 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../kernel/errors.ts';
 import { Pace } from '../../../lib/concurrency.ts';
@@ -40,12 +39,14 @@ interface Push extends ServedRepository {
   repository: GitRepository;
   hooks: PushHooks;
   limits: IncomingLimits;
+  /** What it requests. */
+  commands: readonly RefMove[];
   request: GitServeRequest & Required<Pick<GitServeRequest, 'authorizePush'>>;
 }
 
 /** Serves one push that is decided about while its objects are in quarantine; its branches hold still until git is done with it. */
 export async function servePush(push: Push): Promise<void> {
-  const { repository, hooks, log, request } = push;
+  const { repository, hooks, log, request, commands } = push;
   const over = new AbortController();
   const signal = AbortSignal.any([request.signal, over.signal]);
   let release = () => {};
@@ -76,7 +77,6 @@ export async function servePush(push: Push): Promise<void> {
       return { allow: false, message: 'this push could not be checked; try again' };
     }
   });
-  const commands = commandsOf(request.input);
   try {
     await serveGit(push, request, { hook, moves: () => allowed });
   } finally {
@@ -117,33 +117,55 @@ async function decide(
   return { verdict, commands, branches: heads.map((ref) => ref.slice('refs/heads/'.length)) };
 }
 
-/** More are kept of no push; rules allow fewer. */
-const mostCommands = 10_000;
+/** Refs that one push may move, and bytes of what names them: git, its hook and this process each keep all of it. */
+const most = { refs: 10_000, bytes: 4 * 1024 * 1024 };
+const tooMany = `one push may move ${most.refs} refs; push fewer at a time`;
+const tooLong = `the names of the refs of one push may take ${most.bytes / 1024 / 1024} MiB together; push fewer at a time`;
+
+/** What stands at the head of a push. */
+export interface PushHead {
+  /** What it requests; of too much only the beginning. */
+  commands: readonly RefMove[];
+  /** Whether the client reads its answer in bands. */
+  hasBands: boolean;
+  /** Why it is more than one push may request; null: it is not. */
+  excess: string | null;
+}
+
+/** As git reads it: it ends the name at the first NUL, and takes only a last line feed away. */
+const commandLine = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([^\0\n]+)(?:\0(.*)|\n?)$/s;
 
 /**
- * The commands at the head of a push (gitprotocol-pack, "Reference Update Request"), also those git refuses before it runs the hook; filled
- * while git reads them.
+ * Reads the commands of a push (gitprotocol-pack, "Reference Update Request"), also those git refuses before it runs the hook, and no further
+ * than one push may go.
+ *
+ * @throws DomainError `invalid_request` for what git could read as other commands, such as those of a signed push
  */
-export function commandsOf(input: Readable): readonly RefMove[] {
-  const found: RefMove[] = [];
+export async function headOf(input: AsyncIterable<Buffer>): Promise<PushHead> {
+  const commands: RefMove[] = [];
+  let hasBands = false;
+  let bytes = 0;
   let open: Buffer = Buffer.alloc(0);
-  const read = (chunk: Buffer) => {
+  const known = (oid = '') => (/^0+$/.test(oid) ? null : oid);
+  for await (const chunk of input) {
     open = open.length === 0 ? chunk : Buffer.concat([open, chunk]);
     let at = 0;
-    for (let packet = packetAt(open, at); packet !== null && packet.length > 0; packet = packetAt(open, at)) {
+    for (let packet = packetAt(open, at); packet !== null; packet = packetAt(open, at)) {
+      if (packet.length === 4) return { commands, hasBands, excess: null };
       at += packet.length;
-      const [, old, new_, ref] =
-        /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([^\0\n]+)/.exec(packet.toString('utf8', 4)) ?? [];
-      const known = (oid = '') => (/^0+$/.test(oid) ? null : oid);
-      if (ref !== undefined) found.push({ ref, old: known(old), new: known(new_) });
-      if (packet.length > 4 && found.length < mostCommands) continue;
-      input.off('data', read);
-      return;
+      bytes += packet.length;
+      const line = packet.toString('utf8', 4);
+      const [, old, new_, ref, capabilities = ''] = commandLine.exec(line) ?? [];
+      if (ref === undefined && !line.startsWith('shallow '))
+        throw new DomainError('invalid_request', 'body: must begin with the commands of a push that is not signed');
+      if (commands.length === most.refs && ref !== undefined) return { commands, hasBands, excess: tooMany };
+      if (bytes > most.bytes) return { commands, hasBands, excess: tooLong };
+      if (ref !== undefined) commands.push({ ref, old: known(old), new: known(new_) });
+      hasBands ||= capabilities.split(' ').includes('side-band-64k');
     }
     open = open.subarray(at);
-  };
-  input.on('data', read);
-  return found;
+  }
+  return { commands, hasBands, excess: null };
 }
 
 /** Which of some moves are done: git reports each to the client, and the client may be gone. */

@@ -18,14 +18,14 @@ const mebibyte = 1024 * 1024;
  * Runs the job once all of a request's body is on the disk: a client that sends slowly, or stops, takes nothing but that space. What comes
  * of a body that is refused is read and dropped: to close the connection would cut off the answer.
  *
- * @param job gets the body from its beginning, and its first 64 KiB or all of a shorter one
+ * @param job may read the body from its beginning as often as it opens it; gets its first 64 KiB or all of a shorter one
  * @throws DomainError `too_large`; `request_timeout` when the client fell silent, took too long or went away; the signal's reason
  */
 export async function withBody<T>(
   spools: Spools,
   { input, signal }: Pick<GitServeRequest, 'input' | 'signal'>,
   { size, time, silence }: BodyBounds,
-  job: (body: Readable, beginning: Buffer) => Promise<T>,
+  job: (open: () => Readable, beginning: Buffer) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   // Stopped before it is read, it has no other listener yet.
@@ -61,7 +61,7 @@ export async function withBody<T>(
       const spooled = await spool.add(bounded(), Number.POSITIVE_INFINITY);
       clearTimeout(watchdog);
       clearTimeout(deadline);
-      return await job(Readable.from(spooled.read(), { objectMode: false }), beginning);
+      return await job(() => Readable.from(spooled.read(), { objectMode: false }), beginning);
     } finally {
       clearTimeout(watchdog);
       clearTimeout(deadline);

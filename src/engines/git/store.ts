@@ -240,7 +240,7 @@ class FileGitStore implements GitStore {
     const signal = AbortSignal.any([request.signal, this.#closing.signal]);
     const bounds = { size: bodySize.push, time: null, silence: served.silence };
     await withBody(this.#options.spools, { ...request, signal }, bounds, (open) =>
-      this.#unpacking.run(client, signal, async () => {
+      this.#unpacking.run(client, signal, async (slot) => {
         const { commands, hasBands, excess } = await headOf(open());
         if (excess !== null) {
           request.settledPush?.({ commands, moved: [] });
@@ -248,13 +248,18 @@ class FileGitStore implements GitStore {
         }
         const input = open();
         if (authorizePush === undefined)
-          return serveGit(served, { ...request, input, signal }, { moves: () => commands });
+          return serveGit(
+            served,
+            { ...request, input, signal },
+            { moves: () => commands, onEnd: async () => slot.lend() },
+          );
         return servePush({
           ...served,
           repository: this.#pool.get(id),
           hooks: this.#hooks,
           limits: this.#limits,
           commands,
+          slot,
           request: { ...request, authorizePush, input, signal },
         });
       }),

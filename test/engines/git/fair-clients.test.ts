@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import { packetLine } from '../../../src/engines/git/transfer/push-answer.ts';
 import type { PushVerdict } from '../../../src/ports/git-transfer.ts';
 import { client } from '../../support/git-client.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
@@ -73,6 +75,48 @@ describe('clients that do not read their clones', () => {
     const others = await Promise.all(slow.map(({ output }) => buffer(output)));
     await Promise.all(slow.map(({ served }) => served));
     expect(others.map(({ length }) => length)).toEqual(slow.map(() => whole.length));
+  });
+});
+
+describe('clients that do not read what became of their pushes', () => {
+  it('hold neither slots nor branches', { timeout: 120_000 }, async () => {
+    const { store } = testStore({ silence: 3_600_000 });
+    const repository = await store.create('site', 'main');
+    await save(repository, { 'a.md': 'one' });
+    const head = (await repository.head('main')) ?? '';
+    const zero = '0'.repeat(40);
+    /** Deletions that git refuses: of the branch HEAD names, and of branches whose names no buffer on the way of the report takes whole. */
+    const push = (name: string, branches: readonly string[]) => {
+      const [input, output] = [new PassThrough(), new PassThrough()];
+      const lines = branches.map((branch) => `${head} ${zero} refs/heads/${branch}`);
+      input.end(`${lines.map((line, at) => packetLine(at === 0 ? `${line}\0 report-status` : line)).join('')}0000`);
+      const served = store
+        .serve('site', {
+          client: name,
+          service: 'git-receive-pack',
+          advertise: false,
+          protocol: null,
+          input,
+          output,
+          signal: new AbortController().signal,
+          authorizePush: async () => ({ allow: true }),
+        })
+        .finally(() => output.end());
+      return { output, served };
+    };
+    const long = Array.from({ length: 300 }, (_, at) => `${at}/${'x'.repeat(240)}/${'y'.repeat(240)}`);
+    const each = Math.ceil(Math.max(2, Math.floor(availableParallelism() / 2)) / 2);
+    const slow = Array.from({ length: 2 * each }, (_, at) => push(at % 2 === 0 ? 'a' : 'b', ['main', ...long]));
+    try {
+      for (const { output } of slow) await expect.poll(() => output.readableLength).toBeGreaterThan(0);
+      await save(repository, { 'b.md': 'two' });
+      const quick = push('c', ['absent']);
+      expect(await text(quick.output)).toContain('unpack ok');
+      await quick.served;
+    } finally {
+      for (const { output } of slow) output.destroy();
+      await Promise.allSettled(slow.map(({ served }) => served));
+    }
   });
 });
 

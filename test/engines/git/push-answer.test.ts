@@ -13,15 +13,38 @@ describe('the answer to a push', () => {
       yield Buffer.from(keepAlive);
       yield Buffer.from(report);
     }
-    const answer = pushAnswer(stdout(), async ({ unpacked, said }) => {
+    const before: string[] = [];
+    const show = (packet: Buffer) => {
+      expect(settled).toBe(false);
+      before.push(packet.toString('latin1'));
+    };
+    const answer = pushAnswer(stdout(), show, async ({ unpacked, said }) => {
       settled = true;
       expect([unpacked, said]).toEqual([true, 'checking']);
       return null;
     });
-    const before: string[] = [];
     const after: string[] = [];
-    for await (const chunk of answer) (settled ? after : before).push(chunk.toString('latin1'));
+    for await (const chunk of answer) after.push(chunk.toString('latin1'));
     expect(before).toEqual([keepAlive, progress, keepAlive]);
     expect(after.join('')).toBe(report);
+  });
+
+  it('passes on 64 KiB of progress, and keeps the connection open beyond', async () => {
+    const line = packetLine(`\u0002${'x'.repeat(32_000)}`);
+    async function* stdout() {
+      for (let at = 0; at < 100; at += 1) yield Buffer.from(line + keepAlive);
+      yield Buffer.from(report);
+    }
+    const shown: number[] = [];
+    const answer = pushAnswer(
+      stdout(),
+      ({ length }) => shown.push(length),
+      async () => null,
+    );
+    let after = '';
+    for await (const chunk of answer) after += chunk.toString('latin1');
+    expect(after).toBe(report);
+    expect(shown.filter((length) => length > 5)).toEqual([line.length, line.length]);
+    expect(shown).toHaveLength(102);
   });
 });

@@ -7,6 +7,8 @@ export function packetLine(payload: string): string {
 const reportBand = 1;
 const progressBand = 2;
 const keptText = 4 * 1024;
+/** Bytes of progress that are passed on: they may wait in memory for a client that does not read them. */
+const mostShown = 64 * 1024;
 
 /** Nothing on the band of the report: git sends it every 5 s while a hook runs, so that neither side takes the other for gone. */
 const isKeepAlive = (packet: Buffer) => packet.length === 5 && packet[4] === reportBand;
@@ -30,18 +32,21 @@ export interface PushEnd {
 }
 
 /**
- * git's answer to a push: progress passes at once, the report is held back until `settled`, because a client takes its push for done when it
- * has read that.
+ * git's answer to a push. Progress passes at once, and git never waits for the client to read it: the push would hold up others meanwhile. The
+ * report is held back until `settled`, because a client takes its push for done when it has read that.
  *
+ * @param show passes on a packet before the report, without waiting
  * @param settled waits for the end of git; what it returns is shown at the client's terminal, before the report
  */
 export async function* pushAnswer(
   stdout: AsyncIterable<Buffer>,
+  show: (packet: Buffer) => void,
   settled: (end: PushEnd) => Promise<string | null>,
 ): AsyncGenerator<Buffer> {
   const report: Buffer[] = [];
   let hasBands = false;
   let said = '';
+  let shown = 0;
   let open: Buffer = Buffer.alloc(0);
   for await (const chunk of stdout) {
     open = open.length === 0 ? chunk : Buffer.concat([open, chunk]);
@@ -51,10 +56,11 @@ export async function* pushAnswer(
       const isEarly = report.length === 0;
       const isProgress = packet[4] === progressBand && isEarly;
       hasBands ||= isProgress || packet[4] === reportBand;
-      if (isEarly && isKeepAlive(packet)) yield packet;
+      if (isEarly && isKeepAlive(packet)) show(packet);
       else if (isProgress) {
         said = (said + packet.toString('latin1', 5)).slice(-keptText);
-        yield packet;
+        shown += packet.length;
+        if (shown <= mostShown) show(packet);
       } else report.push(packet);
     }
     open = open.subarray(at);

@@ -26,6 +26,7 @@ import { modes, Tree } from '../objects/tree-codec.ts';
 import { nullIfAbsent } from '../refs/ref-files.ts';
 import type { GitRepository } from '../repository.ts';
 import { harmlessFaultsOf } from '../upkeep/fsck.ts';
+import type { Lendable } from './lane.ts';
 import { packetAt } from './push-answer.ts';
 import type { HookCall, PushHooks } from './push-hook.ts';
 import { type ServedRepository, serveGit } from './serve.ts';
@@ -41,12 +42,14 @@ interface Push extends ServedRepository {
   limits: IncomingLimits;
   /** What it requests. */
   commands: readonly RefMove[];
+  /** What it holds among all pushes until git is done with it. */
+  slot: Lendable;
   request: GitServeRequest & Required<Pick<GitServeRequest, 'authorizePush'>>;
 }
 
 /** Serves one push that is decided about while its objects are in quarantine; its branches hold still until git is done with it. */
 export async function servePush(push: Push): Promise<void> {
-  const { repository, hooks, log, request, commands } = push;
+  const { repository, hooks, log, request, commands, slot } = push;
   const over = new AbortController();
   const signal = AbortSignal.any([request.signal, over.signal]);
   let release = () => {};
@@ -77,9 +80,7 @@ export async function servePush(push: Push): Promise<void> {
       return { allow: false, message: 'this push could not be checked; try again' };
     }
   });
-  try {
-    await serveGit(push, request, { hook, moves: () => allowed });
-  } finally {
+  const settle = async () => {
     hook.close();
     over.abort(new Error('the push is over'));
     const moved = await movedOf(repository, allowed).catch((err: unknown) => {
@@ -89,6 +90,14 @@ export async function servePush(push: Push): Promise<void> {
     request.settledPush?.({ commands, moved });
     release();
     repository.moved(concerned.map((branch) => `refs/heads/${branch}`));
+    slot.lend();
+  };
+  let settled: Promise<void> | null = null;
+  const settleOnce = () => (settled ??= settle());
+  try {
+    await serveGit(push, request, { hook, moves: () => allowed, onEnd: settleOnce });
+  } finally {
+    await settleOnce();
   }
 }
 

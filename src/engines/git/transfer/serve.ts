@@ -65,7 +65,8 @@ const visibility: Config = [
  *
  * @param hook decides about a push; without it rewrites and deletions are refused
  * @param moves what a push may have moved, once it is over
- * @param slot of a request whose git stands still as long as the client does not read
+ * @param slot of a fetch, whose git stands still as long as the client does not read
+ * @param onEnd called when git is done with a push, before its client has the report: it may leave that unread
  * @throws DomainError before any byte is written when git could not start or said nothing; after that the output ends early
  */
 export async function serveGit(
@@ -75,7 +76,13 @@ export async function serveGit(
     hook = null,
     moves = () => [],
     slot = null,
-  }: { hook?: OpenHook | null; moves?: () => readonly RefMove[]; slot?: Lendable | null } = {},
+    onEnd = async () => {},
+  }: {
+    hook?: OpenHook | null;
+    moves?: () => readonly RefMove[];
+    slot?: Lendable | null;
+    onEnd?: () => Promise<void>;
+  } = {},
 ): Promise<void> {
   const { service, advertise, output, signal } = request;
   const isPush = service === 'git-receive-pack' && !advertise;
@@ -105,10 +112,20 @@ export async function serveGit(
   }, silence);
   feed(child, request, watchdog);
   let written = 0;
+  const show = (packet: Buffer) => {
+    watchdog.refresh();
+    written += packet.length;
+    if (!output.destroyed) output.write(packet);
+  };
+  const settle = async (end: PushEnd) => {
+    const message = await settlePush(child, gitDir, moves, end);
+    await onEnd();
+    return message;
+  };
   const answer = async function* () {
     if (advertise && protocol !== 'version=2') yield Buffer.from(`${packetLine(`# service=${service}\n`)}0000`);
     const { stdout } = child.streams;
-    for await (const chunk of isPush ? pushAnswer(stdout, (end) => settlePush(child, gitDir, moves, end)) : stdout) {
+    for await (const chunk of isPush ? pushAnswer(stdout, show, settle) : stdout) {
       watchdog.refresh();
       written += chunk.length;
       const lending = setTimeout(() => slot?.lend(), lendAfter);

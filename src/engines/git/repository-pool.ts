@@ -22,6 +22,8 @@ export interface GitStoreOptions extends UpstreamOptions {
   silence?: number;
   /** Milliseconds within which the body of a fetch must have come; default 60,000. Those of pushes may take longer. */
   fetchBodyTime?: number;
+  /** Disk that the large bodies of fetches and pushes may hold together, bytes; default 8320 MiB. */
+  bodyRoom?: number;
   /** Memory of each git process, bytes; default a quarter of the machine's, 512 MiB to 1 GiB. */
   memory?: number;
   /** Processor time of one push, seconds, for git and for each process it starts; default 300. */

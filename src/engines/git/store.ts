@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DomainError } from '../../kernel/errors.ts';
@@ -22,7 +22,7 @@ import { Lane } from './transfer/lane.ts';
 import { headOf, servePush } from './transfer/push.ts';
 import { refusedPush } from './transfer/push-answer.ts';
 import { PushHooks } from './transfer/push-hook.ts';
-import { withBody } from './transfer/request-body.ts';
+import { BodyRoom, withBody } from './transfer/request-body.ts';
 import { type ServedRepository, serveGit } from './transfer/serve.ts';
 import { lsRemote, pushUpstream, type UpstreamContext } from './transfer/upstream.ts';
 import { fetchUpstream } from './transfer/upstream-fetch.ts';
@@ -39,6 +39,8 @@ const places = { fetches: { all: 128, each: 20 }, pushes: { all: 32, each: 8 } }
 const mebibyte = 1024 * 1024;
 /** Most bytes of a body. git itself refuses packs over 2 GiB with a report; commands stand before them. */
 const bodySize = { fetch: 32 * mebibyte, push: 2048 * mebibyte + 32 * mebibyte } as const;
+/** What the large bodies of all clients hold of the disk; one client has two of the largest. */
+const bodyRoom = 4 * bodySize.push;
 /** Whose slots a connection to another host takes. */
 const hostOf = (url: string) => URL.parse(url)?.host ?? '';
 /** A signal that is never aborted. */
@@ -67,11 +69,16 @@ class FileGitStore implements GitStore {
   readonly #upkeep = new Slots(1);
   readonly #closing = new AbortController();
   readonly #limits: IncomingLimits;
+  readonly #bodies: BodyRoom;
 
   constructor(options: GitStoreOptions) {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
     this.#pool = new RepositoryPool(options);
+    this.#bodies = new BodyRoom(options.bodyRoom ?? bodyRoom, async () => {
+      const { bavail, bsize } = await statfs(options.dataDir);
+      return bavail * bsize;
+    });
     this.#hooks = new PushHooks(join(this.#pool.directory, '.hooks'));
   }
 
@@ -227,7 +234,7 @@ class FileGitStore implements GitStore {
     const serve = (lane: Lane, input = request.input) =>
       lane.run(client, signal, (slot) => serveGit(served, { ...request, input }, { slot }));
     if (advertise) return serve(this.#refLists);
-    const bounds = { size: bodySize.fetch, time, silence: served.silence };
+    const bounds = { size: bodySize.fetch, time, silence: served.silence, room: this.#bodies };
     await withBody(spools, request, bounds, (open, beginning) => {
       const isRefList = protocol === 'version=2' && /^[0-9a-f]{4}command=ls-refs\b/i.test(beginning.toString('latin1'));
       return serve(isRefList ? this.#refLists : this.#packing, open());
@@ -238,7 +245,7 @@ class FileGitStore implements GitStore {
     const { client, authorizePush } = request;
     const served = this.#served(id);
     const signal = AbortSignal.any([request.signal, this.#closing.signal]);
-    const bounds = { size: bodySize.push, time: null, silence: served.silence };
+    const bounds = { size: bodySize.push, time: null, silence: served.silence, room: this.#bodies };
     await withBody(this.#options.spools, { ...request, signal }, bounds, (open) =>
       this.#unpacking.run(client, signal, async (slot) => {
         const { commands, hasBands, excess } = await headOf(open());

@@ -55,7 +55,8 @@ async function callOf(
 function stopperOf(response: Response): AbortController {
   const controller = new AbortController();
   response.once('close', () => {
-    if (!response.writableFinished) controller.abort();
+    // A refusal like others: no fault of ours, which would stand in the log as one.
+    if (!response.writableFinished) controller.abort(new DomainError('request_timeout', 'The client went away'));
   });
   return controller;
 }

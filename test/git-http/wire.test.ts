@@ -187,6 +187,29 @@ describe('a push that is cut off', () => {
   });
 });
 
+describe('a client that goes away', () => {
+  it('stops the work as one that fell silent does, which is no fault in the log', async () => {
+    const serve = vi.spyOn(app.services.git, 'serve');
+    onTestFinished(() => serve.mockRestore());
+    const begun = Promise.withResolvers<AbortSignal>();
+    serve.mockImplementation((_id, { signal }) => {
+      begun.resolve(signal);
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    });
+    const observe = vi.spyOn(app.services.metrics, 'operation');
+    onTestFinished(() => observe.mockRestore());
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1').on('error', () => {});
+    const head = `POST ${repository}/git-receive-pack HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\n`;
+    socket.write(`${head}Content-Type: application/x-git-receive-pack-request\r\nContent-Length: 1000000\r\n\r\n0000`);
+    const signal = await begun.promise;
+    socket.destroy();
+    const ended = () => observe.mock.calls.find(([name]) => name === 'studio.pushRepository');
+    await expect.poll(ended).toMatchObject(['studio.pushRepository', 'request_timeout', expect.any(Number)]);
+    expect(signal.reason).toMatchObject({ code: 'request_timeout', message: 'The client went away' });
+    expect(app.log.filter((line) => line.includes('git request failed'))).toEqual([]);
+  });
+});
+
 describe('the Git LFS API', () => {
   const address = '/git/acme/site.git/info/lfs';
 

@@ -295,6 +295,17 @@ describe('import over http', () => {
     fsck(path('site'));
   });
 
+  it('reaches a host of so many addresses that git could not be started with all', async () => {
+    const http = await origin();
+    const others = Array.from({ length: 20_000 }, (_, at) => `127.1.${at >> 8}.${at & 255}`);
+    const { store } = testStore({
+      allowHttp: true,
+      resolveUpstream: async () => ({ addresses: ['127.0.0.1', ...others] }),
+    });
+    const url = `http://upstream.invalid:${http.port}/origin.git`;
+    expect(await store.importFrom('site', { url, kind: 'https' })).toMatchObject({ branches: 3 });
+  });
+
   it('leaves imports from other hosts room while one host keeps all of its own waiting', async () => {
     const http = await origin();
     let requests = 0;

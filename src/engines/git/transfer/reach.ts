@@ -6,8 +6,11 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { ImportSource, UpstreamAuth } from '../../../ports/git-transfer.ts';
 import type { Config } from '../git-child.ts';
 
+/** Addresses of a host that are tried; all are one argument of git, and a name may have thousands. */
+const mostAddresses = 32;
+
 /**
- * The addresses a host may be reached at; never none.
+ * The addresses a host may be reached at, the first of them; never none.
  *
  * @throws DomainError `unavailable` on a server that reaches no other hosts, `upstream_unavailable`; what `resolveUpstream` throws
  */
@@ -16,7 +19,7 @@ async function resolved(url: URL, { resolveUpstream }: UpstreamOptions): Promise
   const { addresses } = await resolveUpstream(url);
   const [first, ...others] = addresses.filter((address) => isIP(address) !== 0);
   if (first === undefined) throw new DomainError('upstream_unavailable', 'The host has no address');
-  return [first, ...others];
+  return [first, ...others.slice(0, mostAddresses - 1)];
 }
 
 /** Gives a job a directory that only this user can read and that is gone afterwards. */

@@ -37,3 +37,50 @@ export function composeDocument(tokens: Iterable<CST.Token>, length: number, rea
     Error.stackTraceLimit = stackTraceLimit;
   }
 }
+
+/** Every value that an alias repeats counts as so many characters beside its text. */
+const valueWeight = 8;
+
+/**
+ * The anchors of one text. An alias is a few characters, and what it stands for is copied, kept and sent as if it stood there again: aliases are weighed
+ * by all that they repeat, in characters.
+ */
+export class Anchors<T> {
+  readonly #known = new Map<string, { made: T; weight: number }>();
+  readonly #most: number;
+  #weight = 0;
+  #repeated = 0;
+
+  /** @param most characters that the aliases may repeat together */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Weight of all that has been read until now, with what was repeated. */
+  get weight(): number {
+    return this.#weight;
+  }
+
+  /** Whether the aliases repeat more than they may. */
+  get isExceeded(): boolean {
+    return this.#repeated > this.#most;
+  }
+
+  /** Counts a key, a container, or a value with its text. */
+  count(text: unknown = null): void {
+    this.#weight += valueWeight + (typeof text === 'string' ? text.length : 0);
+  }
+
+  /** @param before weight when the reading of what it names began */
+  set(name: string, made: T, before: number): void {
+    this.#known.set(name, { made, weight: this.#weight - before });
+  }
+
+  /** What an alias stands for, which counts from then on; undefined without an anchor before it. */
+  repeat(name: string): T | undefined {
+    const known = this.#known.get(name);
+    this.#weight += known?.weight ?? 0;
+    this.#repeated += known?.weight ?? 0;
+    return known?.made;
+  }
+}

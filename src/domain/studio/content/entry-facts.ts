@@ -42,7 +42,7 @@ export interface Place {
  * Counts up when a file would be read otherwise than before: other values, another title, other words. What an older reader stored is then
  * not found any more.
  */
-export const readerVersion = 4;
+export const readerVersion = 5;
 
 const formats = new Map<string, string>();
 

@@ -58,6 +58,9 @@ export const limits = {
   frontmatterBytes: 256 * 1024,
   depth: 64,
   aliasExpansions: 100,
+  /** Characters that aliases repeat, to a character of the block they stand in; in a short one `fewRepeated` at least. */
+  repeatedTimes: 4,
+  fewRepeated: 128 * 1024,
   /** Signs of a YAML block that the library reads. */
   yamlSigns: 12_000,
   /** Values of a frontmatter that is written. */

@@ -53,6 +53,17 @@ describe('configurations that want to do harm', () => {
     );
   });
 
+  it('aliases that repeat more than the longest configuration are not read', async () => {
+    const options = async (times: number) => {
+      const found = await discover({
+        'studio.config.yml': `collections:\n  c:\n    path: c\n    fields:\n      - name: o\n        type: enum\n        description: &d ${'x'.repeat(100_000)}\n        options: [${'*d,'.repeat(times)}]\n`,
+      });
+      return JSON.stringify(found.schemas).length;
+    };
+    expect(await options(10)).toBeGreaterThan(100_000);
+    expect(await options(4_000)).toBeLessThan(3_000_000);
+  });
+
   it('components that name one another many times over are read as far as they may be', async () => {
     const fields = Array.from({ length: 9 }, (_, at) => `{ name: f${at}, component: a }`).join(', ');
     const pages = `components: { a: { type: object, fields: [${fields}] } }\ncontent: [{ name: p, type: collection, path: p, fields: [${fields}] }]`;

@@ -13,7 +13,7 @@ import {
 } from 'yaml';
 import { pointerTo } from '../../../../lib/json-pointer.ts';
 import { isRecord } from '../../../../lib/objects.ts';
-import { composeDocument } from '../../../../lib/yaml.ts';
+import { Anchors, composeDocument } from '../../../../lib/yaml.ts';
 import { type Frontmatter, limits, type Reading, setOwn } from '../values.ts';
 
 /** A fault of the content, at an offset of the source. */
@@ -68,7 +68,7 @@ export function readYamlDocument(document: YamlDocument): Reading {
   if (!isMap(root))
     return { ok: false, message: 'the frontmatter is not a map of keys', offset: offsetOf(root), hasNoFields: true };
   try {
-    const reader = new YamlReader();
+    const reader = new YamlReader(document.range[2]);
     return { ok: true, value: reader.map(root, '', 1), lossy: reader.lossy };
   } catch (error) {
     if (error instanceof YamlFault) return { ok: false, message: error.message, offset: error.offset };
@@ -84,6 +84,7 @@ function yamlMessage(code: string, message: string): string {
 
 /** How far the reading had come where a node begins. */
 interface Mark {
+  weight: number;
   expansions: number;
   lossy: number;
 }
@@ -92,7 +93,12 @@ interface Mark {
 class YamlReader {
   readonly lossy: string[] = [];
   private expansions = 0;
-  private readonly anchors = new Map<string, { value: unknown; cost: number; lossy: string[] }>();
+  private readonly anchors: Anchors<{ value: unknown; cost: number; lossy: string[] }>;
+
+  /** @param length of the source */
+  constructor(length: number) {
+    this.anchors = new Anchors(Math.max(limits.fewRepeated, limits.repeatedTimes * length));
+  }
 
   map(node: YAMLMap, pointer: string, depth: number): Frontmatter {
     const before = this.enter(node, depth);
@@ -102,6 +108,7 @@ class YamlReader {
       const key = keyText(pair.key);
       if (own.has(key)) throw new YamlFault(`the key ${key} is given twice`, offsetOf(pair.key));
       own.add(key);
+      this.anchors.count(key);
       if (isMergeKey(pair.key)) {
         const sources = this.mergeSources(pair.value, pointerTo(pointer, key), depth);
         for (const [name, value] of Object.entries(sources))
@@ -130,6 +137,7 @@ class YamlReader {
   private item(item: unknown, pointer: string, depth: number): unknown {
     if (!isPair(item)) return this.value(item, pointer, depth);
     const key = keyText(item.key);
+    this.anchors.count(key);
     const result: Frontmatter = {};
     setOwn(result, key, this.value(item.value, pointerTo(pointer, key), depth));
     return result;
@@ -138,6 +146,7 @@ class YamlReader {
   private scalar(node: Scalar, pointer: string): unknown {
     const before = this.mark();
     const value = this.plainValue(node, pointer);
+    this.anchors.count(value);
     this.remember(node, value, before, pointer);
     return value;
   }
@@ -154,12 +163,14 @@ class YamlReader {
   }
 
   private alias(name: string, pointer: string, offset: number): unknown {
-    const anchor = this.anchors.get(name);
+    const anchor = this.anchors.repeat(name);
     if (anchor === undefined) throw new YamlFault(`the alias *${name} has no anchor before it`, offset);
     this.expansions += 1 + anchor.cost;
     if (this.expansions > limits.aliasExpansions) {
       throw new YamlFault(`more than ${limits.aliasExpansions} alias expansions`, offset);
     }
+    if (this.anchors.isExceeded)
+      throw new YamlFault('the aliases repeat too much text; write less of it at their anchors', offset);
     for (const inner of anchor.lossy) this.lossy.push(pointer + inner);
     return anchor.value;
   }
@@ -178,18 +189,20 @@ class YamlReader {
   }
 
   private mark(): Mark {
-    return { expansions: this.expansions, lossy: this.lossy.length };
+    return { weight: this.anchors.weight, expansions: this.expansions, lossy: this.lossy.length };
   }
 
   private enter(node: Node, depth: number): Mark {
     if (depth > limits.depth) throw new YamlFault(`nested deeper than ${limits.depth} levels`, offsetOf(node));
-    return this.mark();
+    const before = this.mark();
+    this.anchors.count();
+    return before;
   }
 
   private remember(node: { anchor?: string | undefined }, value: unknown, before: Mark, pointer: string): void {
     if (node.anchor === undefined) return;
     const lossy = this.lossy.slice(before.lossy).map((found) => found.slice(pointer.length));
-    this.anchors.set(node.anchor, { value, cost: this.expansions - before.expansions, lossy });
+    this.anchors.set(node.anchor, { value, cost: this.expansions - before.expansions, lossy }, before.weight);
   }
 }
 

@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, Parser } from 'yaml';
 import { forEachYielding } from '../../../../lib/concurrency.ts';
-import { composeDocument } from '../../../../lib/yaml.ts';
+import { Anchors, composeDocument } from '../../../../lib/yaml.ts';
 import { readToml } from '../../frontmatter/toml/toml.ts';
 import type { SiteReading } from '../reader.ts';
 import { below, extensionOf, joinPath } from '../site-layout.ts';
@@ -13,12 +13,14 @@ import { fromPlain, type Place, scalar, unknown, type Value } from '../static/va
 /** Nodes of one file, repeated ones counted each time: aliases could make a small file endless. */
 const MAX_NODES = 30_000;
 const MAX_DEPTH = 64;
+/** Characters that the aliases of one file may repeat together. */
+const MAX_REPEATED = 1024 * 1024;
 
 type Part = readonly [string | null, Value];
 
 class YamlValues {
   private left = MAX_NODES;
-  private readonly anchors = new Map<string, { value: Value; cost: number }>();
+  private readonly anchors = new Anchors<{ value: Value; cost: number }>(MAX_REPEATED);
   private readonly lines: LineCounter;
   private readonly path: string;
 
@@ -31,19 +33,22 @@ class YamlValues {
     const place = { path: this.path, line: this.lines.linePos((node as Node | null)?.range?.[0] ?? 0).line || 1 };
     if (--this.left < 0 || depth > MAX_DEPTH) return unknown('the file is too large or nested too deeply', place);
     if (isAlias(node)) {
-      const anchor = this.anchors.get(node.source);
+      const anchor = this.anchors.repeat(node.source);
       if (anchor === undefined) return unknown(`the alias *${node.source} has no anchor before it`, place);
       this.left -= anchor.cost;
-      return this.left < 0 ? unknown('the file has too many aliases', place) : anchor.value;
+      if (this.left < 0) return unknown('the file has too many aliases', place);
+      return this.anchors.isExceeded ? unknown('the aliases of the file repeat too much text', place) : anchor.value;
     }
-    const before = this.left;
+    const { left, anchors } = this;
+    const { weight } = anchors;
     const value = this.plain(node, depth, place);
     const name = (node as { anchor?: string } | null)?.anchor;
-    if (name !== undefined) this.anchors.set(name, { value, cost: before - this.left });
+    if (name !== undefined) anchors.set(name, { value, cost: left - this.left }, weight);
     return value;
   }
 
   private plain(node: unknown, depth: number, place: Place): Value {
+    this.anchors.count(isScalar(node) ? node.value : null);
     if (isSeq(node)) return { kind: 'list', items: node.items.map((item) => this.value(item, depth + 1)), place };
     if (isMap(node)) {
       // What is merged in stands first, so that the map's own keys win.
@@ -51,6 +56,7 @@ class YamlValues {
       const own: Part[] = [];
       for (const { key, value } of node.items) {
         const name = isScalar(key) ? String(key.value ?? key.source ?? '') : null;
+        this.anchors.count(name);
         const folded = this.value(value, depth + 1);
         if (name === '<<') merged.push(...sourcesOf(folded));
         else own.push([name, name === null ? unknown('a key is no text', place) : folded]);

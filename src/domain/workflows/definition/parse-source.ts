@@ -16,7 +16,7 @@ import {
 } from 'yaml';
 import { forEachYielding, yieldLoop } from '../../../lib/concurrency.ts';
 import { isLonger } from '../../../lib/objects.ts';
-import { composeDocument } from '../../../lib/yaml.ts';
+import { Anchors, composeDocument } from '../../../lib/yaml.ts';
 
 /** Where something is in a definition, from its top: keys and indices. */
 export type Place = readonly (string | number)[];
@@ -38,6 +38,8 @@ interface TextFault {
 
 /** What aliases may add to a document, in nodes. */
 const maxAliasNodes = 1_000;
+/** The same in characters. */
+const maxRepeated = 1024 * 1024;
 /** Values within values. */
 const maxLevels = 200;
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
@@ -54,13 +56,14 @@ class Beyond extends Error {}
 
 /**
  * Faults that the grammar of YAML allows: keys that are given twice, that are special in JavaScript objects, or that are no text; aliases
- * of nothing or that grow beyond 1,000 nodes; more than 200 levels. The parser looks for the same in time that grows with the square of
+ * of nothing or that grow beyond 1,000 nodes or 1 MiB; more than 200 levels. The parser looks for the same in time that grows with the square of
  * the text, so its own check is off.
  */
 function treeFaults(document: Document): TextFault[] {
   const faults: TextFault[] = [];
   /** The latest node of each anchor, with its size once it is whole. */
   const anchors = new Map<string, { node: Node; size: number | null }>();
+  const texts = new Anchors<Node>(maxRepeated);
   let aliasNodes = 0;
 
   const fault = (message: string, node: unknown) => {
@@ -86,14 +89,18 @@ function treeFaults(document: Document): TextFault[] {
       const size = anchors.get(node.source)?.size ?? null;
       if (size === null) fault(`"*${node.source}" stands for nothing that ends before it`, node);
       aliasNodes += size ?? 0;
-      if (aliasNodes <= maxAliasNodes) return size ?? 0;
-      fault(`its aliases stand for more than ${maxAliasNodes} values`, node);
+      texts.repeat(node.source);
+      if (aliasNodes <= maxAliasNodes && !texts.isExceeded) return size ?? 0;
+      const most = texts.isExceeded ? `${maxRepeated / 1024} KiB of text` : `${maxAliasNodes} values`;
+      fault(`its aliases stand for more than ${most}`, node);
       throw new Beyond();
     }
     if (isPair(node)) return sizeOf(node.key, level) + sizeOf(node.value, level);
     if (!isScalar(node) && !isCollection(node)) return 0;
     const anchored = { node, size: null as number | null };
     if (node.anchor !== undefined) anchors.set(node.anchor, anchored);
+    const before = texts.weight;
+    texts.count(isScalar(node) ? node.value : null);
     let size = 1;
     const names = new Set<string>();
     for (const item of isCollection(node) ? node.items : []) {
@@ -101,6 +108,7 @@ function treeFaults(document: Document): TextFault[] {
       size += sizeOf(item, level + 1);
     }
     anchored.size = size;
+    if (node.anchor !== undefined) texts.set(node.anchor, node, before);
     return size;
   };
 

@@ -22,6 +22,7 @@ describe('what would be endless, or nearly', () => {
     ],
     ['a list that holds itself', 'portico: workflow/1\nsteps: &all [*all]', /^syntax$/],
     ['40,000 aliases', `a: &a 1\nlist: [${Array(40_000).fill('*a').join(', ')}]`, /^syntax$/],
+    ['1,000 aliases of a long text', `a: &a ${'x'.repeat(100_000)}\nlist: [${'*a,'.repeat(1_000)}1]`, /^syntax$/],
     ['1,000 aliases among 40,000 values', `a: &a 1\nlist: [${'*a,'.repeat(1_000)}${'1,'.repeat(40_000)}1]`, /./],
     ['130,000 values', `[${'a,'.repeat(130_000)}a]`, /^syntax$/],
     ['60,000 documents', '---\n'.repeat(60_000), /^syntax$/],

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fieldFault, freeObject, timeText } from '../../../kernel/shapes.ts';
+import { mostPointers } from '../../../lib/json-pointer.ts';
 import { longestMessage } from '../../../ports/git-writes.ts';
 import { conflict, resolution } from '../merge/merge.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
@@ -53,7 +54,12 @@ const content = {
   format: z.enum(['yaml', 'toml', 'json', 'none']),
   eol: z.enum(['lf', 'crlf', 'mixed']),
   raw: z.string().optional().describe('The whole file, with `raw=true`'),
-  lossy: z.array(z.string()).optional().describe('JSON Pointers of values given as text because no number holds them'),
+  lossy: z
+    .array(z.string())
+    .optional()
+    .describe(
+      `JSON Pointers of values given as text because no number holds them, the first ${mostPointers}, fewer where they are long`,
+    ),
   warnings: z.array(studioWarning),
 };
 

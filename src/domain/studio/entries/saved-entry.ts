@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { forEachYielding } from '../../../lib/concurrency.ts';
+import { shownPointers } from '../../../lib/json-pointer.ts';
 import { isRecord, leastJson } from '../../../lib/objects.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
@@ -139,7 +140,7 @@ export function entryOf(
     format: parsed.format,
     eol: parsed.eol,
     ...(options.raw && { raw: bytes.toString('utf8') }),
-    ...(parsed.lossy.length > 0 && { lossy: parsed.lossy }),
+    ...(parsed.lossy.length > 0 && { lossy: shownPointers(parsed.lossy) }),
     warnings: [...(options.warnings ?? [])],
   };
 }

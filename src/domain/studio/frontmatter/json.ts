@@ -1,6 +1,6 @@
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
-import { limits, type Reading } from './values.ts';
+import { ContentFault, LossyPointers, limits, type Reading } from './values.ts';
 import { numberText } from './yaml/emit.ts';
 
 /** End of the JSON object at the start of `text` (offset after its `}`), or undefined when it never closes. Strings are skipped. */
@@ -59,7 +59,7 @@ export function readJson(source: string): Reading {
   const fault = structureFault(source);
   if (fault !== undefined) return { ok: false, ...fault };
   try {
-    const lossy: string[] = [];
+    const lossy = new LossyPointers();
     const big = new Map<object, string[]>();
     const value: unknown = JSON.parse(
       source,
@@ -80,8 +80,9 @@ export function readJson(source: string): Reading {
         hasNoFields: true,
       };
     if (big.size > 0) collectLossy(value, '', big, lossy);
-    return { ok: true, value, lossy };
+    return { ok: true, value, lossy: lossy.found };
   } catch (error) {
+    if (error instanceof ContentFault) return { ok: false, message: error.message, offset: error.offset };
     const message = error instanceof Error ? error.message : String(error);
     const offset = Number(/at position (\d+)/.exec(message)?.[1] ?? source.length);
     return { ok: false, message: message.replace(/ in JSON at position.*$/s, ''), offset };
@@ -92,9 +93,9 @@ function isLossy(value: number, source: string): boolean {
   return !Number.isFinite(value) || (/^-?\d+$/.test(source) && !Number.isSafeInteger(value));
 }
 
-function collectLossy(value: unknown, pointer: string, big: Map<object, string[]>, lossy: string[]): void {
+function collectLossy(value: unknown, pointer: string, big: Map<object, string[]>, lossy: LossyPointers): void {
   if (typeof value !== 'object' || value === null) return;
-  for (const key of big.get(value) ?? []) lossy.push(pointerTo(pointer, key));
+  for (const key of big.get(value) ?? []) lossy.add(pointerTo(pointer, key));
   for (const [key, member] of Object.entries(value)) collectLossy(member, pointerTo(pointer, key), big, lossy);
 }
 

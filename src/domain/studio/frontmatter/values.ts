@@ -54,6 +54,16 @@ export type Reading =
       hasNoFields?: true;
     };
 
+/** A fault of the content, at an offset of the source. */
+export class ContentFault extends Error {
+  readonly offset: number;
+
+  constructor(message: string, offset: number) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
 export const limits = {
   frontmatterBytes: 256 * 1024,
   depth: 64,
@@ -61,6 +71,8 @@ export const limits = {
   /** Characters that aliases repeat, to a character of the block they stand in; in a short one `fewRepeated` at least. */
   repeatedTimes: 4,
   fewRepeated: 128 * 1024,
+  /** Characters of all pointers to values that JavaScript numbers cannot hold. */
+  lossyCharacters: 1024 * 1024,
   /** Signs of a YAML block that the library reads. */
   yamlSigns: 12_000,
   /** Values of a frontmatter that is written. */
@@ -70,6 +82,20 @@ export const limits = {
   /** The same for YAML that the library reads: before, with its places, and after. */
   editedYamlSigns: 2_500,
 } as const;
+
+/** The JSON Pointers of values that JavaScript numbers cannot hold: each repeats the keys above it, which may be most of the file. */
+export class LossyPointers {
+  readonly found: string[] = [];
+  #characters = 0;
+
+  /** @throws ContentFault where they are too many or too long: all are needed, since an edit must not make texts of the others */
+  add(pointer: string, offset = 0): void {
+    this.#characters += pointer.length;
+    if (this.#characters > limits.lossyCharacters)
+      throw new ContentFault('too many numbers are larger than JavaScript can hold; put them in quotes', offset);
+    this.found.push(pointer);
+  }
+}
 
 /** Says of a string at a JSON Pointer whether it is a date that may stand without quotes. */
 export type DateRule = (pointer: string, value: string) => boolean;

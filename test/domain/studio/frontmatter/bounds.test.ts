@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Parser } from 'yaml';
+import type { CollectionIndex } from '../../../../src/domain/studio/content/collection-index.ts';
+import { entryOf } from '../../../../src/domain/studio/entries/saved-entry.ts';
 import { checkWritable, createFile, editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import { limits } from '../../../../src/domain/studio/frontmatter/values.ts';
@@ -36,6 +38,35 @@ it('JSON with many numbers that JavaScript cannot hold is read in steps that gro
   expect(frontmatter).toEqual({ a: Array(count).fill('1e999') });
   expect(lossy).toHaveLength(count);
   expect(steps).toBeLessThan(20 * count);
+});
+
+it.each([
+  ['a.json', (key: string, numbers: string) => `{"${key}": [${numbers}]}`, '1e999'],
+  ['a.toml', (key: string, numbers: string) => `${key} = [${numbers}]`, 'inf'],
+  ['a.yaml', (key: string, numbers: string) => `? ${key}\n: [${numbers}]`, '.inf'],
+  ['a.yaml', (key: string, numbers: string) => `a: &a [${numbers}]\n? ${key}\n: [*a]`, '.inf'],
+])(
+  'numbers that JavaScript cannot hold are an error where their pointers would be a megabyte: %s',
+  (path, source, number) => {
+    const read = (count: number) =>
+      parseFile(Buffer.from(source('k'.repeat(100_000), Array(count).fill(number).join(', '))), path);
+    expect(read(10).lossy.length).toBeGreaterThanOrEqual(10);
+    expect(read(11)).toMatchObject({
+      frontmatter: null,
+      lossy: [],
+      error: { message: 'too many numbers are larger than JavaScript can hold; put them in quotes' },
+    });
+  },
+);
+
+it('an entry shows the pointers of its first thousand numbers that JavaScript cannot hold, and none that are long', () => {
+  const shown = (source: string) => {
+    const bytes = Buffer.from(source);
+    const index = { schema: { collection: 'c' } } as CollectionIndex;
+    return entryOf(index, { slug: 'a', path: 'a.json', oid: '' }, { bytes, parsed: parseFile(bytes, 'a.json') }).lossy;
+  };
+  expect(shown(`{"a":[${Array(5_000).fill('1e999').join()}]}`)).toHaveLength(1_000);
+  expect(shown(`{"${'k'.repeat(100_000)}":[1e999, 1e999]}`)).toEqual([]);
 });
 
 describe('a block of YAML that is not simple', () => {

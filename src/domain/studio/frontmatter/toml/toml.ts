@@ -1,7 +1,7 @@
 import { parse, TomlDate, TomlError } from 'smol-toml';
 import { pointerTo } from '../../../../lib/json-pointer.ts';
 import { isRecord } from '../../../../lib/objects.ts';
-import { type Frontmatter, limits, type Reading, setOwn } from '../values.ts';
+import { type Frontmatter, LossyPointers, limits, type Reading, setOwn } from '../values.ts';
 import { isDateText, numberText } from '../yaml/emit.ts';
 
 const bareKey = /^[A-Za-z0-9_-]+$/;
@@ -51,9 +51,9 @@ export function tomlText(
 /** Reads a TOML document. Dates and times are given as strings in the form TOML writes them. */
 export function readToml(source: string): Reading {
   try {
-    const lossy: string[] = [];
+    const lossy = new LossyPointers();
     const table = parse(source, { integersAsBigInt: true, maxDepth: 1000 });
-    return { ok: true, value: convertTable(table, '', 1, lossy), lossy };
+    return { ok: true, value: convertTable(table, '', 1, lossy), lossy: lossy.found };
   } catch (error) {
     if (error instanceof TomlError) {
       return { ok: false, message: summary(error.message), offset: offsetOf(source, error.line, error.column) };
@@ -62,7 +62,7 @@ export function readToml(source: string): Reading {
   }
 }
 
-function convertTable(table: object, pointer: string, depth: number, lossy: string[]): Frontmatter {
+function convertTable(table: object, pointer: string, depth: number, lossy: LossyPointers): Frontmatter {
   if (depth > limits.depth) throw new RangeError(`nested deeper than ${limits.depth} levels`);
   const result: Frontmatter = {};
   for (const [key, value] of Object.entries(table)) {
@@ -71,7 +71,7 @@ function convertTable(table: object, pointer: string, depth: number, lossy: stri
   return result;
 }
 
-function convert(value: unknown, pointer: string, depth: number, lossy: string[]): unknown {
+function convert(value: unknown, pointer: string, depth: number, lossy: LossyPointers): unknown {
   if (value instanceof TomlDate) return tomlDateText(value);
   if (Array.isArray(value)) {
     if (depth + 1 > limits.depth) throw new RangeError(`nested deeper than ${limits.depth} levels`);
@@ -81,11 +81,11 @@ function convert(value: unknown, pointer: string, depth: number, lossy: string[]
   if (typeof value === 'bigint') {
     const number = Number(value);
     if (Number.isSafeInteger(number)) return number;
-    lossy.push(pointer);
+    lossy.add(pointer);
     return value.toString();
   }
   if (typeof value === 'number' && !Number.isFinite(value)) {
-    lossy.push(pointer);
+    lossy.add(pointer);
     return Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf';
   }
   return value;

@@ -14,17 +14,7 @@ import {
 import { pointerTo } from '../../../../lib/json-pointer.ts';
 import { isRecord } from '../../../../lib/objects.ts';
 import { Anchors, composeDocument } from '../../../../lib/yaml.ts';
-import { type Frontmatter, limits, type Reading, setOwn } from '../values.ts';
-
-/** A fault of the content, at an offset of the source. */
-class YamlFault extends Error {
-  readonly offset: number;
-
-  constructor(message: string, offset: number) {
-    super(message);
-    this.offset = offset;
-  }
-}
+import { ContentFault, type Frontmatter, LossyPointers, limits, type Reading, setOwn } from '../values.ts';
 
 export type YamlDocument = Document.Parsed;
 
@@ -69,9 +59,9 @@ export function readYamlDocument(document: YamlDocument): Reading {
     return { ok: false, message: 'the frontmatter is not a map of keys', offset: offsetOf(root), hasNoFields: true };
   try {
     const reader = new YamlReader(document.range[2]);
-    return { ok: true, value: reader.map(root, '', 1), lossy: reader.lossy };
+    return { ok: true, value: reader.map(root, '', 1), lossy: reader.lossy.found };
   } catch (error) {
-    if (error instanceof YamlFault) return { ok: false, message: error.message, offset: error.offset };
+    if (error instanceof ContentFault) return { ok: false, message: error.message, offset: error.offset };
     throw error;
   }
 }
@@ -91,7 +81,7 @@ interface Mark {
 
 /** Converts nodes to plain values, in document order, so that an anchor is known before its aliases. */
 class YamlReader {
-  readonly lossy: string[] = [];
+  readonly lossy = new LossyPointers();
   private expansions = 0;
   private readonly anchors: Anchors<{ value: unknown; cost: number; lossy: string[] }>;
 
@@ -106,7 +96,7 @@ class YamlReader {
     const result: Frontmatter = {};
     for (const pair of node.items) {
       const key = keyText(pair.key);
-      if (own.has(key)) throw new YamlFault(`the key ${key} is given twice`, offsetOf(pair.key));
+      if (own.has(key)) throw new ContentFault(`the key ${key} is given twice`, offsetOf(pair.key));
       own.add(key);
       this.anchors.count(key);
       if (isMergeKey(pair.key)) {
@@ -154,7 +144,7 @@ class YamlReader {
   private plainValue(node: Scalar, pointer: string): unknown {
     const { value } = node;
     if (typeof value === 'number' && isLossyNumber(value, node.source ?? '')) {
-      this.lossy.push(pointer);
+      this.lossy.add(pointer, offsetOf(node));
       return node.source ?? String(value);
     }
     if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
@@ -164,14 +154,14 @@ class YamlReader {
 
   private alias(name: string, pointer: string, offset: number): unknown {
     const anchor = this.anchors.repeat(name);
-    if (anchor === undefined) throw new YamlFault(`the alias *${name} has no anchor before it`, offset);
+    if (anchor === undefined) throw new ContentFault(`the alias *${name} has no anchor before it`, offset);
     this.expansions += 1 + anchor.cost;
     if (this.expansions > limits.aliasExpansions) {
-      throw new YamlFault(`more than ${limits.aliasExpansions} alias expansions`, offset);
+      throw new ContentFault(`more than ${limits.aliasExpansions} alias expansions`, offset);
     }
     if (this.anchors.isExceeded)
-      throw new YamlFault('the aliases repeat too much text; write less of it at their anchors', offset);
-    for (const inner of anchor.lossy) this.lossy.push(pointer + inner);
+      throw new ContentFault('the aliases repeat too much text; write less of it at their anchors', offset);
+    for (const inner of anchor.lossy) this.lossy.add(pointer + inner, offset);
     return anchor.value;
   }
 
@@ -181,7 +171,7 @@ class YamlReader {
     const result: Frontmatter = {};
     for (const source of Array.isArray(value) ? value : [value]) {
       if (!isRecord(source)) {
-        throw new YamlFault('a merge key (<<) needs a map', offsetOf(node));
+        throw new ContentFault('a merge key (<<) needs a map', offsetOf(node));
       }
       for (const [key, member] of Object.entries(source)) if (!Object.hasOwn(result, key)) setOwn(result, key, member);
     }
@@ -189,11 +179,11 @@ class YamlReader {
   }
 
   private mark(): Mark {
-    return { weight: this.anchors.weight, expansions: this.expansions, lossy: this.lossy.length };
+    return { weight: this.anchors.weight, expansions: this.expansions, lossy: this.lossy.found.length };
   }
 
   private enter(node: Node, depth: number): Mark {
-    if (depth > limits.depth) throw new YamlFault(`nested deeper than ${limits.depth} levels`, offsetOf(node));
+    if (depth > limits.depth) throw new ContentFault(`nested deeper than ${limits.depth} levels`, offsetOf(node));
     const before = this.mark();
     this.anchors.count();
     return before;
@@ -201,7 +191,7 @@ class YamlReader {
 
   private remember(node: { anchor?: string | undefined }, value: unknown, before: Mark, pointer: string): void {
     if (node.anchor === undefined) return;
-    const lossy = this.lossy.slice(before.lossy).map((found) => found.slice(pointer.length));
+    const lossy = this.lossy.found.slice(before.lossy).map((found) => found.slice(pointer.length));
     this.anchors.set(node.anchor, { value, cost: this.expansions - before.expansions, lossy }, before.weight);
   }
 }
@@ -215,9 +205,9 @@ function keyText(key: unknown): string {
   if (isScalar(key)) return typeof key.value === 'string' ? key.value : (key.source ?? String(key.value ?? ''));
   if (key === null || key === undefined) return '';
   if (isMap(key) && key.flow) {
-    throw new YamlFault('a template placeholder ({{ … }}) must stand in quotes', offsetOf(key));
+    throw new ContentFault('a template placeholder ({{ … }}) must stand in quotes', offsetOf(key));
   }
-  throw new YamlFault('a key must be a plain value', offsetOf(key));
+  throw new ContentFault('a key must be a plain value', offsetOf(key));
 }
 
 function isLossyNumber(value: number, source: string): boolean {

@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
+import { Pace } from '../../../lib/concurrency.ts';
 import { comparableText } from '../../../lib/text.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
@@ -204,11 +205,14 @@ async function entriesTitled(
 ): Promise<EntryPlace[]> {
   const found: EntryPlace[] = [];
   if (titles.length === 0) return found;
+  const pace = new Pace();
   const site = await studio.content.site(git, built);
   for (const [collection, index] of site.collections) {
-    const facts = await studio.content.collectionFacts(git, built, index);
-    for (const [at, { slug, path }] of index.entries.entries()) {
-      const title = facts[at]?.frontmatter?.title;
+    let at = 0;
+    for await (const { frontmatter } of studio.content.eachListed(git, built, index.entries)) {
+      const { slug = '', path = '' } = index.entries[at++] ?? {};
+      if (pace.isDue) await pace.yield();
+      const title = frontmatter?.title;
       if (typeof title === 'string' && titles.includes(comparableText(title))) found.push({ collection, slug, path });
     }
   }

@@ -216,12 +216,15 @@ async function addressesAt(
     const entry = collection === undefined ? undefined : site.collections.get(collection)?.at(path);
     return entry && collection !== undefined ? [{ ...entry, collection }] : [];
   });
-  const facts = routes.key === '' ? [] : await context.studio.content.listedFacts(context.git, tree, places);
-  const urls = facts.map(({ frontmatter }, at) => {
-    const place = places[at];
-    return [place?.path, place && routes.urlOf(place.collection, place, frontmatter)] as const;
-  });
-  return new Map(urls.flatMap(([path, url]) => (path !== undefined && url !== undefined ? [[path, url]] : [])));
+  const urls = new Map<string, string>();
+  if (routes.key === '') return urls;
+  let at = 0;
+  for await (const { frontmatter } of context.studio.content.eachListed(context.git, tree, places)) {
+    const place = places[at++];
+    const url = place && routes.urlOf(place.collection, place, frontmatter);
+    if (url !== undefined) urls.set(place?.path ?? '', url);
+  }
+  return urls;
 }
 
 /** Texts that name media or pages which the base has and the head lacks: by their files, or by the addresses their pages had. */

@@ -1,4 +1,5 @@
-import { mapYielding } from '../../../lib/concurrency.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { mapYielding, Pace } from '../../../lib/concurrency.ts';
 import type { Activity } from '../../../lib/timing.ts';
 import { VersionCache } from '../../../lib/version-cache.ts';
 import type { ContentCache, SearchWords } from '../../../ports/content-cache.ts';
@@ -7,7 +8,7 @@ import type { Commit, FileChange, Oid, Snapshot } from '../../../ports/git-recor
 import type { Log } from '../../../ports/log.ts';
 import type { ParsedFile } from '../frontmatter/values.ts';
 import { type CollectionIndex, earlierPlaces, type IndexedEntry } from './collection-index.ts';
-import { type EntryFacts, type Place, unreadable } from './entry-facts.ts';
+import { type EntryFacts, factsWeight, type Place, unreadable } from './entry-facts.ts';
 import { LastCommits } from './last-commits.ts';
 import { type SiteAtTree, type SiteIndex, Sites } from './site-index.ts';
 import { Damage, FactStore } from './stored/fact-store.ts';
@@ -20,8 +21,21 @@ import { StoredBlobs } from './stored/stored-blobs.ts';
 /** The facts of all entries of a collection at one tree: what lists sort and filter by. */
 interface CollectionFacts {
   entries: readonly IndexedEntry[];
-  facts: readonly EntryFacts[];
+  /** null: they weigh more than may be. */
+  facts: readonly EntryFacts[] | null;
+  weight: number;
 }
+
+const mebibyte = 1024 * 1024;
+/** Bytes that the facts of one collection may take in memory, and those of all that are kept beside the ones in use. */
+const mostFacts = 512 * mebibyte;
+const mostKept = 256 * mebibyte;
+
+const tooMuch = ({ schema }: CollectionIndex) =>
+  new DomainError(
+    'too_large',
+    `The frontmatter of the collection ${schema.collection} takes more than ${mostFacts / mebibyte} MiB: too much for its entries to be chosen and ordered by`,
+  );
 
 /** The order of a list at one tree, and all entries it was chosen from, in order of their paths. */
 export interface ListOrder {
@@ -45,7 +59,7 @@ interface Sources {
   log: Log;
 }
 
-/** What all content roots share. Weights count entries: sites of a few thousand are kept by the number of versions alone. */
+/** What all content roots share. Weights of sites and lists count entries: sites of a few thousand are kept by the number of versions alone. */
 function cachesOver({ cache, activity, log }: Sources) {
   const damage = new Damage();
   const facts = new FactStore(cache, damage);
@@ -67,7 +81,7 @@ function cachesOver({ cache, activity, log }: Sources) {
     collections: new VersionCache<CollectionFacts>({
       versions: 32,
       subjects: 16,
-      weight: { most: 1_000_000, of: ({ entries }) => entries.length },
+      weight: { most: mostKept, of: ({ weight }) => weight },
     }),
     lists: new VersionCache<ListOrder>({
       versions: 512,
@@ -95,7 +109,7 @@ export class ContentIndex {
     this.#caches = from instanceof ContentIndex ? from.#caches : cachesOver(from);
     this.#contentRoot = contentRoot;
     const { sites, facts, schemas } = this.#caches;
-    const read = { facts: facts.listed.bind(facts), stored: schemas };
+    const read = { facts: facts.each.bind(facts), stored: schemas };
     this.#sites = new Sites(sites, read, contentRoot);
   }
 
@@ -148,12 +162,28 @@ export class ContentIndex {
     return this.#caches.facts.listed(git, snapshot, files);
   }
 
+  /**
+   * The same one after the other, for what looks at each and keeps none of all the entries of a collection.
+   * @throws DomainError `repository_unavailable` when one cannot be read
+   */
+  eachFacts(git: Repository, snapshot: Snapshot, files: readonly Place[]): AsyncGenerator<EntryFacts> {
+    return this.#caches.facts.each(git, snapshot, files, { listed: false });
+  }
+
+  /** The same for lists. */
+  eachListed(git: Repository, snapshot: Snapshot, files: readonly Place[]): AsyncGenerator<EntryFacts> {
+    return this.#caches.facts.each(git, snapshot, files, { listed: true });
+  }
+
   /** How often something could not be read: what it says of a list may change though no commit is made. */
   damage({ id }: Repository): number {
     return this.#caches.damage.met(id);
   }
 
-  /** Facts of all entries of a collection for lists, in their order; kept while the index is in use. */
+  /**
+   * Facts of all entries of a collection for lists, in their order; kept while the index is in use.
+   * @throws DomainError `too_large`
+   */
   async collectionFacts(git: Repository, snapshot: Snapshot, index: CollectionIndex): Promise<readonly EntryFacts[]> {
     const subject = JSON.stringify([git.id, index.schema.collection]);
     const { facts } = await this.#caches.collections.of(
@@ -161,8 +191,9 @@ export class ContentIndex {
       String(index.version),
       (latest) => this.#readFacts(git, snapshot, index, latest),
       // An object that is damaged now may come back.
-      (read) => !read.facts.includes(unreadable),
+      (read) => !read.facts?.includes(unreadable),
     );
+    if (!facts) throw tooMuch(index);
     return facts;
   }
 
@@ -173,15 +204,24 @@ export class ContentIndex {
     latest: CollectionFacts | undefined,
   ): Promise<CollectionFacts> {
     const missing: IndexedEntry[] = [];
-    const before = latest && (await earlierPlaces(entries, latest.entries));
+    const before = latest?.facts && (await earlierPlaces(entries, latest.entries));
+    let weight = 0;
     const known = await mapYielding(entries, (entry, at) => {
-      const facts = before && latest.facts[before[at] ?? -1];
-      if (!facts) missing.push(entry);
+      const facts = before && latest.facts?.[before[at] ?? -1];
+      if (facts) weight += factsWeight(facts);
+      else missing.push(entry);
       return facts;
     });
-    const read = await this.#caches.facts.listed(git, snapshot, missing);
+    const read: EntryFacts[] = [];
+    const pace = new Pace();
+    for await (const facts of this.#caches.facts.each(git, snapshot, missing, { listed: true })) {
+      weight += factsWeight(facts);
+      if (weight > mostFacts) return { entries, facts: null, weight: 0 };
+      read.push(facts);
+      if (pace.isDue) await pace.yield();
+    }
     let next = 0;
-    return { entries, facts: await mapYielding(known, (facts) => facts ?? read[next++] ?? unreadable) };
+    return { entries, facts: await mapYielding(known, (facts) => facts ?? read[next++] ?? unreadable), weight };
   }
 
   /**

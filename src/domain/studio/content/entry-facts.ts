@@ -83,10 +83,18 @@ function weightOf(value: unknown): number {
   if (typeof value === 'string') return 24 + 2 * value.length;
   if (value === null || typeof value !== 'object') return 16;
   let weight = 64;
-  for (const item of Object.values(value)) weight += 16 + weightOf(item);
+  if (Array.isArray(value)) for (const item of value) weight += 16 + weightOf(item);
+  else for (const [key, item] of Object.entries(value)) weight += 16 + 2 * key.length + weightOf(item);
   return weight;
 }
 
-/** Bytes that facts take in memory, roughly. */
-export const factsWeight = ({ frontmatter, title }: EntryFacts): number =>
-  400 + 2 * title.length + weightOf(frontmatter);
+const weights = new WeakMap<EntryFacts, number>();
+
+/** Bytes that facts take in memory, roughly; found once for the same object. */
+export function factsWeight(facts: EntryFacts): number {
+  const known = weights.get(facts);
+  if (known !== undefined) return known;
+  const weight = 400 + 2 * (facts.title.length + (facts.error?.message.length ?? 0)) + weightOf(facts.frontmatter);
+  weights.set(facts, weight);
+  return weight;
+}

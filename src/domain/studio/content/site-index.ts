@@ -3,14 +3,15 @@ import { findYielding, forEachYielding } from '../../../lib/concurrency.ts';
 import type { VersionCache } from '../../../lib/version-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { FileChange, FileSide, Oid, Snapshot, TreeFile } from '../../../ports/git-records.ts';
-import type { Discovery, SiteFiles } from '../schema/collection-schema.ts';
+import type { Discovery, EntrySample, SiteFiles } from '../schema/collection-schema.ts';
 import { discoverSchemas } from '../schema/discover.ts';
 import { collectionNamePattern } from '../schema/schema.schema.ts';
 import { configurationFiles } from '../schema/site-layout.ts';
 import { viewOf } from '../view.ts';
 import { CollectionIndex } from './collection-index.ts';
-import { type EntryFacts, type Place, unreadable } from './entry-facts.ts';
+import { factsWeight, unreadable } from './entry-facts.ts';
 import { siteFilesOf } from './site-files.ts';
+import type { FactStore } from './stored/fact-store.ts';
 import type { SchemaStore, SiteTree } from './stored/schema-store.ts';
 
 /** A site as one tree holds it: its schemas and the places of its entries. */
@@ -112,7 +113,10 @@ export async function changesSchemas(
 /** Trees that differ in more files than this are read anew. */
 const mostChanges = 10_000;
 
-type ReadFacts = (git: Repository, snapshot: Snapshot, files: readonly Place[]) => Promise<readonly EntryFacts[]>;
+type ReadFacts = FactStore['each'];
+
+/** Bytes of frontmatter that the fields of a collection are inferred from: that of thousands of entries, if these are not long. */
+const mostSampled = 64 * 1024 * 1024;
 
 /** The sites that trees hold, read below one content root. */
 export class Sites {
@@ -208,9 +212,15 @@ export class Sites {
     const sampleEntries = async (paths: readonly string[]) => {
       const oids = await site.oids();
       const entries = paths.map((path) => ({ path, oid: oids.get(path) ?? '' }));
-      const facts = await this.#facts(git, snapshot, entries);
-      isWhole &&= !facts.includes(unreadable);
-      return entries.map(({ path }, at) => ({ path, frontmatter: facts[at]?.frontmatter ?? null }));
+      const samples: EntrySample[] = [];
+      let left = mostSampled;
+      for await (const facts of this.#facts(git, snapshot, entries, { listed: true })) {
+        left -= factsWeight(facts);
+        if (left < 0) break;
+        if (facts === unreadable) isWhole = false;
+        samples.push({ path: paths[samples.length] ?? '', frontmatter: facts.frontmatter });
+      }
+      return samples;
     };
     const discovery = await discoverSchemas(site, { sampleEntries, ...this.#options });
     // What objects that cannot be read today would say is not known for good.

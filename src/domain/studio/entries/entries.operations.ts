@@ -17,7 +17,7 @@ import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
 import { isByHistory, orderEntries, selectionInput, selectionOf } from './entry-selection.ts';
 import { ownFiles } from './own-files.ts';
-import { entryOf, frontmatterSize, summaryOf } from './saved-entry.ts';
+import { entryOf, pageFacts, summaryOf } from './saved-entry.ts';
 import { faultsOf } from './validate.ts';
 
 const listInput = z.object({
@@ -39,7 +39,7 @@ const listInput = z.object({
 /** Bytes of the files whose bodies one page holds. */
 const bodiesLimit = 16 * 1024 * 1024;
 
-/** Takes room for a page of summaries, then adds what `include` asks for to them. */
+/** Adds what `include` asks for to a page of summaries; bodies when room has been taken for them. */
 async function include(
   { git, studio, room }: Pick<StudioContext, 'git' | 'studio' | 'room'>,
   snapshot: Snapshot,
@@ -47,8 +47,7 @@ async function include(
   places: readonly IndexedEntry[],
   wanted: readonly string[],
 ): Promise<void> {
-  if (!wanted.includes('body')) await room(await frontmatterSize(items));
-  else {
+  if (wanted.includes('body')) {
     let left = bodiesLimit;
     const read: { item: z.output<typeof entrySummary>; place: IndexedEntry }[] = [];
     for (const [at, item] of items.entries()) {
@@ -58,8 +57,7 @@ async function include(
       if (left < 0) item.truncated = true;
       else read.push({ item, place });
     }
-    const bodiless = await frontmatterSize(items.filter(({ truncated }) => truncated));
-    await room(read.reduce((sum, { item }) => sum + item.size, bodiless));
+    await room(read.reduce((sum, { item }) => sum + item.size, 0));
     const oids = read.map(({ place }) => place.oid);
     let at = 0;
     for await (const content of soundBlobs(snapshot, oids)) {
@@ -118,7 +116,7 @@ export const listEntries = studioOperation({
       orderEntries(context, { snapshot, site }, index, selection, before),
     );
     const places = ordered.slice(window.offset, window.offset + window.limit);
-    const facts = await studio.content.listedFacts(git, snapshot, places);
+    const facts = await pageFacts(context, snapshot, places);
     const items = places.flatMap((place, at) => {
       const known = facts[at];
       if (!known) return [];
@@ -226,7 +224,7 @@ export const searchEntries = studioOperation({
     if (!q?.trim()) throw fieldError('invalid_request', 'q', 'must not be empty, unless `collection` is given');
     const needless = ofOneCollection.find((name) => others[name] !== undefined && others[name] !== 'any');
     if (needless) throw fieldError('invalid_request', needless, 'needs `collection`');
-    const { git, studio, room } = context;
+    const { git, studio } = context;
     const window = windowOf(input);
     const snapshot = await pageSnapshot(git, window, input);
     const site = await studio.content.site(git, snapshot);
@@ -237,7 +235,7 @@ export const searchEntries = studioOperation({
       found.push(...index.entries.filter((entry) => matching.has(entry)).map((entry) => ({ ...entry, collection })));
     }
     const places = found.slice(window.offset, window.offset + window.limit);
-    const facts = await studio.content.listedFacts(git, snapshot, places);
+    const facts = await pageFacts(context, snapshot, places);
     const routes = await entryRoutes(context, snapshot);
     const items = places.flatMap((place, at) => {
       const known = facts[at];
@@ -245,7 +243,6 @@ export const searchEntries = studioOperation({
       const url = urlMember(routes, place.collection, place, known.frontmatter);
       return [{ ...summaryOf(place.collection, place, known), ...url }];
     });
-    await room(await frontmatterSize(items));
     return pageFrom(items, found.length, window, snapshot.commit);
   },
 });

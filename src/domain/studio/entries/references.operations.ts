@@ -9,7 +9,7 @@ import { labelAt } from '../schema/json-schema.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { entrySummary } from './entries.schema.ts';
 import { firstRelations, namedIn, type Reference, type Relation, visitReferences } from './references.ts';
-import { frontmatterSize, summaryOf, titlesOf } from './saved-entry.ts';
+import { pageFacts, summaryOf, titlesOf } from './saved-entry.ts';
 import { entryNamed } from './validate.ts';
 
 /** Relations of one entry that are listed. */
@@ -59,9 +59,8 @@ export const listReferences = studioOperation({
     const site = await studio.content.site(git, snapshot);
     const index = site.collection(collection);
     const places = slugs.map((slug) => entryIn(index, slug));
-    const facts = await studio.content.facts(git, snapshot, places);
     const named: ReturnType<typeof resolve>[][] = [];
-    for (const { frontmatter } of facts) {
+    for await (const { frontmatter } of studio.content.eachFacts(git, snapshot, places)) {
       const relations = await firstRelations(index.schema.fields, frontmatter, mostRelations);
       named.push(await mapYielding(relations, (found) => resolve(site, found)));
     }
@@ -166,7 +165,7 @@ export const listTranslations = studioOperation({
   input: z.object({ ...entriesInput, frontmatter: z.boolean().describe('With their frontmatter') }),
   output: z.array(z.array(entrySummary)),
   async execute(context, { collection, slugs, frontmatter, ...at }) {
-    const { git, studio, signal, room } = context;
+    const { git, studio, signal } = context;
     const snapshot = await snapshotOf(git, at);
     const routes = await entryRoutes(context, snapshot);
     const site = await studio.content.site(git, snapshot);
@@ -184,14 +183,13 @@ export const listTranslations = studioOperation({
     for (const entry of entries) {
       signal.throwIfAborted();
       const places = others(entry);
-      const facts = await studio.content.listedFacts(git, snapshot, places);
+      const facts = await pageFacts(context, snapshot, places);
       const items = places.flatMap((place, n) => {
         const known = facts[n];
         if (!known) return [];
         const url = urlMember(routes, collection, place, known.frontmatter);
         return [{ ...summaryOf(collection, place, known, frontmatter ? undefined : []), ...url }];
       });
-      await room(await frontmatterSize(items));
       found.push(items);
     }
     return found;

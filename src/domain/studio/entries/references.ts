@@ -159,10 +159,11 @@ export async function visitReferences(
   const wanted = targets.filter(({ ids }) => ids.size > 0);
   for (const { schema, entries } of site.collections.values()) {
     if (!wanted.some(({ collection }) => relatesTo(schema.fields, collection))) continue;
-    const facts = await studio.content.facts(git, tree, entries);
-    for (const [at, { slug, path }] of entries.entries()) {
+    let at = 0;
+    for await (const { frontmatter } of studio.content.eachFacts(git, tree, entries)) {
+      const { slug = '', path = '' } = entries[at++] ?? {};
       if (pace.isDue) await pace.yield();
-      for (const relation of relationsIn(schema.fields, facts[at]?.frontmatter)) {
+      for (const relation of relationsIn(schema.fields, frontmatter)) {
         if (pace.isDue) await pace.yield();
         if (
           relation &&

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { forEachYielding } from '../../../lib/concurrency.ts';
 import { shownPointers } from '../../../lib/json-pointer.ts';
 import { isRecord, leastJson } from '../../../lib/objects.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
@@ -94,15 +93,26 @@ export function summaryOf(
   };
 }
 
-/** Bytes that the frontmatter of entries takes in an answer at least: a long file may have little of it, and aliases make a short one long. */
-export async function frontmatterSize(
-  entries: readonly Pick<z.output<typeof entrySummary>, 'frontmatter'>[],
-): Promise<number> {
+/** Bytes of frontmatter that are read before room is taken for them. */
+const readAtOnce = 1024 * 1024;
+
+/** Facts of the entries of a page, in their order. Room is taken for them as they come: aliases make a short file long. */
+export async function pageFacts(
+  { git, studio, room }: Pick<StudioContext, 'git' | 'studio' | 'room'>,
+  snapshot: Snapshot,
+  places: readonly IndexedEntry[],
+): Promise<EntryFacts[]> {
+  const facts: EntryFacts[] = [];
   let bytes = 0;
-  await forEachYielding(entries, ({ frontmatter }) => {
-    if (frontmatter) bytes += leastJson(frontmatter, Number.POSITIVE_INFINITY);
-  });
-  return bytes;
+  for await (const one of studio.content.eachListed(git, snapshot, places)) {
+    facts.push(one);
+    if (one.frontmatter) bytes += leastJson(one.frontmatter, Number.POSITIVE_INFINITY);
+    if (bytes < readAtOnce) continue;
+    await room(bytes);
+    bytes = 0;
+  }
+  await room(bytes);
+  return facts;
 }
 
 /** What entries are called, in their order; one that is not there by its slug. */
@@ -117,8 +127,10 @@ export async function titlesOf(
       return place ? [[path, place] as const] : [];
     }),
   );
-  const facts = await studio.content.listedFacts(git, tree, [...places.values()]);
-  const titles = new Map([...places.keys()].map((path, at) => [path, facts[at]?.title]));
+  const titles = new Map<string, string>();
+  const paths = places.keys();
+  for await (const { title } of studio.content.eachListed(git, tree, [...places.values()]))
+    titles.set(paths.next().value ?? '', title);
   return entries.map(({ path, slug }) => titles.get(path) || titleOfSlug(slug));
 }
 

@@ -137,13 +137,13 @@ export async function invalidEntries(
   const tree = hasRelation(schema.fields) ? snapshot.tree : await snapshot.treeOid(schema.path);
   const list = JSON.stringify([site.schemaKey, 'invalid', schema.collection]);
   return studio.content.listOrder(git, { list, tree, entries }, async () => {
-    const facts = await studio.content.listedFacts(git, snapshot, entries);
     const found = [];
     const pace = new Pace();
-    for (const [at, entry] of entries.entries()) {
+    let at = 0;
+    for await (const facts of studio.content.eachListed(git, snapshot, entries)) {
       if (pace.isDue) await pace.yield();
-      const known = facts[at];
-      if (!known || (await faultsOf(site, schema, known)).length > 0) found.push(entry);
+      const entry = entries[at++];
+      if (entry && (await faultsOf(site, schema, facts)).length > 0) found.push(entry);
     }
     return found;
   });

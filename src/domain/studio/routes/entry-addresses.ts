@@ -18,6 +18,8 @@ interface EntryAddress {
   aliases: readonly string[];
 }
 
+const nowhere: EntryAddress = { url: undefined, aliases: [] };
+
 /** The addresses of a collection's entries, in their order. */
 interface CollectionAddresses {
   entries: readonly IndexedEntry[];
@@ -41,16 +43,27 @@ async function addressesOf(
   const { collection } = index.schema;
   const derive = async (latest: CollectionAddresses | undefined): Promise<CollectionAddresses> => {
     const { entries } = index;
-    const facts = await studio.content.collectionFacts(git, snapshot, index);
     const before = latest && (await earlierPlaces(entries, latest.entries));
-    const addresses = await mapYielding(entries, (entry, at): EntryAddress => {
-      const known = before && latest.addresses[before[at] ?? -1];
-      if (known) return known;
-      const { frontmatter = null } = facts[at] ?? {};
-      const url = routes.urlOf(collection, entry, frontmatter);
-      return { url, aliases: url === undefined ? [] : routes.aliasesOf(collection, entry, frontmatter) };
+    const missing: IndexedEntry[] = [];
+    const known = await mapYielding(entries, (entry, at) => {
+      const address = before && latest.addresses[before[at] ?? -1];
+      if (!address) missing.push(entry);
+      return address;
     });
-    return { entries, addresses, isWhole: !facts.includes(unreadable) };
+    const made: EntryAddress[] = [];
+    const pace = new Pace();
+    let isWhole = true;
+    for await (const facts of studio.content.eachListed(git, snapshot, missing)) {
+      const entry = missing[made.length];
+      if (!entry) break;
+      if (facts === unreadable) isWhole = false;
+      const url = routes.urlOf(collection, entry, facts.frontmatter);
+      made.push({ url, aliases: url === undefined ? [] : routes.aliasesOf(collection, entry, facts.frontmatter) });
+      if (pace.isDue) await pace.yield();
+    }
+    let next = 0;
+    const addresses = await mapYielding(known, (address) => address ?? made[next++] ?? nowhere);
+    return { entries, addresses, isWhole };
   };
   const subject = JSON.stringify([git.id, collection, routes.key]);
   // An object that is damaged now may come back.

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { CollectionIndex, entryIn } from '../../../../src/domain/studio/content/collection-index.ts';
+import type { SiteIndex } from '../../../../src/domain/studio/content/site-index.ts';
+import { visitReferences } from '../../../../src/domain/studio/entries/references.ts';
+import { invalidEntries } from '../../../../src/domain/studio/entries/validate.ts';
 import type { CollectionSchema } from '../../../../src/domain/studio/schema/collection-schema.ts';
+import type { StudioContext } from '../../../../src/domain/studio/studio.ts';
+import type { Repository } from '../../../../src/ports/git.ts';
+import type { Snapshot } from '../../../../src/ports/git-records.ts';
 import fc from '../../../support/properties.ts';
+import { uncachedIndex } from './reading.ts';
 
 const locales = { codes: ['en', 'fr'], default: 'en', placement: 'directory', default_unmarked: true } as const;
 
@@ -78,5 +85,74 @@ describe('entryIn', () => {
     const index = await CollectionIndex.of(collection('posts', false), [{ path: 'posts/a/index.md', oid: '1' }]);
     expect(entryIn(index, 'a').path).toBe('posts/a/index.md');
     expect(() => entryIn(index, 'a/index')).toThrow('posts has no entry a/index');
+  });
+});
+
+describe('facts of all files of a collection', () => {
+  const git = { id: 'r' } as Repository;
+  /** Half a megabyte in memory. */
+  const text = 'x'.repeat(260_000);
+
+  /** Long entries with the given blobs, and the blobs that were read. */
+  async function longEntries(oids: readonly string[]) {
+    const read: string[] = [];
+    const contentOf = (oid: string) => {
+      read.push(oid);
+      return Buffer.from(`{"title": "${oid}", "other": "${oid}", "text": "${text}"}\n`);
+    };
+    const snapshot = {
+      tree: 't',
+      treeOid: async () => 't',
+      blob: async (oid: string) => contentOf(oid),
+      async *blobs(wanted: readonly string[]) {
+        for (const oid of wanted) yield { oid, content: contentOf(oid) };
+      },
+    } as unknown as Snapshot;
+    const relation = { collection: 'posts', field: 'slug' };
+    const fields = [{ name: 'other', type: 'reference', required: false, list: false, relation }];
+    const schema = { ...collection('posts', false), source: { kind: 'hugo' }, inferred: true, fields, warnings: [] };
+    const files = oids.map((oid, at) => ({ path: `posts/${String(at).padStart(4, '0')}.md`, oid, mode: '100644' }));
+    const index = await CollectionIndex.of(schema as unknown as CollectionSchema, files);
+    const site = { schemaKey: 'k', collections: new Map([['posts', index]]) } as unknown as SiteIndex;
+    const content = uncachedIndex();
+    const context = { git, studio: { content } } as unknown as StudioContext;
+    return { read, snapshot, index, site, content, context };
+  }
+
+  /** There is room for so many of these, 16 MiB beside the 64 of a cache; others are read again when it is their turn. */
+  const mostHeld = 162;
+  const many = Array.from({ length: mostHeld + 60 }, (_, at) => `o${at}`);
+
+  it('are read once for all files with the same content', async () => {
+    const { read, snapshot, index, content } = await longEntries(Array(300).fill('same'));
+    const facts = await content.listedFacts(git, snapshot, index.entries);
+    expect(facts.map(({ title }) => title)).toEqual(Array(300).fill('same'));
+    expect(read).toEqual(['same']);
+  });
+
+  it('are not held together where the entries that break a schema are looked for', async () => {
+    const { read, snapshot, index, site, context } = await longEntries(many);
+    expect(await invalidEntries(context, { snapshot, site }, index)).toEqual([]);
+    expect(read.length).toBeGreaterThanOrEqual(2 * many.length - mostHeld);
+  });
+
+  it('are not held together where references are looked for, which come in the order of the entries', async () => {
+    const { read, snapshot, site, context } = await longEntries(many);
+    const found: string[] = [];
+    const named = { collection: 'posts', ids: new Set(many) };
+    await visitReferences(context, { tree: snapshot, site }, [named], ({ id }) => found.push(id));
+    expect(found).toEqual(many);
+    expect(read.length).toBeGreaterThanOrEqual(2 * many.length - mostHeld);
+  });
+
+  it('are too much to choose by where they take more than 512 MiB, which is known from then on', async () => {
+    const fits = await longEntries(Array(1_000).fill('same'));
+    expect(await fits.content.collectionFacts(git, fits.snapshot, fits.index)).toHaveLength(1_000);
+    const { read, snapshot, index, content } = await longEntries(Array(1_100).fill('same'));
+    for (let time = 0; time < 2; time += 1)
+      await expect(content.collectionFacts(git, snapshot, index)).rejects.toThrow(
+        'The frontmatter of the collection posts takes more than 512 MiB: too much for its entries to be chosen and ordered by',
+      );
+    expect(read.length).toBeLessThan(5);
   });
 });

@@ -19,8 +19,10 @@ const frontmatter = { related: Array.from({ length: 100_000 }, () => 'a'), main:
 function site() {
   const entries = ['b', 'c'].map((slug) => ({ slug, path: `posts/${slug}.md`, oid: slug }));
   const collections = new Map([['posts', { schema: { collection: 'posts', fields }, entries }]]);
-  const facts = async () => entries.map(() => ({ frontmatter }));
-  const context = { git: {}, studio: { content: { facts } } };
+  async function* eachFacts() {
+    for (const _ of entries) yield { frontmatter };
+  }
+  const context = { git: {}, studio: { content: { eachFacts } } };
   return [context, { tree: {}, site: { collections } }] as unknown as [
     Parameters<typeof referencesTo>[0],
     Parameters<typeof referencesTo>[1],

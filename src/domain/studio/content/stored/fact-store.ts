@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../../kernel/errors.ts';
-import { mapYielding, Pace } from '../../../../lib/concurrency.ts';
+import { forEachYielding, Pace } from '../../../../lib/concurrency.ts';
 import type { ContentCache } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { Snapshot } from '../../../../ports/git-records.ts';
@@ -70,8 +70,13 @@ async function readAlone(source: Source, oid: string): Promise<Buffer | DomainEr
 const memory = 64 * 1024 * 1024;
 /** So few blobs are read from the repository before a database has answered. */
 const fewBlobs = 4;
-/** Rows read at once. */
-const rowsAtOnce = 5_000;
+/** Rows read at once: as many as may be of the longest. */
+const rowsAtOnce = 1_000;
+/** Facts that are stored have at most so many characters: for longer ones the file is as quick to read. */
+export const longestStored = 32 * 1024;
+/** Files whose facts are read together where each is looked at alone, and bytes of them that are kept until it is. */
+const filesAtOnce = 5_000;
+const heldAtOnce = 16 * 1024 * 1024;
 
 /** The facts of files by their blobs: from memory, else from the cache, else from the repository. */
 export class FactStore {
@@ -107,29 +112,78 @@ export class FactStore {
     while (this.#loading.size > 0) await Promise.allSettled(this.#loading);
   }
 
-  async #read(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<Read> {
-    const missing: Missing[] = [];
-    const facts = await mapYielding(files, (file, at) => {
-      const known = this.#known.get(keyOf(git, file)) ?? unreadable;
-      if (known === unreadable) missing.push({ file, at });
-      return known;
-    });
-    if (missing.length === 0) return { facts, damage: null };
-    const load = this.#load(git, snapshot, missing, facts);
-    this.#loading.add(load);
-    return { facts, damage: await load.finally(() => this.#loading.delete(load)) };
+  /**
+   * The same one after the other, for what looks at each and keeps none: the facts of all files of a collection may be more than memory has room for.
+   * @throws DomainError `repository_unavailable` when one cannot be read, unless they are `listed`
+   */
+  async *each(
+    git: Repository,
+    snapshot: Snapshot,
+    files: readonly Place[],
+    { listed }: { listed: boolean },
+  ): AsyncGenerator<EntryFacts> {
+    for (let from = 0; from < files.length; from += filesAtOnce) {
+      const some = files.slice(from, from + filesAtOnce);
+      const held = new Array<EntryFacts | undefined>(some.length).fill(undefined);
+      let left = heldAtOnce;
+      const damage = await this.#visit(git, snapshot, some, (facts, at) => {
+        left -= factsWeight(facts);
+        if (left >= 0) held[at] = facts;
+      });
+      if (damage && !listed) throw damage;
+      for (const [at, file] of some.entries()) {
+        const facts = held[at];
+        held[at] = undefined;
+        // What there was no room for is read again when it comes to it.
+        const read = facts ? undefined : await this.#read(git, snapshot, [file]);
+        if (read?.damage && !listed) throw read.damage;
+        yield facts ?? read?.facts[0] ?? unreadable;
+      }
+    }
   }
 
-  /** Puts what can be read in its place. @returns why the rest cannot */
+  async #read(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<Read> {
+    const facts = new Array<EntryFacts>(files.length).fill(unreadable);
+    const damage = await this.#visit(git, snapshot, files, (found, at) => {
+      facts[at] = found;
+    });
+    return { facts, damage };
+  }
+
+  /** Calls `visit` with the facts of each file, in any order, and holds none. @returns why some are `unreadable` */
+  async #visit(
+    git: Repository,
+    snapshot: Snapshot,
+    files: readonly Place[],
+    visit: (facts: EntryFacts, at: number) => void,
+  ): Promise<DomainError | null> {
+    const missing = new Map<string, Missing>();
+    await forEachYielding(files.entries(), ([at, file]) => {
+      const key = keyOf(git, file);
+      const known = this.#known.get(key);
+      if (known) return visit(known, at);
+      const same = missing.get(key);
+      if (same) same.at.push(at);
+      else missing.set(key, { key, file, at: [at] });
+    });
+    if (missing.size === 0) return null;
+    const load = this.#load(git, snapshot, [...missing.values()], (facts, { at }) => {
+      for (const one of at) visit(facts, one);
+    });
+    this.#loading.add(load);
+    return load.finally(() => this.#loading.delete(load));
+  }
+
+  /** Reads each blob once. @returns why some cannot be read */
   async #load(
     git: Repository,
     snapshot: Snapshot,
     missing: readonly Missing[],
-    found: EntryFacts[],
+    visit: (facts: EntryFacts, missing: Missing) => void,
   ): Promise<DomainError | null> {
-    const keep = ({ file, at }: Missing, facts: EntryFacts) => {
-      found[at] = facts;
-      this.#known.set(keyOf(git, file), facts);
+    const keep = (one: Missing, facts: EntryFacts) => {
+      this.#known.set(one.key, facts);
+      visit(facts, one);
     };
     const isFew = missing.length <= fewBlobs;
     const unread = isFew ? missing : await this.#fromCache(git, missing, keep);
@@ -149,6 +203,7 @@ export class FactStore {
     // What it said when it could be read, the cache may still know.
     const left = isFew ? await this.#fromCache(git, damaged, keep) : damaged;
     if (left.length === 0) return null;
+    for (const one of left) visit(unreadable, one);
     this.#damage.note(git.id);
     return damage;
   }
@@ -156,6 +211,7 @@ export class FactStore {
   /** Keeps the facts that the cache has. @returns the files it lacks */
   async #fromCache(git: Repository, missing: readonly Missing[], keep: (missing: Missing, facts: EntryFacts) => void) {
     const unread: Missing[] = [];
+    const pace = new Pace();
     for (let from = 0; from < missing.length; from += rowsAtOnce) {
       const batch = missing.slice(from, from + rowsAtOnce);
       const stored = await this.#cache.facts(
@@ -163,9 +219,10 @@ export class FactStore {
         batch.map(({ file }) => blobKey(file)),
       );
       for (const [at, one] of batch.entries()) {
-        const text = stored?.[at];
-        if (text === undefined) unread.push(one);
-        else keep(one, JSON.parse(text) as EntryFacts);
+        const facts = JSON.parse(stored?.[at] ?? 'null') as EntryFacts | null;
+        if (facts === null) unread.push(one);
+        else keep(one, facts);
+        if (pace.isDue) await pace.yield();
       }
     }
     return unread;
@@ -178,10 +235,11 @@ interface Read {
   damage: DomainError | null;
 }
 
-/** A file whose facts are not in memory, and where they belong in the answer. */
+/** A blob whose facts are not in memory, one of its files, and where the facts belong in the answer. */
 interface Missing {
+  key: string;
   file: Place;
-  at: number;
+  at: number[];
 }
 
 function keyOf({ id }: Repository, file: Place): string {

@@ -1,5 +1,5 @@
 import { DomainError, fieldError } from '../../../../kernel/errors.ts';
-import { filterYielding, Pace, setYielding } from '../../../../lib/concurrency.ts';
+import { Pace, setYielding } from '../../../../lib/concurrency.ts';
 import { parsePointer } from '../../../../lib/json-pointer.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
 import type { Change } from '../../../../ports/git-writes.ts';
@@ -238,16 +238,16 @@ async function relinkEntries(
   const names = [...moved.keys()].map((path) => path.slice(path.lastIndexOf('/') + 1));
   const searched = new Set(names.flatMap((name) => [name, encodeURIComponent(name), withoutExtension(name)]));
   const entries: { collection: string; slug: string; path: string; oid: string }[] = [];
+  const pace = new Pace();
   for (const [collection, index] of site.collections) {
-    const facts = await studio.content.facts(git, tree, index.entries);
-    const linking = await filterYielding(
-      index.entries,
-      ({ path }, at) => facts[at]?.links === true && !moved.has(path),
-    );
-    for (const { slug, path, oid } of linking) entries.push({ collection, slug, path, oid });
+    let at = 0;
+    for await (const { links } of studio.content.eachFacts(git, tree, index.entries)) {
+      const { slug = '', path = '', oid = '' } = index.entries[at++] ?? {};
+      if (pace.isDue) await pace.yield();
+      if (links && !moved.has(path)) entries.push({ collection, slug, path, oid });
+    }
   }
   const changed: string[] = [];
-  const pace = new Pace();
   let next = 0;
   for await (const { content } of tree.blobs(entries.map(({ oid }) => oid))) {
     if (pace.isDue) await pace.yield();

@@ -9,7 +9,7 @@ export interface BlobKey {
 
 /** What was read from a blob. */
 export interface BlobRecord extends BlobKey {
-  /** JSON text. */
+  /** JSON text; `null` of facts that are too long to be stored. */
   facts: string;
   /** Distinct, folded, of letters and digits alone. */
   words: readonly string[];

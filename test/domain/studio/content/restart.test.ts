@@ -98,6 +98,29 @@ describe('after a restart', () => {
   });
 });
 
+it('long facts are not stored: their file is found by its words, and read again', async () => {
+  const long = { 'content/long/a.md': `---\ntitle: Long\ntext: ${'quagga '.repeat(6_000)}\n---\n` };
+  const fits = { 'content/long/b.md': `---\ntitle: Fits\ntext: ${'quagga '.repeat(4_000)}\n---\n` };
+  await seed(app, { ...long, ...fits });
+  const { git, count } = counted(await app.repository());
+  const before = newIndex(app);
+  await before.site(git, await snapshotOf());
+  await before.settled();
+  const rows = (await app.services.orm.em
+    .fork()
+    .execute('select max(length(facts::text))::int as longest from studio_blob')) as { longest: number }[];
+  expect(rows[0]?.longest).toBeLessThan(32 * 1024);
+  const content = newIndex(app);
+  const { snapshot, index } = await collectionAt(content, git, 'long');
+  count.read.clear();
+  expect(await content.search(git, index.entries, searchWords('quagga'))).toHaveLength(2);
+  expect(count.read.size).toBe(0);
+  const others = (await collectionAt(content, git, 'posts')).index.entries;
+  const facts = await content.listedFacts(git, snapshot, [...index.entries, ...others]);
+  expect(facts.slice(0, 2).map(({ title }) => title)).toEqual(['Long', 'Fits']);
+  expect([...count.read]).toEqual([index.find('a')?.oid]);
+});
+
 it('the same file is stored once, however many processes store it', async () => {
   const indexes = [newIndex(app), newIndex(app), newIndex(app)];
   const git = await app.repository();

@@ -8,7 +8,7 @@ import { parseFile } from '../../frontmatter/parse-file.ts';
 import type { ParsedFile } from '../../frontmatter/values.ts';
 import { blobKey, factsFrom, type Place } from '../entry-facts.ts';
 import { wordsOf } from '../search.ts';
-import type { FactStore } from './fact-store.ts';
+import { type FactStore, longestStored } from './fact-store.ts';
 import type { StoredBlobs } from './stored-blobs.ts';
 
 /** What one statement should carry, in characters. */
@@ -69,7 +69,8 @@ const recordFrom = (file: Place, content: Buffer): BlobRecord =>
   recordOf(file, parseFile(content, file.path), content.length);
 
 function recordOf(file: Place, parsed: ParsedFile, size: number): BlobRecord {
-  return { ...blobKey(file), facts: JSON.stringify(factsFrom(parsed, size)), words: wordsOf(parsed) };
+  const facts = JSON.stringify(factsFrom(parsed, size));
+  return { ...blobKey(file), facts: facts.length > longestStored ? 'null' : facts, words: wordsOf(parsed) };
 }
 
 /** Blobs read and stored at a time. */

@@ -1,3 +1,7 @@
+/** The beginning of a text that is too long to be shown. */
+export const shortened = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most)}…` : text;
+
 /** A number with its noun: `1 file`, `2 files`; the plural of most nouns need not be given. */
 export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
+import { leastJson } from '../../../lib/objects.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
 import { unreadable } from '../content/entry-facts.ts';
@@ -124,10 +125,15 @@ export const listEntries = studioOperation({
       return [{ ...summaryOf(collection, place, known, fields), ...url }];
     });
     if (selection.invalid) {
+      let bytes = 0;
       for (const [at, item] of items.entries()) {
         const known = facts[at];
-        if (known) Object.assign(item, { faults: await faultsOf(site, index.schema, known) });
+        if (!known) continue;
+        const faults = await faultsOf(site, index.schema, known);
+        bytes += leastJson(faults, Number.POSITIVE_INFINITY);
+        Object.assign(item, { faults });
       }
+      await context.room(bytes);
     }
     await include(context, snapshot, items, places, wanted);
     const isWhole = items.every(({ error }) => error?.code !== 'unreadable');

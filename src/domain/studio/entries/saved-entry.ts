@@ -106,6 +106,7 @@ export async function pageFacts(
   let bytes = 0;
   for await (const one of studio.content.eachListed(git, snapshot, places)) {
     facts.push(one);
+    bytes += one.title.length;
     if (one.frontmatter) bytes += leastJson(one.frontmatter, Number.POSITIVE_INFINITY);
     if (bytes < readAtOnce) continue;
     await room(bytes);

@@ -1,5 +1,6 @@
 import { DomainError, type FieldError } from '../../../kernel/errors.ts';
 import { Pace } from '../../../lib/concurrency.ts';
+import { shortened } from '../../../lib/text.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
@@ -104,6 +105,9 @@ export async function validateWrite(...of: Parameters<typeof judgeWrite>): Promi
   });
 }
 
+/** Characters of a fault's label, which is made of those of all fields around it. */
+const longestLabel = 300;
+
 /** What is wrong with a stored entry: why it cannot be read, or where it breaks a declared schema. */
 export async function faultsOf(
   site: SiteIndex,
@@ -117,7 +121,7 @@ export async function faultsOf(
   return errors.map((fault) => ({
     ...fault,
     field: `/frontmatter${fault.field}`,
-    label: labelAt(schema, fault.field),
+    label: shortened(labelAt(schema, fault.field), longestLabel),
   }));
 }
 

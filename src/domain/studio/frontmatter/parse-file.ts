@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { tally } from '../../../lib/tally.ts';
+import { shortened } from '../../../lib/text.ts';
 import { readJson } from './json.ts';
 import { eolOf, type Split, splitFile } from './split.ts';
 import { readToml } from './toml/toml.ts';
@@ -60,10 +61,13 @@ function parseSplit(split: Split, text: string, known: KnownSource | undefined):
     ...shape,
     frontmatter: null,
     lossy: [],
-    error: { code: 'frontmatter_invalid', message: reading.message, line, column },
+    error: { code: 'frontmatter_invalid', message: shortened(reading.message, longestMessage), line, column },
     ...(reading.hasNoFields && { hasNoFields: true }),
   };
 }
+
+/** A message names the key or the anchor that is at fault, which may be most of the file. */
+const longestMessage = 300;
 
 function readSource({ format, source }: Split, known: KnownSource | undefined): Reading {
   if (format === 'none') return { ok: true, value: {}, lossy: [] };

@@ -2,6 +2,7 @@ import type { FieldError } from '../../../kernel/errors.ts';
 import { Pace, yieldLoop } from '../../../lib/concurrency.ts';
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
+import { shortened } from '../../../lib/text.ts';
 import type { CollectionSchema } from './collection-schema.ts';
 import { dateKind } from './dates.ts';
 import type { SchemaField } from './schema.schema.ts';
@@ -147,14 +148,22 @@ function checkDate({ type, coerce }: SchemaField, value: unknown): Fault[] {
 const mostNamed = 1_000;
 
 /** A value of the text as a message names it: it may be a quarter of a megabyte, and the faults of many entries are kept. */
-const quoted = (value: string): string => `"${value.length > mostNamed ? `${value.slice(0, mostNamed)}…` : value}"`;
+const quoted = (value: string): string => `"${shortened(value, mostNamed)}"`;
+
+/** Characters of a pattern, and of what is said in its place: an entry breaks it a hundred times. */
+const mostOfPattern = 300;
+/** Characters of any message, whatever names a configuration gives. */
+const longestMessage = mostNamed + mostOfPattern;
+/** Characters of the pointers of all faults: of a key that is most of the file, too. */
+const mostOfPointers = 64 * 1024;
 
 function checkText(field: SchemaField, value: unknown, { patterns, files }: Lookups): Fault[] {
   if (typeof value !== 'string') return field.coerce ? none : [['type', 'must be text']];
   const bounded = field.min_length !== undefined || field.max_length !== undefined;
   const faults = bounded ? outside(lengthOf(value), field.min_length, field.max_length, '_length', 'character') : [];
   if (field.pattern !== undefined && patterns.get(field.pattern)?.(value) === false) {
-    faults.push(['pattern', field.editor?.pattern_message ?? `must match the pattern ${field.pattern}`]);
+    const message = field.editor?.pattern_message ?? `must match the pattern ${field.pattern}`;
+    faults.push(['pattern', shortened(message, mostOfPattern)]);
   }
   const local = (field.type === 'image' || field.type === 'file') && !/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(value);
   if (local && files && !files(value)) faults.push(['file', `${quoted(value)} is no file of the site`]);
@@ -178,7 +187,7 @@ function named<T>(all: readonly T[], text: (one: T) => string, between: string):
   for (const one of all) {
     const full = text(one);
     if (full.length > room && shown.length > 0) break;
-    shown.push(full.length > room ? `${full.slice(0, room)}…` : full);
+    shown.push(shortened(full, room));
     room -= full.length + between.length;
   }
   const rest = all.length - shown.length;
@@ -239,14 +248,20 @@ interface Check extends Lookups {
   warnings: FieldError[];
 }
 
-/** Adds faults while there is room for them. */
+/** Adds faults while there is room for them, and for their pointers; the first one in any case. */
 function add(faults: readonly FieldError[], to: FieldError[]): void {
-  if (to.length < MAX_FAULTS) to.push(...faults.slice(0, MAX_FAULTS - to.length));
+  if (faults.length === 0 || to.length >= MAX_FAULTS) return;
+  let left = mostOfPointers - to.reduce((sum, { field }) => sum + field.length, 0);
+  for (const fault of faults.slice(0, MAX_FAULTS - to.length)) {
+    left -= fault.field.length;
+    if (left < 0 && to.length > 0) return;
+    to.push(fault);
+  }
 }
 
 const report = (faults: readonly Fault[], field: string, { errors }: Check) =>
   add(
-    faults.map(([code, message]) => ({ field, code, message })),
+    faults.map(([code, message]) => ({ field, code, message: shortened(message, longestMessage) })),
     errors,
   );
 

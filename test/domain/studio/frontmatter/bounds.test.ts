@@ -119,6 +119,12 @@ describe('aliases of YAML', () => {
   });
 });
 
+it('an error names no more of a key than is read', () => {
+  const key = 'k'.repeat(100_000);
+  const { error } = parseFile(Buffer.from(`{"${key}":1,"${key}":2}`), 'a.json');
+  expect(error?.message).toMatch(/^the key k{292}…$/);
+});
+
 describe('a block that is edited by fields', () => {
   const edit = (path: string, source: string) => {
     const bytes = Buffer.from(source);

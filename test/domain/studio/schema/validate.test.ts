@@ -148,6 +148,27 @@ describe('an entry is compared with its schema', () => {
     );
   });
 
+  it('shortens the messages of patterns, however long these are', async () => {
+    const long = 'y'.repeat(10_000);
+    const editor = { pattern_message: `must be ${long}` };
+    for (const field of [{ pattern: `^${long}$` }, { pattern: '^y$', editor }]) {
+      const schema = schemaOf({ type: 'string', ...field } as Partial<SchemaField>);
+      const { errors } = await validateEntry(schema, { it: Array(100).fill('x') });
+      expect(errors).toHaveLength(100);
+      for (const { message } of errors) expect(message).toMatch(/^must .{295}…$/);
+    }
+  });
+
+  it('points at as many faults as there is room for where keys are long, and at one in any case', async () => {
+    const pointersOf = async (name: string) => {
+      const [field] = schemaOf({ type: 'integer' }).fields;
+      const schema = { ...schemaOf({}), fields: [{ ...field, name } as SchemaField] };
+      return (await validateEntry(schema, { [name]: Array(100).fill('x') })).errors.map((one) => one.field);
+    };
+    expect(await pointersOf('k'.repeat(1_000))).toHaveLength(65);
+    expect(await pointersOf('k'.repeat(100_000))).toHaveLength(1);
+  });
+
   it('gives way while many alternatives are tried on many values', async () => {
     const variants = Array.from({ length: 100 }, (_, at) => ({
       ...schemaOf({ list: false, options: [at] }).fields[0],

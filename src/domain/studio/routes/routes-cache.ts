@@ -45,6 +45,8 @@ export interface SiteRoutes {
   dependencies: ReadonlySet<string>;
   /** How many files the site has, whose paths its rule holds. */
   files: number;
+  /** Characters that its rule holds beside them. */
+  held: number;
 }
 
 const maxWarnings = 100;
@@ -111,18 +113,22 @@ export async function readRoutes(files: SiteFiles, options: { root?: string } = 
     warnings: reading.warnings.slice(0, maxWarnings),
     dependencies,
     files: paths.length,
+    held: rule?.held ?? 0,
   };
 }
 
 /** Trees that differ in more files than this are read anew. */
 const mostChanges = 10_000;
 
+/** Characters that a rule holds for the path of a file. */
+const charactersPerFile = 200;
+
 /** The routes of sites by their trees; read again only when a file they rest on is another one. */
 export class RoutesCache {
   readonly #routes = new VersionCache<{ tree: Oid | null; routes: SiteRoutes }>({
     versions: 64,
     subjects: 64,
-    weight: { most: 300_000, of: ({ routes }) => routes.files },
+    weight: { most: 300_000, of: ({ routes }) => routes.files + Math.ceil(routes.held / charactersPerFile) },
   });
 
   /** @param root the site's directory; null: found by its configuration */

@@ -135,6 +135,29 @@ describe('Hugo', () => {
     expect(routes.warnings[0]?.message).toContain('languages.fr.baseURL');
   });
 
+  it('keeps of sections what they hand down, 8 MiB of it, and what says whether they are published', async () => {
+    const long = `text: ${'x'.repeat(200_000)}`;
+    const sections = Array.from({ length: 50 }, (_, at) => [`content/s${at}/_index.md`, page(`cascade: { ${long} }`)]);
+    const { routes, urls } = await predict({
+      'hugo.toml': '',
+      ...Object.fromEntries(sections),
+      'content/draft/_index.md': page('Draft: true', long),
+      'content/draft/a.md': page(),
+      'content/late/_index.md': page('publishDate: 2999-01-01', long),
+      'content/late/a.md': page(),
+      'content/s0/a.md': page(),
+    });
+    const left = routes.warnings.filter(({ message }) => /^"cascade of content.s\d+._index.md" cannot/.test(message));
+    expect(left.length).toBeGreaterThanOrEqual(5);
+    expect(routes.held).toBeGreaterThan(8_000_000);
+    expect(routes.held).toBeLessThanOrEqual(8 * 1024 * 1024);
+    expect(urls['content/draft/a.md']).toBeUndefined();
+    expect(urls['content/s0/a.md']).toBe('/s0/a/');
+    const now = new Date('2026-01-01');
+    const isDue = (path: string) => routes.isDue({ path, frontmatter: {} }, now);
+    expect([isDue('content/late/a.md'), isDue('content/s0/a.md')]).toEqual([false, true]);
+  });
+
   it('names mounts and cascades that it cannot read, and rests on the pages of sections', async () => {
     const { urls, routes } = await predict({
       'hugo.toml':

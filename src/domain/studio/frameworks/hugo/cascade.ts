@@ -54,15 +54,24 @@ export function member(frontmatter: Frontmatter, name: string): unknown {
   return Object.entries(frontmatter).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
 }
 
+/** The page of a directory: what of its own frontmatter decides about those below it, and what it hands down. */
+interface Section {
+  frontmatter: Frontmatter;
+  rules: Rule[];
+}
+
 /** What the site and its sections give to the pages below them, each language of a section by itself. */
 export class HugoCascade {
   readonly #site: Rule[];
-  /** By language and directory: the section's own frontmatter, and what it hands down. */
-  readonly #sections: ReadonlyMap<string, { frontmatter: Frontmatter; rules: Rule[] }>;
+  /** By language and directory. */
+  readonly #sections: ReadonlyMap<string, Section>;
+  /** Characters of what sections hand down. */
+  readonly held: number;
 
-  constructor(site: Rule[], sections: ReadonlyMap<string, { frontmatter: Frontmatter; rules: Rule[] }>) {
+  constructor(site: Rule[], sections: ReadonlyMap<string, Section>, held: number) {
     this.#site = site;
     this.#sections = sections;
+    this.held = held;
   }
 
   /** The frontmatter of a page with all that is handed down to it: its own values win, then those of the nearest section. */
@@ -82,7 +91,7 @@ export class HugoCascade {
     return { ...added, ...frontmatter };
   }
 
-  /** The pages of the sections above a page with their frontmatter: what is not published takes along what lies below. */
+  /** The pages of the sections above a page with what says whether they are published: what is not published takes along what lies below. */
   above(page: HugoPage): Frontmatter[] {
     const own = page.kind === 'page' ? null : keyOf(page);
     return [...this.#directories(page)].flatMap((key) => {
@@ -107,9 +116,26 @@ export class HugoCascade {
   }
 }
 
+/** What says whether a page is published yet: all that the pages below a section need of its own frontmatter. */
+const decisive = new Set(['draft', 'date', 'publishdate', 'expirydate']);
+/** No date has more characters. */
+const longestDate = 100;
+
+/** Those members, as copies: a value cut out of the file's text would keep all of it in memory. */
+function decisiveOf(frontmatter: Frontmatter): Frontmatter {
+  const found = Object.entries(frontmatter).filter(([key]) => decisive.has(key.toLowerCase()));
+  const kept = found.map(([key, value]) => {
+    const isShort = typeof value === 'string' ? value.length <= longestDate : typeof value !== 'object';
+    return [key, isShort ? value : null];
+  });
+  return JSON.parse(JSON.stringify(Object.fromEntries(kept)));
+}
+
 const keyOf = ({ language, directory }: { language: string; directory: string }) => `${language} ${directory}`;
 
 const mostSections = 20_000;
+/** Characters that all sections hand down. */
+const mostHeld = 8 * 1024 * 1024;
 
 /** Reads the cascade of the configuration, and the page of each section. */
 export async function readHugoCascade(
@@ -117,18 +143,25 @@ export async function readHugoCascade(
   { settings, cascade }: HugoSettings,
   { site, dependencies }: RouteContext,
 ): Promise<HugoCascade> {
-  const sections = new Map<string, { frontmatter: Frontmatter; rules: Rule[] }>();
+  const sections = new Map<string, Section>();
+  let held = 0;
   await forEachConcurrently(content.sectionFiles.slice(0, mostSections), 16, async (file) => {
     dependencies.add(file.path);
     const { frontmatter } = parseFile(Buffer.from((await site.read(file.path)) ?? ''), file.path);
     if (frontmatter === null) return;
-    const rules = rulesOf(member(frontmatter, 'cascade'), () => settings.warn(`cascade of ${file.path}`));
-    sections.set(keyOf(file), { frontmatter, rules });
+    const warn = () => settings.warn(`cascade of ${file.path}`);
+    const text = JSON.stringify(member(frontmatter, 'cascade') ?? null);
+    const fits = held + text.length <= mostHeld;
+    if (fits) held += text.length;
+    else warn();
+    const rules = fits && text !== 'null' ? rulesOf(JSON.parse(text), warn) : [];
+    sections.set(keyOf(file), { frontmatter: decisiveOf(frontmatter), rules });
   });
   const plain = dataOf(cascade);
   if (cascade !== undefined && plain === undefined) settings.warn('cascade', cascade);
   return new HugoCascade(
     rulesOf(plain, () => settings.warn('cascade', cascade)),
     sections,
+    held,
   );
 }

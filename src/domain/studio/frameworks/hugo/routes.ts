@@ -139,6 +139,7 @@ export async function readHugoRule(reading: RouteContext): Promise<RouteRule> {
   };
   return {
     base: hugo.base,
+    held: cascade.held,
     urlOf: (file) => shown(file)?.url ?? null,
     aliasesOf(file) {
       const found = shown(file);

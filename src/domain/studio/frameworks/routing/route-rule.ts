@@ -65,6 +65,8 @@ export const mostAliases = 100;
 export interface RouteRule {
   /** The path the whole site lies below, without a slash at its end; `''` for none. */
   base: string;
+  /** Characters of files that it holds beside the paths; absent: none worth counting. */
+  held?: number;
   /** Absent: by their addresses. */
   links?: LinkForms;
   /** A setting that decides about every address and cannot be determined, so that no file has one; null or absent without one. */

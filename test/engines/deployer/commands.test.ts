@@ -303,7 +303,9 @@ describe.each(usable)('by $kind', ({ kind, deployer }) => {
         onStart: async () => {},
         signal: new AbortController().signal,
       });
-    expect(await run(`mkdir closed && echo x > closed/x && chmod 555 closed && ${deep}`)).toMatchObject({ exit_code: 0 });
+    expect(await run(`mkdir closed && echo x > closed/x && chmod 555 closed && ${deep}`)).toMatchObject({
+      exit_code: 0,
+    });
     await left.remove();
     expect(await deployer.workspaces()).toEqual([1]);
   });

@@ -84,12 +84,12 @@ describe('refusals', () => {
     expectRefusal(await templateOf('texts.about', '?title=A'), 422, 'invalid_name', /has no place for "a"$/);
   });
 
-  it('returns 400 for a title of more than 10,000 characters', async () => {
+  it('returns 400 for a title of more than 1,000 characters', async () => {
     expectRefusal(
-      await templateOf('notes', `?title=${'a'.repeat(10_001)}`),
+      await templateOf('notes', `?title=${'a'.repeat(1_001)}`),
       400,
       'invalid_request',
-      'title: must be at most 10000 characters',
+      'title: must be at most 1000 characters',
     );
   });
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { freeObject } from '../../../kernel/shapes.ts';
+import { jsonBytes } from '../../../lib/long-output.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { checkFree } from '../changes/write-rules.ts';
 import type { CollectionIndex } from '../content/collection-index.ts';
@@ -47,7 +48,7 @@ export const entryTemplate = studioOperation({
   summary: 'What a new entry of a collection begins with',
   input: z.object({
     collection: z.string(),
-    title: z.string().max(10_000, 'must be at most 10000 characters').default('').describe('Title of the new entry'),
+    title: z.string().max(1_000, 'must be at most 1000 characters').default('').describe('Title of the new entry'),
     locale: z.string().optional().describe('Language of the new entry, as for its creation'),
     ...refInput,
   }),
@@ -59,7 +60,7 @@ export const entryTemplate = studioOperation({
       source: schemaSource.describe('The configuration or archetype this is from'),
     })
     .meta({ id: 'EntryTemplate' }),
-  async execute({ git, studio, services }, { collection, title, locale, ...at }) {
+  async execute({ git, studio, services, room }, { collection, title, locale, ...at }) {
     const head = await snapshotOf(git, at);
     const site = await studio.content.site(git, head);
     const index = await collectionFor({ studio }, { head, site }, collection, 'untitled');
@@ -71,10 +72,13 @@ export const entryTemplate = studioOperation({
     const slug = await freeSlug(head, index, slugOf(template, values), locale);
     const named: TemplateValues = { ...values, name: slug.slice(slug.lastIndexOf('/') + 1) };
     const set = fillValue(template.frontmatter ?? {}, named) as Record<string, unknown>;
+    const frontmatter = { ...defaults, ...set, ...own };
+    const body = fillText(template.body ?? '', named);
+    await room(body.length + (await jsonBytes(frontmatter)).length);
     return {
       slug,
-      frontmatter: { ...defaults, ...set, ...own },
-      body: fillText(template.body ?? '', named),
+      frontmatter,
+      body,
       source: template.source ?? source,
     };
   },

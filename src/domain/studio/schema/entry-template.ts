@@ -10,6 +10,7 @@
  *
  * Anything else is left out.
  */
+import { DomainError } from '../../../kernel/errors.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import { normalized } from '../../../lib/text.ts';
 import { pad } from '../frameworks/routing/dates.ts';
@@ -39,6 +40,8 @@ export interface TemplateValues {
 }
 
 const longestPattern = 1_000;
+/** Most that a template makes of its texts, characters. */
+const longestFilled = 1024 * 1024;
 /** Longest segment a slug gets, bytes: it leaves room for an extension, a language and a number. */
 const segmentBytes = 120;
 const mostSegments = 16;
@@ -92,7 +95,20 @@ function fieldText(frontmatter: unknown, path: readonly string[]): string {
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 
-function placeholderText(expression: string, values: TemplateValues): string {
+/** Counts what a template makes while it is made, with what its filters do: a text of 250 KB has room for 16,500 placeholders. */
+class Filling {
+  #left = longestFilled;
+
+  /** @throws DomainError `too_large` beyond the most a template makes */
+  take(length: number): void {
+    this.#left -= length;
+    if (this.#left >= 0) return;
+    const message = `title: with it the template of the collection makes more than ${longestFilled} characters; use a shorter title, or a shorter template`;
+    throw new DomainError('too_large', message);
+  }
+}
+
+function placeholderText(expression: string, values: TemplateValues, filling: Filling): string {
   const [name = '', ...filters] = expression.split('|').map((part) => part.trim());
   let text: string;
   if (Object.hasOwn(clockForms, name)) text = formatDate(values.now, clockForms[name] ?? '') ?? '';
@@ -108,25 +124,42 @@ function placeholderText(expression: string, values: TemplateValues): string {
     else if (kind === 'default') text ||= argument;
     else if (kind === 'date' && name === 'now') text = formatDate(values.now, argument) ?? '';
     else return '';
+    filling.take(text.length);
   }
+  filling.take(text.length);
   return text;
 }
 
-const fill = (text: string, values: TemplateValues, treat: (value: string) => string) =>
-  text.replace(placeholder, (_, expression: string) => treat(placeholderText(expression, values)));
+const fill = (text: string, values: TemplateValues, filling: Filling, treat = (value: string) => value) =>
+  text.replace(placeholder, (_, expression: string) => treat(placeholderText(expression, values, filling)));
 
-/** Substitutes the placeholders of a text. */
-export const fillText = (text: string, values: TemplateValues): string => fill(text, values, (value) => value);
+/**
+ * Substitutes the placeholders of a text.
+ * @throws DomainError `too_large` where that makes too much of it
+ */
+export function fillText(text: string, values: TemplateValues, filling = new Filling()): string {
+  filling.take(text.length);
+  return fill(text, values, filling);
+}
 
-/** The same in all texts of a value; undefined for a text of which nothing is left, which lists and objects leave out. */
-export function fillValue(value: unknown, values: TemplateValues): unknown {
+/**
+ * The same in all texts of a value; undefined for a text of which nothing is left, which lists and objects leave out.
+ * @throws DomainError `too_large` where all of them together are too long
+ */
+export function fillValue(value: unknown, values: TemplateValues, filling = new Filling()): unknown {
   if (typeof value === 'string') {
-    const filled = fillText(value, values);
+    const filled = fillText(value, values, filling);
     return filled === '' && value !== '' ? undefined : filled;
   }
-  if (Array.isArray(value)) return value.map((one) => fillValue(one, values)).filter((one) => one !== undefined);
+  if (Array.isArray(value)) {
+    filling.take(value.length);
+    return value.map((one) => fillValue(one, values, filling)).filter((one) => one !== undefined);
+  }
   if (!isRecord(value)) return value;
-  const members = Object.entries(value).map(([key, one]) => [key, fillValue(one, values)] as const);
+  const members = Object.entries(value).map(([key, one]) => {
+    filling.take(key.length);
+    return [key, fillValue(one, values, filling)] as const;
+  });
   return Object.fromEntries(members.filter(([, one]) => one !== undefined));
 }
 
@@ -162,7 +195,10 @@ function segmentOf(text: string): string {
   return nameProblem(short) === null ? short : `entry-${short}`;
 }
 
-/** The slug a template gives a new entry. It passes the path rules, whatever pattern and title are. */
+/**
+ * The slug a template gives a new entry. It passes the path rules, whatever pattern and title are.
+ * @throws DomainError `too_large` where the pattern makes too much of them
+ */
 export function slugOf({ slug: pattern = '{{slug}}', letters }: EntryTemplate, values: TemplateValues): string {
   const segments = (filled: string) =>
     withLetters(filled, letters)
@@ -170,7 +206,8 @@ export function slugOf({ slug: pattern = '{{slug}}', letters }: EntryTemplate, v
       .map(segmentOf)
       .filter((segment) => segment !== '')
       .slice(0, mostSegments);
-  const made = segments(fill(pattern.slice(0, longestPattern), values, slugify));
+  const shortly = (value: string) => slugify(value.slice(0, longestPattern));
+  const made = segments(fill(pattern.slice(0, longestPattern), values, new Filling(), shortly));
   const whole = made.length > 0 ? made : segments(slugify(values.title));
   return whole.join('/') || 'untitled';
 }

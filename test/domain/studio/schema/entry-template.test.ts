@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { nameProblem, pathProblem } from '../../../../src/domain/studio/path-rules.ts';
 import {
   type EntryTemplate,
+  fillText,
   fillValue,
   slugOf,
   type TemplateValues,
@@ -28,6 +29,28 @@ async function begun(files: Record<string, string>, collection: string, title = 
     template,
   };
 }
+
+describe('what a template makes', () => {
+  const refused = /^title: .* more than 1048576 characters; use a shorter title, or a shorter template$/;
+  const many = '{{title .Name}}{{title}}'.repeat(1_100);
+
+  it('is refused where it is too long, in one text or in all together', () => {
+    const long = values('a'.repeat(1_000));
+    expect(() => fillText(many, long)).toThrow(refused);
+    expect(() => fillValue({ list: Array(1_100).fill('{{title}}') }, long)).toThrow(refused);
+    expect(fillText('{{title}}'.repeat(1_000), long)).toHaveLength(1_000_000);
+  });
+
+  it('counts what filters work on, though the placeholder comes to nothing', () => {
+    const filtered = `{{kind${' | upper'.repeat(50)} | unknown}}`.repeat(100);
+    expect(() => fillText(filtered, values('A', { kind: 'a'.repeat(100_000) }))).toThrow(refused);
+  });
+
+  it('counts a text that several members share as often as it is there', () => {
+    const shared = Array(1_000).fill('a'.repeat(10_000));
+    expect(() => fillValue({ shared }, values('A'))).toThrow(refused);
+  });
+});
 
 describe('slugs', () => {
   it.each([

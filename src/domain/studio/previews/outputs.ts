@@ -25,6 +25,8 @@ interface RedirectFault {
 }
 
 const mostRules = 2000;
+/** A longer target leads nowhere: clients and proxies take no longer header; characters. */
+const longestTarget = 8_192;
 const statuses = [200, 301, 302, 303, 307, 308, 404];
 
 const segmentsOf = (path: string) => path.split('/').filter((segment) => segment !== '');
@@ -46,6 +48,7 @@ function parseFrom(from: string): Pick<RedirectRule, 'from' | 'isOpen'> | string
 }
 
 function destinationProblem(to: string, status: number): string | null {
+  if (to.length > longestTarget) return `must have at most ${longestTarget} characters`;
   if (to.includes('\\')) return 'must not contain a backslash';
   if (to.startsWith('/') && !to.startsWith('//')) return null;
   if (status === 200 || status === 404) return 'must be a path of the same output';
@@ -98,8 +101,19 @@ function bind({ from, isOpen }: RedirectRule, segments: readonly string[]): Map<
   return values;
 }
 
+/** Fills the placeholders of a target; null as soon as it is too long, since a rule may name the same one thousands of times. */
+function fillTarget(to: string, values: ReadonlyMap<string, string>): string | null {
+  let filled = '';
+  for (const piece of to.split(/(:[A-Za-z_]\w*)/)) {
+    filled += (piece.startsWith(':') ? values.get(piece.slice(1)) : undefined) ?? piece;
+    if (filled.length > longestTarget) return null;
+  }
+  return filled;
+}
+
 /**
- * The first rule that is for a path, and where it leads with its placeholders filled in. A path stays one of this site.
+ * The first rule that is for a path, and where it leads with its placeholders filled in; null also when that is too long. A path stays one of this
+ * site.
  * @param path decoded, without the first slash; a last slash makes no difference
  */
 function matchRedirect(rules: readonly RedirectRule[], path: string): { rule: RedirectRule; to: string } | null {
@@ -107,8 +121,8 @@ function matchRedirect(rules: readonly RedirectRule[], path: string): { rule: Re
   // There may be thousands, each of hundreds of segments: values are made for the one that is taken.
   const rule = rules.find((one) => isFor(one, segments));
   if (!rule) return null;
-  const values = bind(rule, segments);
-  const filled = rule.to.replace(/:([A-Za-z_]\w*)/g, (whole, name: string) => values.get(name) ?? whole);
+  const filled = fillTarget(rule.to, bind(rule, segments));
+  if (filled === null) return null;
   // An empty value must not leave `//host` behind, which browsers take for another site.
   return { rule, to: rule.to.startsWith('/') ? filled.replace(/^\/+/, '/') : filled };
 }
@@ -166,8 +180,10 @@ function redirected(output: Output, rules: readonly RedirectRule[], { raw, path,
   }
   // A rule that leads to where it was found would never end.
   if (to === raw) return null;
-  const location = asHeader(query !== '' && !/[?#]/.test(to) ? to + query : to);
-  return { kind: 'redirect', status: rule.status, location };
+  const target = query !== '' && !/[?#]/.test(to) ? to + query : to;
+  if (target.length > longestTarget) return null;
+  const location = asHeader(target);
+  return location.length > longestTarget ? null : { kind: 'redirect', status: rule.status, location };
 }
 
 /** A file that pages of the output before this one may still ask for: an exact one, and no page. */

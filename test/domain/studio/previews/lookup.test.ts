@@ -188,6 +188,33 @@ describe('assets of the output before', () => {
 });
 
 describe('_redirects', () => {
+  it('lead nowhere where their placeholders make too much of them, of which nothing is encoded', () => {
+    const rules = [
+      `/x/* /${':splat'.repeat(1_000)} 302`,
+      `/y/* /${':splat'.repeat(1_000)} 200`,
+      `/z/* /to/:splat`,
+      `/ü /${'ü'.repeat(1_000)}`,
+      `/w /${'ü'.repeat(2_000)}`,
+    ];
+    const output = outputOf(['index.html'], rules.join('\n'));
+    const encode = vi.spyOn(globalThis, 'encodeURIComponent');
+    onTestFinished(() => encode.mockRestore());
+    expect(find(output, '/x/1234567')).toMatch(/^302 → \/(?:1234567){1000}$/);
+    expect(find(output, '/x/123456789')).toBe('nothing');
+    expect(find(output, '/y/123456789')).toBe('nothing');
+    expect(find(output, `/z/a?${'b'.repeat(8_000)}`)).toMatch(/^301 → \/to\/a\?b{8000}$/);
+    expect(find(output, `/z/a?${'ü'.repeat(8_200)}`)).toBe('nothing');
+    for (const [text] of encode.mock.calls) expect(String(text).length).toBeLessThanOrEqual(9);
+    expect(find(output, '/%C3%BC')).toBe(`301 → /${'%C3%BC'.repeat(1_000)}`);
+    expect(find(output, '/w')).toBe('nothing');
+  });
+
+  it('are refused with a target that is too long as it is written', () => {
+    const { rules, faults } = parseRedirects(`/a /${'b'.repeat(8_192)}`);
+    expect(rules).toEqual([]);
+    expect(faults).toEqual([{ line: 1, problem: 'where it leads must have at most 8192 characters' }]);
+  });
+
   const output = (rules: string) =>
     outputOf(['index.html', 'blog/new/index.html', 'app.html', 'lost.html', '404.html'], rules);
 

@@ -1,5 +1,6 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { mapYielding, Pace } from '../../../lib/concurrency.ts';
+import { leastJson } from '../../../lib/objects.ts';
 import type { Activity } from '../../../lib/timing.ts';
 import { VersionCache } from '../../../lib/version-cache.ts';
 import type { ContentCache, SearchWords } from '../../../ports/content-cache.ts';
@@ -7,6 +8,7 @@ import type { Repository } from '../../../ports/git.ts';
 import type { Commit, FileChange, Oid, Snapshot } from '../../../ports/git-records.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { ParsedFile } from '../frontmatter/values.ts';
+import type { Discovery } from '../schema/collection-schema.ts';
 import { type CollectionIndex, earlierPlaces, type IndexedEntry } from './collection-index.ts';
 import { type EntryFacts, factsWeight, type Place, unreadable } from './entry-facts.ts';
 import { LastCommits } from './last-commits.ts';
@@ -59,6 +61,12 @@ interface Sources {
   log: Log;
 }
 
+/** Characters of schemas that weigh as much as an entry. */
+const charactersOfEntry = 64;
+
+const schemasWeight = ({ schemas }: Discovery) =>
+  Math.floor(leastJson(schemas, Number.MAX_SAFE_INTEGER) / charactersOfEntry);
+
 /** What all content roots share. Weights of sites and lists count entries: sites of a few thousand are kept by the number of versions alone. */
 function cachesOver({ cache, activity, log }: Sources) {
   const damage = new Damage();
@@ -74,7 +82,8 @@ function cachesOver({ cache, activity, log }: Sources) {
       subjects: 64,
       weight: {
         most: 1_500_000,
-        of: ({ collections }) => [...collections.values()].reduce((sum, { size }) => sum + size, 0),
+        of: ({ collections, discovery }) =>
+          [...collections.values()].reduce((sum, { size }) => sum + size, schemasWeight(discovery)),
       },
     }),
     schemas: new SchemaStore(cache),

@@ -1,7 +1,8 @@
+import { leastJson } from '../../../lib/objects.ts';
 import type { LocaleRules, SlugCollection } from '../slug.ts';
 import type { EntryTemplate } from './entry-template.ts';
 import type { PathSet } from './path-set.ts';
-import type { StudioSchema, Warning } from './schema.schema.ts';
+import type { FieldEditor, SchemaField, StudioSchema, Warning } from './schema.schema.ts';
 import type { RootOrigin } from './site-layout.ts';
 import type { ReadingBudget } from './static/reading-budget.ts';
 
@@ -71,4 +72,110 @@ export interface Discovery {
   rootOrigin: RootOrigin;
   mediaRoots: MediaRoot[];
   locales: LocaleRules | null;
+}
+
+/** Characters that the schemas of a site have together, and one of them. */
+const largestSite = 8 * 1024 * 1024;
+const largestSchema = 1024 * 1024;
+/** Longest text that a field has beside its name, and longest message of a warning, characters. */
+const longestText = 2_000;
+
+const shortened = (text: string) => (text.length > longestText ? `${text.slice(0, longestText)}…` : text);
+
+const isShort = (value: unknown) =>
+  typeof value === 'string'
+    ? value.length <= longestText
+    : typeof value !== 'object' || value === null || leastJson(value, longestText) <= longestText;
+
+function shortEditor(editor: FieldEditor): FieldEditor {
+  const texts = Object.entries(editor).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? shortened(value) : value,
+  ]);
+  const short: FieldEditor = Object.fromEntries(texts);
+  const labels = editor.option_labels?.filter(({ value }) => isShort(value));
+  if (labels) short.option_labels = labels.map(({ value, label }) => ({ value, label: shortened(label) }));
+  return short;
+}
+
+/** A field with texts of a length that can be shown. Where an option or the pattern is too long, other values are accepted, too. */
+function shortField(field: SchemaField): SchemaField {
+  const { label, description, pattern, options, editor } = field;
+  const short = { ...field };
+  if (label !== undefined) short.label = shortened(label);
+  if (description !== undefined) short.description = shortened(description);
+  if (editor !== undefined) short.editor = shortEditor(editor);
+  if (!isShort(pattern)) delete short.pattern;
+  if (options === undefined || options.every(isShort)) return short;
+  delete short.options;
+  return { ...short, type: 'any' };
+}
+
+/**
+ * What is left for the schemas of one site. A file of 100 KB has room for thousands of aliases of a long text, and entries show keys of their
+ * own: what such schemas say is kept, written and sent as a whole, time and again.
+ */
+export class SchemaRoom {
+  #left = largestSite;
+  #leftOfOne = largestSchema;
+
+  /** Shortens the texts of a schema, and leaves out what there is no room for, with a warning. */
+  fit(schema: CollectionDescription): void {
+    this.#leftOfOne = Math.min(largestSchema, this.#left);
+    schema.label = shortened(schema.label);
+    const fields = this.#fields(schema.fields);
+    const hasTemplate = schema.template === undefined || this.#takes(schema.template);
+    if (!hasTemplate) delete schema.template;
+    const { collection, source } = schema;
+    const message = `The schema of collection "${collection}" is too large: a part of its fields, or what new entries begin with, is left out`;
+    const isWhole = fields.isWhole && hasTemplate;
+    const own: Warning[] = isWhole ? [] : [{ code: 'schema_too_large', message, path: source.path, collection }];
+    schema.warnings = [...own, ...this.warnings(schema.warnings)];
+    schema.fields = fields.kept;
+    // A key that is not known may be one of those that are left out.
+    if (!fields.isWhole) schema.strict = false;
+  }
+
+  /** Warnings with messages of a length that can be shown, as many as there is room for. */
+  warnings(warnings: readonly Warning[]): Warning[] {
+    return warnings.map((one) => ({ ...one, message: shortened(one.message) })).filter((one) => this.#takes(one));
+  }
+
+  #takes(part: object): boolean {
+    const size = leastJson(part, this.#leftOfOne);
+    if (size > this.#leftOfOne) return false;
+    this.#leftOfOne -= size;
+    this.#left -= size;
+    return true;
+  }
+
+  #fields(fields: readonly SchemaField[]): { kept: SchemaField[]; isWhole: boolean } {
+    const kept: SchemaField[] = [];
+    let isWhole = true;
+    for (const one of fields) {
+      const field = this.#field(one);
+      if (field === null) return { kept, isWhole: false };
+      kept.push(field.kept);
+      isWhole &&= field.isWhole;
+    }
+    return { kept, isWhole };
+  }
+
+  /** A field with as much as there is room for of what it holds; null: there is none for the field itself. */
+  #field(field: SchemaField): { kept: SchemaField; isWhole: boolean } | null {
+    const kept = shortField(field);
+    const { fields, variants, ...own } = kept;
+    if (!this.#takes(own)) return null;
+    const members = fields && this.#fields(fields);
+    if (members) kept.fields = members.kept;
+    if (members && !members.isWhole) delete kept.strict;
+    const alternatives = variants && this.#fields(variants);
+    if (alternatives) kept.variants = alternatives.kept;
+    // A value may fit an alternative that is left out.
+    if (alternatives && !alternatives.isWhole) {
+      delete kept.variants;
+      kept.type = 'any';
+    }
+    return { kept, isWhole: (members?.isWhole ?? true) && (alternatives?.isWhole ?? true) };
+  }
 }

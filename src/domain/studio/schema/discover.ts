@@ -21,14 +21,15 @@ import { jekyllReader } from '../frameworks/jekyll/schema.ts';
 import { nuxtReader } from '../frameworks/nuxt/schema.ts';
 import { slugSteps } from '../slug.ts';
 import { vitepressPage } from './built-in-fields.ts';
-import type {
-  CollectionDescription,
-  CollectionSchema,
-  Discovery,
-  DiscoveryOptions,
-  EntrySample,
-  MediaRoot,
-  SiteFiles,
+import {
+  type CollectionDescription,
+  type CollectionSchema,
+  type Discovery,
+  type DiscoveryOptions,
+  type EntrySample,
+  type MediaRoot,
+  SchemaRoom,
+  type SiteFiles,
 } from './collection-schema.ts';
 import { codeExtensions, findConfig, readCodeConfig } from './config/config-file.ts';
 import { studioConfigReader } from './config/studio-config.ts';
@@ -244,6 +245,9 @@ export async function discoverSchemas(files: SiteFiles, options: DiscoveryOption
     warnings.push({ code: 'too_many_collections', message });
   }
   await inferMissing(drafts, owned, options.sampleEntries);
+  const room = new SchemaRoom();
+  const ofSite = room.warnings(warnings);
+  await forEachYielding(drafts, ({ schema }) => room.fit(schema));
   const precedence = drafts.map(({ schema }) => schema.collection);
   const byName = drafts.map(({ schema }) => schema).sort((a, b) => (a.collection < b.collection ? -1 : 1));
   const schemas = withMatches(byName, precedence);
@@ -253,7 +257,7 @@ export async function discoverSchemas(files: SiteFiles, options: DiscoveryOption
     schemas,
     precedence,
     scope: byTree ? 'tree' : 'configuration',
-    warnings: [...warnings, ...schemas.flatMap((schema) => schema.warnings)],
+    warnings: [...ofSite, ...schemas.flatMap((schema) => schema.warnings)],
     dependencies: [...reading.dependencies].sort(),
     settings: [...reading.settings].filter((path) => dataExtensions.some((one) => path.endsWith(`.${one}`))).sort(),
     contentRoot: layout.root,

@@ -19,6 +19,8 @@ const REFERENCE_SHARE = 0.95;
 const REFERENCE_ENTRIES = 5;
 const MAX_DEPTH = 4;
 const MAX_KEYS = 500;
+/** Longest key that becomes a field, and longest value that becomes an option: an entry may have one of its whole size. */
+const MAX_LENGTH = 200;
 /** Items of one list that are looked at: each of thousands of entries may have tens of thousands. */
 const MAX_ITEMS = 100;
 
@@ -65,7 +67,7 @@ function* fieldsOf(samples: readonly Record<string, unknown>[], context: Context
     for (const [key, value] of Object.entries(sample)) {
       const list = values.get(key);
       if (list) list.push(value);
-      else if (values.size < MAX_KEYS) values.set(key, [value]);
+      else if (values.size < MAX_KEYS && key.length <= MAX_LENGTH) values.set(key, [value]);
     }
   }
   const fields: SchemaField[] = [];
@@ -120,11 +122,12 @@ function describeText(texts: readonly string[], context: Context, multiple: bool
   if (most((text) => imageName.test(text))) return { type: 'image' };
   const target = referenced(texts, counts.size, context);
   if (target !== null) return { type: 'reference', relation: { collection: target, multiple } };
-  if (counts.size <= ENUM_VALUES && texts.length >= ENUM_ENTRIES && [...counts.values()].every((count) => count >= 2)) {
+  const isOption = ([text, count]: [string, number]) => count >= 2 && text.length <= MAX_LENGTH;
+  if (counts.size <= ENUM_VALUES && texts.length >= ENUM_ENTRIES && [...counts].every(isOption)) {
     return { type: 'enum', options: [...counts.keys()].sort() };
   }
   if (most((text) => webAddress.test(text))) return { type: 'link' };
-  const long = texts.some((text) => text.length > 200 || text.includes('\n'));
+  const long = texts.some((text) => text.length > MAX_LENGTH || text.includes('\n'));
   return { type: (long ? 'text' : 'string') satisfies FieldType };
 }
 

@@ -87,6 +87,42 @@ describe('configurations that want to do harm', () => {
     },
   );
 
+  it('a long text that thousands of options, fields or collections name is kept as often as there is room for it', async () => {
+    const text = 'a'.repeat(10_000);
+    const property = `{ "type": "string", "title": "${text}", "description": "${text}", "pattern": "${text}" }`;
+    const fields = Array.from({ length: 1_000 }, (_, at) => `"f${at}": { "$ref": "#/properties/long" }`).join(',');
+    const collection = `{ "path": "c", "schema": { "type": "object", "additionalProperties": false, "properties": {
+      "long": ${property}, ${fields} } } }`;
+    const found = await discover({
+      'studio.config.json': `{ "collections": { "c": ${collection}, "d": { "path": "d", "schema": { "type": "object", "properties": { "a": { "enum": [${text.length}, "${text}"] } } } } } }`,
+      '.pages.yml': `content: [{ name: e, type: collection, path: e, fields: [{ name: s, type: select, options: { values: [a, &l ${text}${', *l'.repeat(90)}] } }] }]`,
+    });
+    const [c, d, e] = found.schemas;
+    // Counted without the signs between its values.
+    expect(JSON.stringify(c).length).toBeLessThan(1.1 * 1024 * 1024);
+    const long = c?.fields.find(({ name }) => name === 'long');
+    expect(long).toEqual({
+      ...{ name: 'long', type: 'string', required: false, list: false },
+      ...{ label: `${'a'.repeat(2_000)}…`, description: `${'a'.repeat(2_000)}…` },
+    });
+    expect(c?.fields.length).toBeGreaterThan(100);
+    expect(c?.fields.length).toBeLessThan(1_000);
+    expect(c?.strict).toBe(false);
+    expect(c?.warnings[0]).toMatchObject({ code: 'schema_too_large', path: 'studio.config.json', collection: 'c' });
+    expect(d?.fields).toEqual([{ name: 'a', type: 'any', required: false, list: false }]);
+    expect(JSON.stringify(e).length).toBeLessThan(20_000);
+  });
+
+  it('archetypes and fields of many collections are kept as far as there is room in the site', async () => {
+    const body = `---\ntitle: A\n---\n${'a'.repeat(250_000)}`;
+    const files: Record<string, string> = { 'hugo.toml': '', 'archetypes/default.md': body };
+    for (let at = 0; at < 60; at += 1) files[`content/s${at}/a.md`] = '{"title":"A"}';
+    const found = await discover(files);
+    expect(found.schemas.length).toBeGreaterThanOrEqual(60);
+    expect(JSON.stringify(found.schemas).length).toBeLessThan(9 * 1024 * 1024);
+    expect(found.warnings.some(({ code }) => code === 'schema_too_large')).toBe(true);
+  });
+
   it('paths outside the repository are left out', async () => {
     const found = await discover({
       'admin/config.yml':

@@ -15,6 +15,16 @@ const infer = (values: unknown[], slugs: ReadonlyMap<string, ReadonlySet<string>
 const times = <T>(count: number, make: (at: number) => T) => Array.from({ length: count }, (_, at) => make(at));
 
 describe('fields out of values', () => {
+  it('have keys and options of a length that can be shown', () => {
+    const key = (length: number) => 'k'.repeat(length);
+    const found = inferFields([{ [key(201)]: 1, [key(200)]: 1, inner: { [key(201)]: 1, a: 1 } }], 'posts', none);
+    expect(found.map(({ name }) => name)).toEqual([key(200), 'inner']);
+    expect(found[1]?.fields?.map(({ name }) => name)).toEqual(['a']);
+    expect(infer(times(30, () => 'v'.repeat(200)))).toMatchObject({ type: 'enum' });
+    expect(infer(times(30, () => 'v'.repeat(201)))).toMatchObject({ type: 'text' });
+    expect(infer(times(30, () => 'v'.repeat(201)))?.options).toBeUndefined();
+  });
+
   it('are required when 98 % of at least 20 entries have them', () => {
     expect(infer(times(20, () => 'x'))?.required).toBe(true);
     expect(infer(times(19, () => 'x'))?.required).toBe(false);

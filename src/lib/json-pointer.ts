@@ -26,9 +26,9 @@ export function valueAt(root: unknown, text: string): unknown {
   );
 }
 
-/** Keys of one file that are shown, and characters of their pointers: a frontmatter has room for tens of thousands, and one may have 200,000 letters. */
+/** Keys of one file that are shown, and characters of their pointers, as of their labels: a frontmatter has room for tens of thousands, and one may have 200,000 letters. */
 export const mostPointers = 1_000;
-const longestPointers = 64 * 1024;
+export const longestPointers = 64 * 1024;
 
 /** The first pointers that are shown. */
 export function shownPointers(pointers: readonly string[]): string[] {

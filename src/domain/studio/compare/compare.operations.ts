@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { maxPerPage, pageNumber, windowOf } from '../../../kernel/paging.ts';
 import { jsonValue } from '../../../kernel/shapes.ts';
-import { mostPointers, pointerTo, shownPointers, valueAt } from '../../../lib/json-pointer.ts';
+import { longestPointers, mostPointers, pointerTo, shownPointers, valueAt } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { ChangedFile, FileSide, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { entryAt, schemaAt } from '../content/collection-index.ts';
@@ -13,6 +13,7 @@ import { deepEqual, type Frontmatter } from '../frontmatter/values.ts';
 import { isMergeable } from '../merge/mergeability.ts';
 import { commitNamed } from '../repository/refs.ts';
 import { commit } from '../repository/repository.schema.ts';
+import type { CollectionSchema } from '../schema/collection-schema.ts';
 import { labelAt } from '../schema/json-schema.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
@@ -177,6 +178,19 @@ function shownField(
   return { field, label, ...(old !== undefined && { before: old }), ...(now !== undefined && { after: now }) };
 }
 
+/** The first pointers whose labels have room together, with these. */
+export function labelled(schema: CollectionSchema | undefined, pointers: readonly string[]) {
+  const labels: string[] = [];
+  let left = longestPointers;
+  for (const pointer of pointers) {
+    const label = labelAt(schema, pointer);
+    left -= label.length;
+    if (left < 0) break;
+    labels.push(label);
+  }
+  return { fields: pointers.slice(0, labels.length), labels };
+}
+
 /**
  * What a changed file is as an entry; nothing when it is none. Keys are named only where both versions can be read.
  * @param room for values; null: they are not wanted
@@ -198,10 +212,8 @@ async function entryPart(
   const [before, after] = [await factsOf(base, previous_path ?? path), await factsOf(head, path)];
   if (!before || !after) return place;
   const changed = changedFields(before.frontmatter, after.frontmatter);
-  const fields = shownPointers(changed);
+  const { fields, labels } = labelled(schemaAt(site, path), shownPointers(changed));
   const more = changed.length > fields.length && { more_fields: changed.length - fields.length };
-  const schema = schemaAt(site, path);
-  const labels = fields.map((field) => labelAt(schema, field));
   const title = (head ? after.title : before.title) || titleOfSlug(place.slug);
   if (!room) return { ...place, fields, ...more, labels, title };
   const bodyOf = async (side: FileSide | null, at: string) =>

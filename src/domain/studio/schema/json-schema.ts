@@ -121,12 +121,15 @@ export function toJsonSchema(
 
 const made = new WeakMap<CollectionSchema, JsonSchema>();
 
-/** What a field is called that a JSON Pointer into the frontmatter leads to. */
+/** Longest label that is shown, characters: it has those of all objects around the field, and may be on a page for each of their members. */
+const longestLabel = 500;
+
+/** What a field is called that a JSON Pointer into the frontmatter leads to; of a long label the end, which is the field's own. */
 export function labelAt(schema: CollectionSchema | undefined, pointer: string): string {
-  if (!schema) return fieldLabel(null, pointer);
-  const known = made.get(schema) ?? toJsonSchema(schema);
-  made.set(schema, known);
-  return fieldLabel(known, pointer);
+  const known = schema && (made.get(schema) ?? toJsonSchema(schema));
+  if (schema && known) made.set(schema, known);
+  const label = fieldLabel(known ?? null, pointer);
+  return label.length > longestLabel ? `…${label.slice(-longestLabel)}` : label;
 }
 
 /** The record of `GET /schema`. */

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { changedFields } from '../../../../src/domain/studio/compare/compare.operations.ts';
+import { changedFields, labelled } from '../../../../src/domain/studio/compare/compare.operations.ts';
+import type { CollectionSchema } from '../../../../src/domain/studio/schema/collection-schema.ts';
+import { field } from '../../../../src/domain/studio/schema/zod/field-algebra.ts';
 
 it.each([
   ['nothing', { a: 1, b: [1] }, { b: [1], a: 1 }, []],
@@ -17,4 +19,15 @@ it.each([
   ['names of a prototype', {}, JSON.parse('{"__proto__": 1, "constructor": 2}'), ['/__proto__', '/constructor']],
 ])('finds %s', (_what, before, after, wanted) => {
   expect(changedFields(before, after)).toEqual(wanted);
+});
+
+it('shows as many fields as there is room for their labels, which repeat those of the objects around them', () => {
+  const outer = field('object', { name: 'o', label: 'a'.repeat(2_000), fields: [field('string', { name: 'f1' })] });
+  const schema = { fields: [outer] } as unknown as CollectionSchema;
+  const pointers = Array.from({ length: 1_000 }, (_, at) => `/o/f${at}`);
+  const { fields, labels } = labelled(schema, pointers);
+  expect(fields).toEqual(pointers.slice(0, Math.floor((64 * 1024) / 501)));
+  expect(labels).toHaveLength(fields.length);
+  expect(labels[1]).toBe(`…${`${'a'.repeat(2_000)} › F1`.slice(-500)}`);
+  expect(labelled(schema, ['/x'])).toEqual({ fields: ['/x'], labels: ['X'] });
 });

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { field, unionOf } from '../../../../src/domain/studio/schema/zod/field-algebra.ts';
 import { foldField, foldSchema } from './sites.ts';
 
 const url = '^[A-Za-z][A-Za-z0-9+.-]*:.';
@@ -118,4 +119,14 @@ describe('Zod becomes fields', () => {
     expect(field('title')).toMatchObject({ type: 'string', required: true });
     expect(field('template')).toMatchObject({ options: ['doc', 'splash'], default: 'doc' });
   });
+});
+
+it('alternatives are compared without the long texts they share', () => {
+  const written = vi.spyOn(JSON, 'stringify');
+  const long = field('string', { description: 'a'.repeat(100_000) });
+  const made = unionOf([long, ...Array.from({ length: 100 }, () => ({ ...long })), long, field('date'), field('date')]);
+  const lengths = written.mock.results.map(({ value }) => String(value).length);
+  written.mockRestore();
+  expect(made.variants).toHaveLength(102);
+  expect(Math.max(...lengths)).toBeLessThan(4_096);
 });

@@ -1,3 +1,4 @@
+import { isLonger } from '../../../../lib/objects.ts';
 import type { FieldType, SchemaField } from '../schema.schema.ts';
 
 /** A field without a name; an object gives it one. `required: false` stands for optional or defaulted. */
@@ -32,8 +33,12 @@ export function listOf(item: SchemaField): SchemaField | null {
   return { ...rest, ...relation, name: '', required: true, list: true };
 }
 
+/** Alternatives whose JSON is surely longer are compared by identity; characters. */
+const mostCompared = 4_096;
+
+/** The fields without those that say the same as one before. Thousands may refer to one long text, so only short ones are written to compare them. */
 const distinct = (fields: readonly SchemaField[]) => [
-  ...new Map(fields.map((one) => [JSON.stringify(one), one])).values(),
+  ...new Map(fields.map((one) => [isLonger(one, mostCompared) ? one : JSON.stringify(one), one])).values(),
 ];
 
 const isConstant = (one: SchemaField) => one.type === 'enum' && !one.list;

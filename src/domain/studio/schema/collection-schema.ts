@@ -1,4 +1,4 @@
-import { leastJson } from '../../../lib/objects.ts';
+import { isLonger, leastJson } from '../../../lib/objects.ts';
 import type { LocaleRules, SlugCollection } from '../slug.ts';
 import type { EntryTemplate } from './entry-template.ts';
 import type { PathSet } from './path-set.ts';
@@ -79,13 +79,15 @@ const largestSite = 8 * 1024 * 1024;
 const largestSchema = 1024 * 1024;
 /** Longest text that a field has beside its name, and longest message of a warning, characters. */
 const longestText = 2_000;
+/** Longest value that a field begins with, characters of JSON. */
+const longestDefault = 16 * 1024;
 
 const shortened = (text: string) => (text.length > longestText ? `${text.slice(0, longestText)}…` : text);
 
-const isShort = (value: unknown) =>
-  typeof value === 'string'
-    ? value.length <= longestText
-    : typeof value !== 'object' || value === null || leastJson(value, longestText) <= longestText;
+function isShort(value: unknown, most = longestText): boolean {
+  if (typeof value === 'string') return value.length <= most;
+  return typeof value !== 'object' || value === null || !isLonger(value, most);
+}
 
 function shortEditor(editor: FieldEditor): FieldEditor {
   const texts = Object.entries(editor).map(([key, value]) => [
@@ -106,7 +108,8 @@ function shortField(field: SchemaField): SchemaField {
   if (description !== undefined) short.description = shortened(description);
   if (editor !== undefined) short.editor = shortEditor(editor);
   if (!isShort(pattern)) delete short.pattern;
-  if (options === undefined || options.every(isShort)) return short;
+  if (!isShort(field.default, longestDefault)) delete short.default;
+  if (options === undefined || options.every((one) => isShort(one))) return short;
   delete short.options;
   return { ...short, type: 'any' };
 }
@@ -123,6 +126,7 @@ export class SchemaRoom {
   fit(schema: CollectionDescription): void {
     this.#leftOfOne = Math.min(largestSchema, this.#left);
     schema.label = shortened(schema.label);
+    const warnings = this.warnings(schema.warnings);
     const fields = this.#fields(schema.fields);
     const hasTemplate = schema.template === undefined || this.#takes(schema.template);
     if (!hasTemplate) delete schema.template;
@@ -130,7 +134,7 @@ export class SchemaRoom {
     const message = `The schema of collection "${collection}" is too large: a part of its fields, or what new entries begin with, is left out`;
     const isWhole = fields.isWhole && hasTemplate;
     const own: Warning[] = isWhole ? [] : [{ code: 'schema_too_large', message, path: source.path, collection }];
-    schema.warnings = [...own, ...this.warnings(schema.warnings)];
+    schema.warnings = [...own, ...warnings];
     schema.fields = fields.kept;
     // A key that is not known may be one of those that are left out.
     if (!fields.isWhole) schema.strict = false;
@@ -141,9 +145,13 @@ export class SchemaRoom {
     return warnings.map((one) => ({ ...one, message: shortened(one.message) })).filter((one) => this.#takes(one));
   }
 
+  /** Whether there is room for a part, which is taken; once it lacks for one, no further one of the schema is looked at. */
   #takes(part: object): boolean {
     const size = leastJson(part, this.#leftOfOne);
-    if (size > this.#leftOfOne) return false;
+    if (size > this.#leftOfOne) {
+      this.#leftOfOne = 0;
+      return false;
+    }
     this.#leftOfOne -= size;
     this.#left -= size;
     return true;
@@ -163,6 +171,7 @@ export class SchemaRoom {
 
   /** A field with as much as there is room for of what it holds; null: there is none for the field itself. */
   #field(field: SchemaField): { kept: SchemaField; isWhole: boolean } | null {
+    if (this.#leftOfOne === 0) return null;
     const kept = shortField(field);
     const { fields, variants, ...own } = kept;
     if (!this.#takes(own)) return null;

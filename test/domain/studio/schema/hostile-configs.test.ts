@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildSite } from '../../../../src/domain/studio/content/site-index.ts';
+import { SchemaRoom } from '../../../../src/domain/studio/schema/collection-schema.ts';
 import { discoverSchemas } from '../../../../src/domain/studio/schema/discover.ts';
 import type { SchemaField } from '../../../../src/domain/studio/schema/schema.schema.ts';
 import { tally } from '../../../../src/lib/tally.ts';
@@ -111,6 +112,32 @@ describe('configurations that want to do harm', () => {
     expect(c?.warnings[0]).toMatchObject({ code: 'schema_too_large', path: 'studio.config.json', collection: 'c' });
     expect(d?.fields).toEqual([{ name: 'a', type: 'any', required: false, list: false }]);
     expect(JSON.stringify(e).length).toBeLessThan(20_000);
+  });
+
+  it('a schema is not looked at beyond the first field there is no room for', async () => {
+    let looks = 0;
+    const member = (name: string, value: unknown): SchemaField => ({
+      ...{ name, type: 'any', required: false, list: false, default: value },
+    });
+    const inner = Array.from({ length: 100 }, (_, at) => member(`i${at}`, 'a'.repeat(16_000)));
+    const watched = new Proxy(inner, {
+      get(target, key, receiver) {
+        looks += 1;
+        return Reflect.get(target, key, receiver);
+      },
+    });
+    const outer = Array.from({ length: 1_000 }, (_, at): SchemaField => {
+      return { name: `o${at}`, type: 'object', required: false, list: false, fields: watched };
+    });
+    const found = await discover({ 'posts/a.md': '{"title":"A"}' });
+    const [posts] = found.schemas;
+    if (!posts) throw new Error('no collection');
+    const schema = { ...posts, fields: [member('long', ['a'.repeat(20_000)]), ...outer], warnings: [] };
+    new SchemaRoom().fit(schema);
+    expect(schema.fields[0]).toEqual({ name: 'long', type: 'any', required: false, list: false });
+    expect(schema.fields).toHaveLength(2);
+    expect(schema.fields[1]?.fields?.length).toBeLessThan(66);
+    expect(looks).toBeLessThan(1_000);
   });
 
   it('archetypes and fields of many collections are kept as far as there is room in the site', async () => {

@@ -1,4 +1,4 @@
-import { callSlots } from '../../domain/workflows/engine/shares.ts';
+import { callSlots } from '../../domain/workflows/engine/admission.ts';
 import { ChildError, type ChildFault, ChildPool } from '../../lib/child-processes.ts';
 import { hasMoreValues, isLonger } from '../../lib/objects.ts';
 import { type Caller, ExpressionError, type ExpressionFault, type Expressions } from '../../ports/expressions.ts';

@@ -98,15 +98,15 @@ async function revert(context: Context, target: Revert['target'], input: Input) 
   const author = authorOf(context, input.author);
   const branch = await directBranch(context, input.branch);
   const commit = await reachableCommit(context, input.commit);
-  const asked = { ...input, commit, target };
+  const wanted = { ...input, commit, target };
   const head = await context.git.snapshot(await context.git.head(branch));
-  const renames = await renamesBehind(context, head, asked);
+  const renames = await renamesBehind(context, head, wanted);
   const {
     commit: made,
     snapshot,
     result,
   } = await commitStep(context, { branch, author, message: input.message }, (staged, signal) =>
-    planRevert(context, staged, { ...asked, renames, signal }),
+    planRevert(context, staged, { ...wanted, renames, signal }),
   );
   return { ...result, ...(await recordOf(context, snapshot, made, result)), commit: made, unchanged: made === null };
 }

@@ -136,7 +136,7 @@ export class SchemaRoom {
     const own: Warning[] = isWhole ? [] : [{ code: 'schema_too_large', message, path: source.path, collection }];
     schema.warnings = [...own, ...warnings];
     schema.fields = fields.kept;
-    // A key that is not known may be one of those that are left out.
+    // A key that is not known may be one that is left out.
     if (!fields.isWhole) schema.strict = false;
   }
 
@@ -169,7 +169,7 @@ export class SchemaRoom {
     return { kept, isWhole };
   }
 
-  /** A field with as much as there is room for of what it holds; null: there is none for the field itself. */
+  /** A field with as much as there is room for of what it holds; null: not even for the field itself. */
   #field(field: SchemaField): { kept: SchemaField; isWhole: boolean } | null {
     if (this.#leftOfOne === 0) return null;
     const kept = shortField(field);

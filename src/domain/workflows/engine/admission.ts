@@ -1,6 +1,15 @@
-import { FairQueue, mayHold, reserveOf, Tally } from '../../../lib/fair-queue.ts';
+/** What the workflows of a process share: calls, and the memory of executions. */
+import { FairQueue, type FairSlots, mayHold, reserveOf, sharedSlots, Tally } from '../../../lib/fair-queue.ts';
 import type { Caller } from '../../../ports/expressions.ts';
-import { keysOf } from './shares.ts';
+
+/** By what the things that a caller holds are counted: its workflow, and its organisation. */
+const keysOf = ({ workflow_id, organization_id }: Caller) => [workflow_id, `organization ${organization_id}`] as const;
+
+/** Calls of workflows that a process runs at the same time; waiting ones go round robin by workflow. */
+export type CallSlots = FairSlots<Caller>;
+
+/** @param most calls at the same time */
+export const callSlots = (most: number): CallSlots => sharedSlots(most, keysOf);
 
 /** An execution that is to be taken up, with the bytes that its input and its step runs take in memory, at most. */
 export interface Weighed {

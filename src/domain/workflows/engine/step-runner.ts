@@ -20,11 +20,11 @@ import {
   timedOut,
 } from '../steps/step-type.ts';
 import type { WorkflowServices } from '../workflows.ts';
+import type { CallSlots } from './admission.ts';
 import { storeOutput } from './checkpoints.ts';
 import type { Journal } from './journal.ts';
 import type { LoadedVersion } from './lease.ts';
 import { type Action, isWithin, type PlanScope, type Site, type StepState } from './plan.ts';
-import type { CallSlots } from './shares.ts';
 
 /** What became of a crawl run or a deployment a step waits for; null: it goes on. */
 type PeerEnd = { output: object } | { error: StepError } | null;

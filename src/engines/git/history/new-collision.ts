@@ -45,7 +45,7 @@ export async function newCollision(
       `${trees.length} commits are merged that have too many names which differ only in case or normalisation; merge fewer of them at a time without manage_studio`,
     );
   };
-  /** A tree of those that the result was made of. */
+  /** One of the trees that the result was made of. */
   const look = async (oid: Oid) => {
     spend(reading);
     if (pace.isDue) await pace.yield();

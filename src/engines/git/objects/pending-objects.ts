@@ -55,7 +55,7 @@ export class PendingObjects implements ObjectSource {
     for (const [oid, tree] of other.#trees) this.#trees.set(oid, tree);
   }
 
-  /** Takes in of some objects what was added to another one over this. @returns those that were added to neither */
+  /** Takes in of some objects what was added to another one over this. @returns the others */
   adoptNamed(other: PendingObjects, oids: Iterable<Oid>): Oid[] {
     return [...oids].filter((oid) => {
       const object = this.#objects.get(oid) ?? other.#objects.get(oid);

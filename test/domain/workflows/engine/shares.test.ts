@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { callSlots } from '../../../../src/domain/workflows/engine/shares.ts';
+import { callSlots } from '../../../../src/domain/workflows/engine/admission.ts';
 import type { Caller } from '../../../../src/ports/expressions.ts';
 import fc from '../../../support/properties.ts';
 

@@ -36,7 +36,7 @@ export function listOf(item: SchemaField): SchemaField | null {
 /** Alternatives whose JSON is surely longer are compared by identity; characters. */
 const mostCompared = 4_096;
 
-/** The fields without those that say the same as one before. Thousands may refer to one long text, so only short ones are written to compare them. */
+/** The fields, each that says the same as one before left out. Thousands may refer to one long text, so only short ones are written to compare them. */
 const distinct = (fields: readonly SchemaField[]) => [
   ...new Map(fields.map((one) => [isLonger(one, mostCompared) ? one : JSON.stringify(one), one])).values(),
 ];

@@ -267,10 +267,16 @@ async function answer(
   send(row, request, response, call, await jsonBytes(isPage(output) ? output.items : body));
 }
 
+/** What a stream holds while its client reads: the rows it has read ahead and the part it is making; bytes. */
+const streamHolds = 2 * mebibyte;
+
 /** Sends an attached stream. A fault after its first byte aborts the connection, so that no client takes a part for the whole. */
 async function sendStream(row: Row, request: Request, response: Response, call: Call, output: unknown): Promise<void> {
+  if (request.method !== 'HEAD') await answerMemory.take(ownerOf(call.actor, request), streamHolds, response);
   const { type = 'application/octet-stream', headers = {} } = row.stream?.(output as never) ?? {};
   response.set(headers).set('Content-Type', type).status(row.status);
   if (request.method === 'HEAD') return void response.end();
+  // A pipeline listens for the end of a response in several ways, beside what does so already; more than ten look like a leak to Node.
+  response.setMaxListeners(20);
   await pipeline(call.facts.stream ?? [], response).finally(watchRights(call, response));
 }

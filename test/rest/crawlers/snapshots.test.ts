@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { EntityManager } from '@mikro-orm/postgresql';
+import { describe, expect, it, vi } from 'vitest';
 import { WARCParser } from 'warcio';
 import { urlHash } from '../../../src/domain/crawlers/frontier/url-draft.ts';
+import { answerMemory } from '../../../src/kernel/answer-memory.ts';
+import { DomainError } from '../../../src/kernel/errors.ts';
 import { shared, startTestApp } from '../../support/app.ts';
-import { crawl, endRun, makeCrawler, makeSnapshot, origin } from '../../support/crawlers/snapshots.ts';
+import { crawl, endRun, makeCrawler, makeSnapshot, origin, type Page } from '../../support/crawlers/snapshots.ts';
 
 const crawlers = '/api/v2/organizations/acme/projects/site/crawlers';
 const app = shared(startTestApp);
@@ -336,6 +339,46 @@ describe('WARC', () => {
     expect(Buffer.from(await again.arrayBuffer()).equals(file)).toBe(true);
     const head = await fetch(url, { method: 'HEAD', headers: { Authorization: `Bearer ${app.token}` } });
     expect([head.status, (await head.arrayBuffer()).byteLength]).toEqual([200, 0]);
+  });
+
+  /** A snapshot that may be deleted, and where its export is. */
+  async function ofPages(count: number, page: Page) {
+    const crawler = await makeCrawler(app);
+    const pages = Object.fromEntries(Array.from({ length: count }, (_, at) => [`/${at}`, page]));
+    const publish = { auto: false, max_lost_percent: 10, max_error_percent: 10 };
+    const made = await makeSnapshot(app, crawler.id, pages, { settings: { publish } });
+    return `${crawlers}/${crawler.uuid}/snapshots/${made?.id}`;
+  }
+
+  const exported = (path: string, method = 'GET') =>
+    fetch(`${app.url}${path}/warc`, { method, headers: { Authorization: `Bearer ${app.token}` } });
+
+  it('reads at most 1 MiB of headers ahead of its reader', async () => {
+    const headers = { 'content-security-policy': 'x'.repeat(60_000) };
+    const path = await ofPages(40, { redirect: `${origin}/`, headers });
+    const executed = vi.spyOn(EntityManager.prototype, 'execute');
+    expect((await (await exported(path)).arrayBuffer()).byteLength).toBeGreaterThan(0);
+    const rows = await Promise.all(
+      executed.mock.calls.flatMap(([sql], at) =>
+        String(sql).includes('from snapshot_entry') ? [executed.mock.results[at]?.value as Promise<object[]>] : [],
+      ),
+    );
+    executed.mockRestore();
+    expect(rows.flat()).toHaveLength(40);
+    for (const batch of rows) expect(JSON.stringify(batch).length).toBeLessThan(1024 * 1024);
+  });
+
+  it('takes room for as long as it is read, and none for its head', async () => {
+    const path = await ofPages(1, 'x');
+    const taken = vi.spyOn(answerMemory, 'take');
+    await (await exported(path, 'HEAD')).arrayBuffer();
+    expect(taken).not.toHaveBeenCalled();
+    await (await exported(path)).arrayBuffer();
+    expect(taken.mock.calls.map(([, bytes]) => bytes)).toEqual([2 * 1024 * 1024]);
+    taken.mockRejectedValueOnce(new DomainError('unavailable', 'Too much is being sent'));
+    const refused = await exported(path);
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([503, expect.stringMatching(/json/)]);
+    taken.mockRestore();
   });
 
   it('is cut off when a content is gone, so that no client takes it for complete', async () => {

@@ -51,7 +51,8 @@ interface Entry {
   url: string;
   http_status: number;
   content_type: string | null;
-  headers: Record<string, string> | null;
+  /** JSON. */
+  headers: string | null;
   sha256: string | null;
   bytes: string;
   redirect_to: string | null;
@@ -60,8 +61,8 @@ interface Entry {
   fetched_at: string | Date;
 }
 
-/** Entries read at a time. */
-const batch = 500;
+/** Entries read at a time: a crawled site may give each of them 64 KiB of headers, which are held for as long as a client reads. */
+const batch = 16;
 /** A record up to this size is made in memory; bytes. */
 const small = 256 * 1024;
 
@@ -84,7 +85,8 @@ function headersOf(entry: Entry): [string, string][] {
     if (value !== null && !left.has(name.toLowerCase()) && !headers.has(name.toLowerCase()))
       headers.set(name.toLowerCase(), [name, value]);
   };
-  for (const [name, value] of Object.entries(entry.headers ?? {})) add(name, value);
+  const answered: Record<string, string> | null = JSON.parse(entry.headers ?? 'null');
+  for (const [name, value] of Object.entries(answered ?? {})) add(name, value);
   add('Content-Type', entry.content_type);
   add('Location', entry.redirect_to);
   add('ETag', entry.etag);
@@ -96,7 +98,7 @@ async function* entriesOf(em: EntityManager, snapshot_id: number): AsyncGenerato
   let after = '';
   for (;;) {
     const rows = await em.execute<Entry[]>(
-      `select encode(url_hash, 'hex') as hash, url, http_status, content_type, headers, sha256, bytes, redirect_to, etag, last_modified,
+      `select encode(url_hash, 'hex') as hash, url, http_status, content_type, headers::text, sha256, bytes, redirect_to, etag, last_modified,
          fetched_at from snapshot_entry where snapshot_id = ? and url_hash > decode(?, 'hex') order by url_hash limit ${batch}`,
       [snapshot_id, after],
     );

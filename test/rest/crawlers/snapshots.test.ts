@@ -381,6 +381,17 @@ describe('WARC', () => {
     taken.mockRestore();
   });
 
+  it('is cut off when its snapshot is deleted meanwhile', async () => {
+    const path = await ofPages(600, 'x');
+    vi.spyOn(app.services.blobs, 'read').mockImplementationOnce(async function* () {
+      expect((await app.ask('DELETE', path)).status).toBe(204);
+      yield Buffer.from('x');
+    });
+    const response = await exported(path);
+    expect(response.status).toBe(200);
+    await expect(response.arrayBuffer().then(() => 'complete')).rejects.toThrow();
+  });
+
   it('is cut off when a content is gone, so that no client takes it for complete', async () => {
     const crawler = await makeCrawler(app);
     const snapshot = await makeSnapshot(app, crawler.id, { '/': 'this will be gone' });

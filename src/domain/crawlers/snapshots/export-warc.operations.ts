@@ -94,14 +94,17 @@ function headersOf(entry: Entry): [string, string][] {
   return [...headers.values(), ['Content-Length', entry.bytes]];
 }
 
-async function* entriesOf(em: EntityManager, snapshot_id: number): AsyncGenerator<Entry> {
+/** @throws DomainError when the snapshot is deleted or expires meanwhile: what is left of its entries is not all of them */
+async function* entriesOf(em: EntityManager, { id, crawler_id }: CrawlSnapshot): AsyncGenerator<Entry> {
   let after = '';
   for (;;) {
     const rows = await em.execute<Entry[]>(
       `select encode(url_hash, 'hex') as hash, url, http_status, content_type, headers::text, sha256, bytes, redirect_to, etag, last_modified,
          fetched_at from snapshot_entry where snapshot_id = ? and url_hash > decode(?, 'hex') order by url_hash limit ${batch}`,
-      [snapshot_id, after],
+      [id, after],
     );
+    // Entries go only after their snapshot has, so these are all there were.
+    requireFiles(await findSnapshot(em, crawler_id, id));
     yield* rows;
     const last = rows.at(-1);
     if (!last || rows.length < batch) return;
@@ -177,7 +180,7 @@ async function* exportWarc(
   software: string,
 ): AsyncGenerator<Buffer> {
   yield* zipped(info(snapshot, software), true);
-  for await (const entry of entriesOf(em, snapshot.id))
+  for await (const entry of entriesOf(em, snapshot))
     yield* zipped(response(blobs, snapshot.id, entry), Number(entry.bytes) <= small);
 }
 

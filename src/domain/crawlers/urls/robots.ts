@@ -6,12 +6,19 @@ interface RobotsRule {
   isAllow: boolean;
   /** Characters of its normal form: the longest rule that matches decides. */
   length: number;
+  /** About what it holds in memory; bytes. */
+  size: number;
   /**
    * @param path path and query of a normalised URL, `*` and `$` in them escaped
    * @param search what of it may still be searched; with nothing left a rule to allow matches nothing, and one to disallow by what is before its first star
    */
   matches(path: string, search: Search): boolean;
 }
+
+/** What each rule holds beside its text, and rules at all; bytes. */
+const perRule = 256;
+/** What each part between stars holds beside its text; bytes. */
+const perPart = 32;
 
 /** What all rules together may search of one URL; characters. Tens of thousands of rules with stars would hold the event loop. */
 export const mostSearched = 500_000;
@@ -41,6 +48,7 @@ function pathPattern(written: string, isAllow: boolean): RobotsRule | null {
   return {
     isAllow,
     length: pattern.length + (isEnd ? 1 : 0),
+    size: perRule + perPart * middle.length + 2 * pattern.length,
     matches(path, search) {
       if (isExact || !path.startsWith(first)) return isExact && path === first;
       if (middle.length === 0 && last === undefined) return true;
@@ -77,6 +85,8 @@ export interface RobotsRules {
   crawlDelay: number | null;
   /** Its `Sitemap:` lines, as written. */
   sitemaps: string[];
+  /** About what they hold in memory; bytes. */
+  size: number;
 }
 
 /** Bytes of a robots.txt that count (RFC 9309 2.5). */
@@ -85,8 +95,8 @@ export const maxRobotsHops = 5;
 const maxDelay = 60;
 const maxSitemaps = 500;
 
-export const allowAll: RobotsRules = { isAllowed: () => true, crawlDelay: null, sitemaps: [] };
-export const disallowAll: RobotsRules = { isAllowed: isRobotsFile, crawlDelay: null, sitemaps: [] };
+export const allowAll: RobotsRules = { isAllowed: () => true, crawlDelay: null, sitemaps: [], size: perRule };
+export const disallowAll: RobotsRules = { isAllowed: isRobotsFile, crawlDelay: null, sitemaps: [], size: perRule };
 
 /**
  * What an answer for robots.txt means (RFC 9309 2.3.1): `read` its body, `follow` its redirect (at most 5 hops, after which, as
@@ -152,7 +162,9 @@ export function parseRobots(text: string): RobotsRules {
     }
   }
   const { rules, delays } = isOwn ? own : others;
-  return rulesOf(rules, delays, sitemaps);
+  // Parts of a text hold all of it.
+  const size = rules.reduce((sum, rule) => sum + rule.size, perRule + 2 * text.length);
+  return rulesOf(rules, delays, sitemaps, size);
 }
 
 /** The product token of a `User-agent` line, without version. */
@@ -162,7 +174,12 @@ function isRobotsFile(url: string): boolean {
   return URL.parse(url)?.pathname === '/robots.txt';
 }
 
-function rulesOf(rules: readonly RobotsRule[], delays: readonly number[], sitemaps: string[]): RobotsRules {
+function rulesOf(
+  rules: readonly RobotsRule[],
+  delays: readonly number[],
+  sitemaps: string[],
+  size: number,
+): RobotsRules {
   const byLength = rules.toSorted((a, b) => b.length - a.length || Number(b.isAllow) - Number(a.isAllow));
   return {
     isAllowed(url) {
@@ -174,5 +191,6 @@ function rulesOf(rules: readonly RobotsRule[], delays: readonly number[], sitema
     },
     crawlDelay: delays.length === 0 ? null : Math.max(...delays),
     sitemaps,
+    size,
   };
 }

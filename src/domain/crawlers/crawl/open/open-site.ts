@@ -143,11 +143,8 @@ export async function openSite(options: Options): Promise<{ site: RunSite; failu
   const source = robotsSource(options, () => origin);
   const robots: RobotsSource | null = limits.ignoreRobots
     ? null
-    : async (host) => {
-        if (settled === null || host !== origin.host) return source(host);
-        log.push(...robotsLog(host, settled));
-        return settled.robots;
-      };
+    : async (host) => (settled !== null && host === origin.host ? settled.robots : source(host));
+  if (robots && settled) log.push(...robotsLog(origin.host, settled));
   const site = await RunSite.open({
     origin,
     hosts: hosts.siblings,

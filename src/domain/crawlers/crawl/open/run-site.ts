@@ -1,8 +1,9 @@
+import { LRUCache } from 'lru-cache';
 import type { CrawlLimits } from '../../config/crawl-limits.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
 import { isDowngrade, siblingOf } from '../../config/host.ts';
 import { createDecider, type Decider, scopeTest } from '../../urls/decide.ts';
-import type { RobotsRules } from '../../urls/robots.ts';
+import { allowAll, type RobotsRules } from '../../urls/robots.ts';
 import type { Robots } from './host-robots.ts';
 
 /** How a run gets at a host's robots.txt. */
@@ -18,7 +19,10 @@ interface RunSiteOptions {
   crawl: Pick<CrawlLimits, 'strip_params'>;
 }
 
-const allowedNothing: RobotsRules = { isAllowed: () => false, crawlDelay: null, sitemaps: [] };
+const allowedNothing: RobotsRules = { ...allowAll, isAllowed: () => false };
+
+/** What the rules of a run's hosts may hold in memory; bytes. A run may meet any number of hosts, and each may have 11 MB of rules. */
+const rulesHold = 32 * 1024 * 1024;
 
 /** What a run may fetch: its scope, its filters, and the robots.txt of its hosts, as far as they are known. */
 export class RunSite {
@@ -26,7 +30,10 @@ export class RunSite {
   readonly stripParams: readonly string[];
   readonly #options: RunSiteOptions;
   readonly #hosts: Set<string>;
-  readonly #rules = new Map<string, RobotsRules>();
+  /** Of the hosts that were looked at last; those of others are read again where they are needed. */
+  readonly #rules = new LRUCache<string, RobotsRules>({ maxSize: rulesHold, sizeCalculation: ({ size }) => size });
+  /** Seconds, of hosts that give one: a host is to be spared even when its rules are not in memory. */
+  readonly #delays = new Map<string, number>();
   readonly #pending = new Map<string, Promise<RobotsRules>>();
   #decide: Decider;
   #isInScope: (url: URL) => boolean;
@@ -91,26 +98,27 @@ export class RunSite {
     return verdict === 'skip';
   }
 
-  /** The rules of a host's robots.txt, fetched once. */
+  /** The rules of a host's robots.txt: from memory, or else from its source. */
   robots(host: string): Promise<RobotsRules> | RobotsRules | null {
     const { robots } = this.#options;
     if (robots === null) return null;
-    const known = this.#rules.get(host);
+    const known = this.#rules.get(host) ?? this.#pending.get(host);
     if (known) return known;
-    const pending =
-      this.#pending.get(host) ??
-      robots(host).then((answer) => {
-        const rules = answer.state === 'known' ? answer.rules : allowedNothing;
-        this.#rules.set(host, rules);
-        return rules;
-      });
+    const pending = this.#read(robots, host).finally(() => this.#pending.delete(host));
     this.#pending.set(host, pending);
-    pending.catch(() => this.#pending.delete(host));
     return pending;
+  }
+
+  async #read(source: RobotsSource, host: string): Promise<RobotsRules> {
+    const answer = await source(host);
+    const rules = answer.state === 'known' ? answer.rules : allowedNothing;
+    if (rules.crawlDelay !== null) this.#delays.set(host, rules.crawlDelay);
+    this.#rules.set(host, rules);
+    return rules;
   }
 
   /** `Crawl-delay` of a host's robots.txt, seconds; 0: none, or not known yet. */
   crawlDelay(host: string): number {
-    return this.#rules.get(host)?.crawlDelay ?? 0;
+    return this.#delays.get(host) ?? 0;
   }
 }

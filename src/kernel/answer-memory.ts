@@ -19,6 +19,9 @@ interface Options {
 const noRoom = () =>
   new DomainError('unavailable', 'Too much is being sent at the moment; read what was requested first');
 
+const tooLong = (most: number) =>
+  new DomainError('too_large', `One answer has at most ${most} bytes; request less, or a shorter page`);
+
 /** An answer on its way to a client: a response of Node. */
 interface Sent {
   readonly closed: boolean;
@@ -68,13 +71,15 @@ export class AnswerMemory {
   }
 
   /**
-   * Counts an answer that is in memory already, beyond what was taken for it.
-   * @throws DomainError `unavailable` where there is no room for it: it is to be dropped
+   * Counts an answer that is in memory already, beyond what was taken for it. Room is taken by estimates; this is the size itself, so what is
+   * larger than the share of a caller does not pass as that.
+   * @throws DomainError `too_large`, or `unavailable` where there is no room for it: it is to be dropped
    */
   add(caller: string, size: number, response: Sent): void {
+    if (size > this.#most.caller) throw tooLong(this.#most.caller);
     const taken = this.#kept.get(response)?.bytes ?? 0;
     if (size - taken <= small) return;
-    const bytes = Math.max(0, Math.min(size, this.#most.caller) - taken);
+    const bytes = size - taken;
     if (!this.#fits(caller, bytes)) throw noRoom();
     this.#held.add(bytes, caller);
     this.#keep(caller, bytes, response);

@@ -220,8 +220,6 @@ function send(row: Row, request: Request, response: Response, call: Call, json: 
       return void response.status(304).end();
     }
   }
-  // What a command did is answered in any case.
-  if (row.method === 'get') answerMemory.add(ownerOf(call.actor, request), json.length, response);
   response.send(json);
 }
 
@@ -264,7 +262,11 @@ async function answer(
     if (row.lines && accepts(lineType))
       return void response.type(lineType).send(output.items.map((item) => `${JSON.stringify(item)}\n`).join(''));
   }
-  send(row, request, response, call, await jsonBytes(isPage(output) ? output.items : body));
+  const watch = (bytes: number) => {
+    // What a command did is answered in any case.
+    if (row.operation.kind === 'query') answerMemory.add(ownerOf(call.actor, request), bytes, response);
+  };
+  send(row, request, response, call, await jsonBytes(isPage(output) ? output.items : body, watch));
 }
 
 /** What a stream holds while its client reads: the rows it has read ahead and the part it is making; bytes. */

@@ -143,6 +143,15 @@ describe('large answers', () => {
     whole.close();
   });
 
+  it('that are in memory are refused when they are larger than the share of a caller', () => {
+    const { answers } = memory();
+    const response = new Response();
+    const add = () => answers.add('a', 4 * mebibyte + 1, response);
+    expect(add).toThrow(expect.objectContaining({ code: 'too_large', message: expect.stringMatching(/request less/) }));
+    answers.add('a', 4 * mebibyte, response);
+    response.close();
+  });
+
   it('that are in memory already are dropped where there is no room', () => {
     const { answers } = memory();
     const response = new Response();

@@ -11,7 +11,7 @@ const app = shared(startTestApp);
 let reader: string;
 beforeAll(async () => {
   reader = await app.makeToken(['browse_studio']);
-  await seed(app, { 'large.bin': Buffer.alloc(size), 'small.txt': 'x' });
+  await seed(app, { 'large.bin': Buffer.alloc(size), 'small.txt': 'x', 'quotes.txt': '"'.repeat(mebibyte) });
 });
 afterEach(() => vi.restoreAllMocks());
 
@@ -50,9 +50,20 @@ describe('large answers that a client does not read', () => {
     vi.spyOn(answerMemory, 'add').mockImplementation(() => {
       throw noRoom();
     });
-    expectRefusal(await app.ask('GET', `${studio}/filetree`), 503, 'unavailable', /no room/);
+    vi.mocked(answerMemory.take).mockResolvedValue();
+    expectRefusal(await app.ask('GET', `${studio}/file?path=quotes.txt`), 503, 'unavailable', /no room/);
     const { status } = await app.ask('POST', '/graphql', { body: { query: '{ me { __typename } }' } });
     expect(status).toBe(503);
+  });
+
+  it('are refused while they are written, before all of them is in memory, when they become too long', async () => {
+    const sizes: number[] = [];
+    vi.spyOn(answerMemory, 'add').mockImplementation((_caller, size) => {
+      sizes.push(size);
+      if (size > mebibyte / 2) throw new DomainError('too_large', 'request less');
+    });
+    expectRefusal(await app.ask('GET', `${studio}/file?path=quotes.txt`), 413, 'too_large', /request less/);
+    expect(Math.max(...sizes)).toBeLessThan(2 * mebibyte);
   });
 
   it('are no reason to undo a command, or to keep its transaction open', async () => {

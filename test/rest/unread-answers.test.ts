@@ -11,7 +11,12 @@ const app = shared(startTestApp);
 let reader: string;
 beforeAll(async () => {
   reader = await app.makeToken(['browse_studio']);
-  await seed(app, { 'large.bin': Buffer.alloc(size), 'small.txt': 'x', 'quotes.txt': '"'.repeat(mebibyte) });
+  await seed(app, {
+    'large.bin': Buffer.alloc(size),
+    'small.txt': 'x',
+    'a/b/c.txt': 'x',
+    'quotes.txt': '"'.repeat(mebibyte),
+  });
 });
 afterEach(() => vi.restoreAllMocks());
 
@@ -54,6 +59,17 @@ describe('large answers that a client does not read', () => {
     expectRefusal(await app.ask('GET', `${studio}/file?path=quotes.txt`), 503, 'unavailable', /no room/);
     const { status } = await app.ask('POST', '/graphql', { body: { query: '{ me { __typename } }' } });
     expect(status).toBe(503);
+  });
+
+  it('take room for a tree before its items are made, by what of it is shown', async () => {
+    const take = vi.spyOn(answerMemory, 'take').mockResolvedValue();
+    const whole = await app.ask('GET', `${studio}/filetree`);
+    await app.ask('GET', `${studio}/filetree?depth=1&flat=true`);
+    const [all = 0, some = 0] = take.mock.calls.map(([, bytes]) => bytes);
+    expect(all).toBeGreaterThan(JSON.stringify(whole.body.tree).length);
+    expect(some).toBeLessThan(all);
+    take.mockRejectedValue(noRoom());
+    expectRefusal(await app.ask('GET', `${studio}/filetree`), 503, 'unavailable', /no room/);
   });
 
   it('are refused while they are written, before all of them is in memory, when they become too long', async () => {

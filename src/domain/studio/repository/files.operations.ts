@@ -28,38 +28,64 @@ interface Item {
   size?: number;
 }
 
-/** Directories above the files, each before what it holds. */
-async function withDirectories(
-  snapshot: Snapshot,
-  root: string,
-  files: readonly TreeFile[],
-  depth: number,
-): Promise<Item[]> {
-  const items: Item[] = [];
-  const seen = new Set<string>();
-  const pace = new Pace();
-  for (const { path, mode, oid } of files) {
-    if (pace.isDue) await pace.yield();
-    const segments = path.split('/');
-    for (let level = 1; level < segments.length && level <= depth; level++) {
-      const directory = segments.slice(0, level).join('/');
-      if (seen.has(directory)) continue;
-      seen.add(directory);
-      const sha = await snapshot.treeOid(root === '' ? directory : `${root}/${directory}`);
-      items.push({ path: directory, type: 'tree', mode: '40000', sha: sha ?? '' });
-    }
-    if (segments.length <= depth) items.push({ path, type: typeOf(mode), mode, sha: oid });
-  }
-  return items;
+/** An item before its objects are looked up: a file, or a directory. */
+interface Place {
+  path: string;
+  file: TreeFile | null;
 }
 
-/** The files alone, as many levels deep. */
-async function filesOnly(files: readonly TreeFile[], depth: number): Promise<Item[]> {
+interface Shown {
+  levels: number;
+  /** Without directories. */
+  flat: boolean;
+}
+
+/** What is shown of files, each directory before what it holds. In git's order the files of a directory follow each other. */
+function* placesOf(files: readonly TreeFile[], { levels, flat }: Shown): Generator<Place> {
+  let before = '';
+  for (const file of files) {
+    const { path } = file;
+    let level = 1;
+    for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1), level += 1) {
+      if (flat || level > levels || before.startsWith(path.slice(0, slash + 1))) continue;
+      yield { path: path.slice(0, slash), file: null };
+    }
+    if (level <= levels) yield { path, file };
+    before = path;
+  }
+}
+
+/** Bytes of an item as JSON, beside its path. */
+const itemSize = 105;
+
+/** Bytes of the items as JSON, before they are made. */
+async function sizeOf(files: readonly TreeFile[], shown: Shown): Promise<number> {
+  const pace = new Pace();
+  let bytes = 0;
+  let count = 0;
+  for (const { path } of placesOf(files, shown)) {
+    if (pace.isDue) await pace.yield();
+    bytes += itemSize + path.length;
+    count += 1;
+    if (count === maxItems) break;
+  }
+  return bytes;
+}
+
+/** The items of a tree, at most as many as are shown, and whether there are more. */
+async function itemsOf(snapshot: Snapshot, root: string, files: readonly TreeFile[], shown: Shown) {
   const items: Item[] = [];
-  await forEachYielding(files, ({ path, mode, oid }) => {
-    if (path.split('/').length <= depth) items.push({ path, type: typeOf(mode), mode, sha: oid });
-  });
-  return items;
+  const pace = new Pace();
+  for (const { path, file } of placesOf(files, shown)) {
+    if (pace.isDue) await pace.yield();
+    if (items.length === maxItems) return { items, truncated: true };
+    if (file) items.push({ path, type: typeOf(file.mode), mode: file.mode, sha: file.oid });
+    else {
+      const sha = await snapshot.treeOid(root === '' ? path : `${root}/${path}`);
+      items.push({ path, type: 'tree', mode: '40000', sha: sha ?? '' });
+    }
+  }
+  return { items, truncated: false };
 }
 
 async function addSizes(git: Repository, items: readonly Item[]): Promise<void> {
@@ -87,7 +113,7 @@ export const getFiletree = studioOperation({
     flat: z.boolean().optional().describe('Files only, without directories'),
   }),
   output: filetree,
-  async execute({ git, tag }, { path, depth, flat, ...at }) {
+  async execute({ git, tag, room }, { path, depth, flat, ...at }) {
     const snapshot = await snapshotOf(git, at);
     const root = path === undefined || path === '' ? '' : checkAddress('path', path);
     const tree_sha = await snapshot.treeOid(root);
@@ -95,12 +121,12 @@ export const getFiletree = studioOperation({
     if (tree_sha === null && root !== '') throw new DomainError('not_found', `path: ${root} is not a directory`);
     if (tree_sha) tag(`"${tree_sha}.${viewOf({ root, depth, flat, commit: snapshot.commit })}"`);
     const below = await snapshot.files(root);
-    const levels = depth ?? 64;
-    const all = flat ? await filesOnly(below, levels) : await withDirectories(snapshot, root, below, levels);
-    const items = all.slice(0, maxItems);
+    const shown = { levels: depth ?? 64, flat: flat ?? false };
+    await room(await sizeOf(below, shown));
+    const { items, truncated } = await itemsOf(snapshot, root, below, shown);
     await addSizes(git, items);
     if (root !== '') for (const item of items) item.path = `${root}/${item.path}`;
-    return { commit: snapshot.commit, tree_sha, truncated: all.length > items.length, tree: items };
+    return { commit: snapshot.commit, tree_sha, truncated, tree: items };
   },
 });
 

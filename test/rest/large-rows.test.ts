@@ -3,6 +3,8 @@ import { answerMemory } from '../../src/kernel/answer-memory.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
 import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { makeCrawler, makeSnapshot } from '../support/crawlers/snapshots.ts';
+import { setRef } from '../support/git-history.ts';
+import { git } from '../support/git-store.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { requestedDuring } from '../support/statements.ts';
 
@@ -239,4 +241,24 @@ it('lists versions of a workflow without reading what is in them', async () => {
   });
   for (const column of ['source', 'definition']) expect(readsOf(`workflow_version.${column}`, statements)).toBe(0);
   expect((await app.ask('GET', `${versions}/1`)).body).toMatchObject({ number: 1, published: true, definition });
+});
+
+describe('commits', () => {
+  it('take room by what was read of them, as a page and by their ids', async () => {
+    const root = await seed(app, { 'a.txt': 'a' });
+    const { gitDir } = (await app.repository()) as unknown as { gitDir: string };
+    const person = 'Stock <stock@example.org> 1700000000 +0000';
+    const tree = git(gitDir, ['rev-parse', `${root}^{tree}`]);
+    const text = `tree ${tree}\n${`parent ${root}\n`.repeat(5_000)}author ${person}\ncommitter ${person}\n\nmany\n`;
+    setRef(gitDir, 'refs/heads/many', git(gitDir, ['hash-object', '-t', 'commit', '-w', '--stdin'], text));
+    const take = room();
+    const { body } = await app.ask('GET', `${studio}/commits?branch=many&per_page=1`);
+    expect(body[0].parents).toHaveLength(5_000);
+    const shown = JSON.stringify(body).length;
+    expect(Math.max(...taken(take))).toBeGreaterThanOrEqual(shown);
+    take.mockClear();
+    const query = `{ project(${at}) { studio { branch(name: "many") { commit { sha } } } } }`;
+    expect((await app.ask('POST', '/graphql', { body: { query } })).body.errors).toBeUndefined();
+    expect(Math.max(...taken(take))).toBeGreaterThanOrEqual(shown);
+  });
 });

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { timestamp } from '../../../kernel/shapes.ts';
+import type { Commit } from '../../../ports/git-records.ts';
 import { entryIn } from '../content/collection-index.ts';
 import { checkAddress } from '../path-rules.ts';
+import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { viewOf } from '../view.ts';
 import { commitOf, isOid, refInput } from './refs.ts';
@@ -14,6 +16,13 @@ const countLimit = 10_000;
 const maxSkip = 2 ** 31 - 1;
 /** git knows no time before 1970. */
 const gitTime = (date: Date) => new Date(Math.max(date.getTime(), 0)).toISOString();
+
+/** Bytes of a commit as JSON, more or less; a name has a thousand characters at most, and as many parents as an object has room for. */
+const sizeOf = ({ parents, message }: Commit) =>
+  500 + message.length + parents.reduce((sum, parent) => sum + parent.length + 3, 0);
+
+const roomFor = (commits: readonly Commit[], { room }: Pick<StudioContext, 'room'>) =>
+  room(commits.reduce((sum, one) => sum + sizeOf(one), 0));
 
 export const listCommits = studioOperation({
   name: 'studio.listCommits',
@@ -31,7 +40,7 @@ export const listCommits = studioOperation({
     until: timestamp.optional(),
   }),
   output: pageOf(commit),
-  async execute({ git, studio, tag }, { branch, ref, path, collection, slug, author, since, until, ...paging }) {
+  async execute({ git, studio, tag, room }, { branch, ref, path, collection, slug, author, since, until, ...paging }) {
     const window = windowOf(paging);
     const from = window.version ?? (await commitOf(git, { branch, ref }));
     if (!from) return pageFrom([], 0, window);
@@ -57,6 +66,7 @@ export const listCommits = studioOperation({
       git.log({ ...query, skip: Math.min(window.offset, maxSkip), limit: window.limit }),
       git.countCommits({ ...query, limit: countLimit }),
     ]);
+    await roomFor(commits, { room });
     return pageFrom(commits, total, window, from);
   },
 });
@@ -69,13 +79,15 @@ export const getCommits = studioOperation({
   summary: 'Commits by their ids, in the order of the input',
   input: z.object({ shas: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
   output: z.array(commit),
-  async execute({ git }, { shas }) {
+  async execute({ git, room }, { shas }) {
     const heads = new Set((await git.branches()).map((ref) => ref.oid));
-    return Promise.all(
+    const commits = await Promise.all(
       shas.map(async (sha) => {
         if (heads.has(sha) || (isOid(sha) && (await git.isReachable(sha)))) return git.commit(sha);
         throw new DomainError('not_found', `shas: ${sha} is not the full id of a commit that can be reached`);
       }),
     );
+    await roomFor(commits, { room });
+    return commits;
   },
 });

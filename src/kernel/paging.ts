@@ -139,6 +139,8 @@ interface LargeColumn {
   table: string;
   column: string;
   times?: number;
+  /** The column that holds the ids; default: `id`. */
+  key?: string;
 }
 
 /**
@@ -147,11 +149,11 @@ interface LargeColumn {
  */
 export async function roomForPage(
   { em, room }: { em: EntityManager; room(bytes: number): Promise<void> },
-  { table, column, times = 1 }: LargeColumn,
+  { table, column, times = 1, key = 'id' }: LargeColumn,
   ids: readonly number[],
 ): Promise<void> {
   const sizeSql = `select coalesce(sum(octet_length(${column}::text)), 0)::float8 as bytes from ${table}
-    where id = any(string_to_array(?, ' ')::integer[])`;
+    where ${key} = any(string_to_array(?, ' ')::integer[])`;
   const [{ bytes }] = (await em.execute(sizeSql, [ids.join(' ')])) as [{ bytes: number }];
   if (times * bytes > mostShown)
     throw new DomainError(

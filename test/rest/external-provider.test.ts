@@ -119,6 +119,27 @@ describe('reports', () => {
     });
   });
 
+  it('hold a bounded amount of jobs, together with what earlier ones said', async () => {
+    const { id, token } = await requested();
+    const steps = (count: number) => Array.from({ length: count }, () => ({ name: 'x'.repeat(200) }));
+    const whole = Array.from({ length: 50 }, () => ({ name: 'job', steps: steps(100) }));
+    const refused = await report(id, token, { jobs: whole });
+    expect([refused.status, refused.body.code, refused.body.message]).toEqual([
+      413,
+      'too_large',
+      expect.stringMatching(/^jobs: .* at most 262144; report fewer steps/),
+    ]);
+    expect((await get(id)).jobs).toEqual([]);
+    const done = { name: 'job', conclusion: 'success' };
+    const statuses: number[] = [];
+    for (let before = 0; before < 10 && !statuses.includes(413); before += 1) {
+      const jobs = [...Array.from({ length: before }, () => done), { ...done, steps: steps(100) }];
+      statuses.push((await report(id, token, { jobs })).status);
+    }
+    expect(statuses.slice(0, 7)).toEqual(Array(7).fill(200));
+    expect(statuses.at(-1)).toBe(413);
+  });
+
   it('are refused when they contradict themselves', async () => {
     const { id, token } = await requested();
     expect((await report(id, token, { status: 'completed' })).status).toBe(400);

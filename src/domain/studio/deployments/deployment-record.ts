@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
+import { roomForPage } from '../../../kernel/paging.ts';
 import { Environment } from '../environments/environment.entity.ts';
 import { deploymentLabel, labelUrl } from '../previews/previews.ts';
 import type { StudioContext } from '../studio.ts';
@@ -79,8 +80,7 @@ export function deploymentShown(
   };
 }
 
-/** Deployments as callers see them, in the order given. */
-export async function deploymentRecords(context: Context, rows: readonly DeploymentRow[]): Promise<Record[]> {
+async function recordsOf(context: Context, rows: readonly DeploymentRow[]): Promise<Record[]> {
   if (rows.length === 0) return [];
   const { em } = context;
   const ids = [...new Set(rows.map((row) => row.environment_id))];
@@ -97,9 +97,20 @@ export async function deploymentRecords(context: Context, rows: readonly Deploym
   }));
 }
 
+/** Deployments as callers see them, in the order given, when room has been taken for their jobs. @throws like `roomForPage` */
+export async function deploymentRecords(
+  context: Context & Pick<StudioContext, 'room'>,
+  rows: readonly DeploymentRow[],
+): Promise<Record[]> {
+  const ids = rows.map(({ id }) => id);
+  if (ids.length > 0)
+    await roomForPage(context, { table: 'deployment_job', column: 'steps', key: 'deployment_id' }, ids);
+  return recordsOf(context, rows);
+}
+
 /** One deployment as callers see it. */
 export async function deploymentRecord(context: Context, row: DeploymentRow): Promise<Record> {
-  const [record] = await deploymentRecords(context, [row]);
+  const [record] = await recordsOf(context, [row]);
   return record as Record;
 }
 

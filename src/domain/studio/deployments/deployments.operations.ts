@@ -28,7 +28,7 @@ type Record = z.output<typeof deployment>;
 
 /** The newest deployments of each branch, newest first, in the order of the branches. */
 export async function deploymentsOfBranches(
-  context: Pick<StudioContext, 'em' | 'services' | 'organization' | 'project'>,
+  context: Pick<StudioContext, 'em' | 'services' | 'organization' | 'project' | 'room'>,
   branches: readonly string[],
 ): Promise<Record[][]> {
   if (branches.length === 0) return [];

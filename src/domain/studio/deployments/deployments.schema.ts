@@ -64,6 +64,9 @@ export const deploymentSummary = deployment.omit({ jobs: true }).meta({ id: 'Dep
 /** Addresses a deployment: `{runId}` of the documented interface. */
 export const deploymentNumber = { deployment: z.int32().min(1, 'must be at least 1') };
 
+/** Bytes that the jobs of a deployment hold together: lists show a hundred deployments. */
+export const mostOfJobs = 256 * 1024;
+
 const reportedState = {
   status: deploymentStatus.optional(),
   conclusion: deploymentConclusion.optional(),
@@ -94,5 +97,6 @@ export const deploymentReport = z.object({
         .meta({ id: 'ReportedJob' }),
     )
     .max(50, 'must be at most 50')
-    .optional(),
+    .optional()
+    .describe(`All jobs with their steps hold at most ${mostOfJobs / 1024} KiB`),
 });

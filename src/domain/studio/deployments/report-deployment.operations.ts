@@ -4,7 +4,7 @@ import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { localStudioOperation } from '../studio-operation.ts';
 import { type Deployment, DeploymentJob, statuses } from './deployment.entity.ts';
 import { deploymentRecord, findDeployment, locateDeployment } from './deployment-record.ts';
-import { deployment, deploymentReport } from './deployments.schema.ts';
+import { deployment, deploymentReport, mostOfJobs } from './deployments.schema.ts';
 import { conclude, publishReported } from './transitions.ts';
 
 type Report = z.output<typeof deploymentReport>;
@@ -20,9 +20,14 @@ function stateOf({ status, conclusion }: Reported, field: string) {
   return { status: said ?? ('queued' as const), conclusion: conclusion ?? null };
 }
 
-/** Replaces the jobs by the reported ones; times are of the first report of a state. */
+/** Bytes that a row of a job holds. */
+const sizeOf = ({ name, log_url, steps }: DeploymentJob) =>
+  Buffer.byteLength(name) + (log_url?.length ?? 0) + Buffer.byteLength(JSON.stringify(steps));
+
+/** Replaces the jobs by the reported ones; times are of the first report of a state. @throws DomainError `too_large` */
 async function storeJobs(em: EntityManager, id: number, jobs: NonNullable<Report['jobs']>, now: Date): Promise<void> {
   const before = await em.find(DeploymentJob, { deployment_id: id }, { orderBy: { position: 'asc' } });
+  const rows = new Set(before);
   for (const [index, job] of jobs.entries()) {
     const state = stateOf(job, `jobs.${index}.conclusion`);
     const row =
@@ -52,7 +57,16 @@ async function storeJobs(em: EntityManager, id: number, jobs: NonNullable<Report
       })),
     });
     em.persist(row);
+    rows.add(row);
   }
+  // Also of jobs of earlier reports, which remain.
+  const bytes = [...rows].reduce((sum, row) => sum + sizeOf(row), 0);
+  if (bytes > mostOfJobs)
+    throw fieldError(
+      'too_large',
+      'jobs',
+      `hold ${bytes} bytes, at most ${mostOfJobs}; report fewer steps or shorter names`,
+    );
   await em.flush();
 }
 

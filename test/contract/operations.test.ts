@@ -103,6 +103,7 @@ const withoutRoute: Record<string, string> = {
   'studio.readBranchRules': 'what tools hold their targets against',
   'studio.readChanges': 'GraphQL only: a subscription reads it',
   'studio.getDeployments': 'GraphQL only: the deployments of many edges in one call',
+  'studio.listDeploymentSummaries': 'GraphQL only: what is listed where no jobs are selected',
   'studio.listEnvironmentSummaries': 'GraphQL only: what is listed where no variables are selected',
   'studio.getEnvironmentSummary': 'GraphQL only: what is read where no variables are selected',
   'studio.getEnvironments': 'GraphQL only: the environments of many edges in one call',

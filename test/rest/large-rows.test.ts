@@ -209,6 +209,13 @@ describe('jobs of deployments', () => {
     );
     expect(readsOf('deployment_job.steps', statements)).toBe(0);
   });
+
+  it('are read only where GraphQL selects them', async () => {
+    expect(
+      await inGraphql('studio { deployments { nodes { id status environment { name } } } }', 'deployment_job.steps'),
+    ).toBe(0);
+    expect(await inGraphql('studio { deployments { nodes { jobs { name } } } }', 'deployment_job.steps')).toBe(1);
+  });
 });
 
 describe('broken links', () => {

@@ -7,6 +7,7 @@ import {
   getDeployment,
   getDeployments,
   getLatestDeployment,
+  listDeploymentSummaries,
   listDeployments,
   listDeploymentsOfBranches,
   rerunDeployment,
@@ -214,7 +215,11 @@ export const deployments: readonly Row[] = [
       known: { of: ({ latest_deployment }: Environment) => latest_deployment, but: fetched },
     },
   ),
-  field('Environment', 'deployments', listDeployments, { cost: 5, given: { branch: nothing } }),
+  field('Environment', 'deployments', listDeployments, {
+    cost: 5,
+    given: { branch: nothing },
+    locate: listDeploymentSummaries,
+  }),
   field('Environment', 'preview', getEnvironmentPreview, { cost: 5 }),
   field('Environment', 'annotations', annotatePage, { cost: 50 }),
   mutation('createEnvironment', createEnvironment),
@@ -235,13 +240,14 @@ export const deployments: readonly Row[] = [
 
   node('Deployment', getDeployment, { deployment: 'id' }),
   part('DeploymentJob', deploymentJob, { deployment: (_job, { deployment }) => deployment, job: 'id' }),
-  field('Studio', 'deployments', listDeployments),
+  field('Studio', 'deployments', listDeployments, { locate: listDeploymentSummaries }),
   field('Studio', 'deployment', getDeployment, { names: { deployment: 'id' } }),
   field('Studio', 'latest_deployment', getLatestDeployment),
   field('Pull', 'deployments', listDeployments, {
     description: 'Deployments of the branch to be merged',
     cost: 5,
     given: { branch: headOf, environment: nothing },
+    locate: listDeploymentSummaries,
   }),
   batch(
     'PullSummary',

@@ -80,20 +80,29 @@ export function deploymentShown(
   };
 }
 
-async function recordsOf(context: Context, rows: readonly DeploymentRow[]): Promise<Record[]> {
+/** Deployments without their jobs, in the order given. */
+export async function deploymentSummaries(
+  context: Pick<Context, 'em' | 'services'>,
+  rows: readonly DeploymentRow[],
+): Promise<z.output<typeof deploymentSummary>[]> {
   if (rows.length === 0) return [];
-  const { em } = context;
   const ids = [...new Set(rows.map((row) => row.environment_id))];
   const options = { fields: ['name', 'published_deployment_id'], disableIdentityMap: true } as const;
-  const environments = await em.find(Environment, { id: { $in: ids } }, options);
+  const environments = await context.em.find(Environment, { id: { $in: ids } }, options);
   const byId = new Map(environments.map((row) => [row.id, row]));
+  return rows.map((row) => deploymentShown(context, row, byId.get(row.environment_id)));
+}
+
+async function recordsOf(context: Context, rows: readonly DeploymentRow[]): Promise<Record[]> {
+  if (rows.length === 0) return [];
+  const summaries = await deploymentSummaries(context, rows);
   const jobs = await jobsOf(
-    em,
+    context.em,
     rows.map(({ id }) => id),
   );
-  return rows.map((row) => ({
-    ...deploymentShown(context, row, byId.get(row.environment_id)),
-    jobs: (jobs.get(row.id) ?? []).map((job) => jobRecord(context, job)),
+  return summaries.map((summary) => ({
+    ...summary,
+    jobs: (jobs.get(summary.id) ?? []).map((job) => jobRecord(context, job)),
   }));
 }
 

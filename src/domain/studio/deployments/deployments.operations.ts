@@ -14,11 +14,18 @@ import { Deployment } from './deployment.entity.ts';
 import {
   deploymentRecord,
   deploymentRecords,
+  deploymentSummaries,
   findDeployment,
   locateDeployment,
   withoutSettings,
 } from './deployment-record.ts';
-import { deployment, deploymentConclusion, deploymentNumber, deploymentStatus } from './deployments.schema.ts';
+import {
+  deployment,
+  deploymentConclusion,
+  deploymentNumber,
+  deploymentStatus,
+  deploymentSummary,
+} from './deployments.schema.ts';
 import { queueDeployment, stopDeployment } from './queue-deployment.ts';
 
 /** Deployments of one branch that are given at most. */
@@ -65,35 +72,51 @@ const filter = {
   branch: storedText(1000).optional(),
 };
 
+const listing = z.object({
+  ...pageInput,
+  ...filter,
+  commit: storedText(64).optional().describe('Only those of this commit, by its full id'),
+  status: deploymentStatus.optional(),
+  conclusion: deploymentConclusion.optional(),
+});
+
+function findListed(context: StudioContext, input: z.output<typeof listing>) {
+  const { environment, branch, commit, status, conclusion, ...paging } = input;
+  const where = {
+    project_id: context.project.id,
+    ...(environment !== undefined && { environment_id: environment }),
+    ...(branch !== undefined && { branch }),
+    ...(commit !== undefined && { commit_sha: commit }),
+    ...(status !== undefined && { status }),
+    ...(conclusion !== undefined && { conclusion }),
+  };
+  return findPage(context.em, paging, Deployment, where, { orderBy: { id: 'desc' }, ...withoutSettings });
+}
+
 export const listDeployments = studioOperation({
   name: 'studio.listDeployments',
   kind: 'query',
   permission: 'browse_studio',
   summary: 'List deployments, the newest first',
-  input: z.object({
-    ...pageInput,
-    ...filter,
-    commit: storedText(64).optional().describe('Only those of this commit, by its full id'),
-    status: deploymentStatus.optional(),
-    conclusion: deploymentConclusion.optional(),
-  }),
+  input: listing,
   output: pageOf(deployment),
-  async execute(context, { environment, branch, commit, status, conclusion, ...paging }) {
-    const { rows, asPage } = await findPage(
-      context.em,
-      paging,
-      Deployment,
-      {
-        project_id: context.project.id,
-        ...(environment !== undefined && { environment_id: environment }),
-        ...(branch !== undefined && { branch }),
-        ...(commit !== undefined && { commit_sha: commit }),
-        ...(status !== undefined && { status }),
-        ...(conclusion !== undefined && { conclusion }),
-      },
-      { orderBy: { id: 'desc' }, ...withoutSettings },
-    );
+  async execute(context, input) {
+    const { rows, asPage } = await findListed(context, input);
     return asPage(await deploymentRecords(context, rows));
+  },
+});
+
+export const listDeploymentSummaries = studioOperation({
+  name: 'studio.listDeploymentSummaries',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'List deployments without their jobs, the newest first',
+  input: listing,
+  output: pageOf(deploymentSummary),
+  async execute(context, input) {
+    const { rows, asPage } = await findListed(context, input);
+    return asPage(await deploymentSummaries(context, rows));
   },
 });
 

@@ -1,4 +1,7 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { planImport } from '../../../../src/domain/crawlers/snapshots/import/plan-import.ts';
+import { Pace } from '../../../../src/lib/concurrency.ts';
+import type { StagedTree } from '../../../../src/ports/git-writes.ts';
 import { seed, shared, startTestApp, type TestApp } from '../../../support/app.ts';
 import { beginImports, type Imports } from '../../../support/crawlers/imports.ts';
 import { origin, type Page } from '../../../support/crawlers/snapshots.ts';
@@ -222,6 +225,23 @@ describe('importing a snapshot', () => {
     });
     expect(await imports.commits()).toBe(after);
   });
+});
+
+it('looks at each folder of the branch once, and lets others be served meanwhile', async () => {
+  const folder = Array.from({ length: 60 }, (_, at) => `Ъ${at}`).join('/');
+  const files = Array.from({ length: 1_000 }, (_, at) => ({ path: `${folder}/${at}`, mode: '100644', oid: 'a' }));
+  const head = { files: async () => files } as unknown as StagedTree;
+  const captured = [{ path: `${folder.toLowerCase()}/x`, url: 'x', oid: 'b', content: Buffer.from('x') }];
+  const folds = vi.spyOn(String.prototype, 'normalize');
+  const isDue = vi.spyOn(Pace.prototype, 'isDue', 'get');
+  const about = { snapshot: 1, origin, files: {}, redirects: {} };
+  const { skipped } = await planImport(head, { directory: '', mode: 'add', files: captured, about });
+  const [folded, looks] = [folds.mock.calls.length, isDue.mock.calls.length];
+  folds.mockRestore();
+  isDue.mockRestore();
+  expect(skipped).toEqual([{ path: `${folder.toLowerCase()}/x`, url: 'x', reason: 'blocked' }]);
+  expect(folded).toBeLessThan(5_000);
+  expect(looks).toBeGreaterThanOrEqual(1_000);
 });
 
 describe('what is refused', () => {

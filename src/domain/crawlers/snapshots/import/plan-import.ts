@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../../kernel/errors.ts';
-import { inPieces } from '../../../../lib/concurrency.ts';
+import { inPieces, Pace } from '../../../../lib/concurrency.ts';
 import { foldCase } from '../../../../lib/text.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
 import type { Change, StagedTree } from '../../../../ports/git-writes.ts';
@@ -98,31 +98,52 @@ async function earlierImport(head: StagedTree, files: Map<string, TreeFile>): Pr
   throw new DomainError('not_editable', `directory: ${manifestPath} is there and was not written by an import`);
 }
 
+/** The names that stand in a directory, by which new ones are judged. Each folder is looked at once, for there may be many files in a deep one. */
+class Names {
+  /** Numbers of folders, by their paths. */
+  readonly #folders = new Map([['', 0]]);
+  /** What stands in a folder, by its number and the folded name. */
+  readonly #names = new Set<string>();
+
+  add(path: string): void {
+    this.#names.add(this.#keyOf(this.#numberOf(path.slice(0, Math.max(path.lastIndexOf('/'), 0))), path));
+  }
+
+  #keyOf(folder: number, path: string): string {
+    return `${folder}/${foldCase(path.slice(path.lastIndexOf('/') + 1))}`;
+  }
+
+  #numberOf(folder: string): number {
+    let number = this.#folders.get(folder);
+    if (number !== undefined) return number;
+    number = 0;
+    for (const outer of [...foldersOf(folder), folder]) {
+      const known = this.#folders.get(outer) ?? this.#folders.size;
+      if (known === this.#folders.size) {
+        this.#names.add(this.#keyOf(number, outer));
+        this.#folders.set(outer, known);
+      }
+      number = known;
+    }
+    return number;
+  }
+
+  /** Whether a new file cannot stand at a path: one of its folders is a file, it is a folder, or a name differs only in case or normalisation. */
+  block(path: string): boolean {
+    let number = 0;
+    const known = this.#folders.get(path.slice(0, Math.max(path.lastIndexOf('/'), 0)));
+    for (const folder of known === undefined ? foldersOf(path) : []) {
+      const next = this.#folders.get(folder);
+      if (next === undefined) return this.#names.has(this.#keyOf(number, folder));
+      number = next;
+    }
+    return this.#names.has(this.#keyOf(known ?? number, path));
+  }
+}
+
 /** A path's folders, outermost first. */
 function* foldersOf(path: string): Generator<string> {
   for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) yield path.slice(0, at);
-}
-
-/** The names that stand in a directory, by which new ones are judged. */
-class Names {
-  readonly #files = new Set<string>();
-  readonly #folders = new Set<string>();
-  readonly #folded = new Map<string, string>();
-
-  add(path: string): void {
-    this.#files.add(path);
-    for (const folder of foldersOf(path)) this.#folders.add(folder);
-    for (const name of [...foldersOf(path), path]) this.#folded.set(foldCase(name), name);
-  }
-
-  /** Whether a file cannot stand at a path: one of its folders is a file, it is itself a folder, or a name differs only in case or normalisation. */
-  block(path: string): boolean {
-    const folders = [...foldersOf(path)];
-    if (this.#folders.has(path) || folders.some((folder) => this.#files.has(folder))) return true;
-    return [...folders, path].some(
-      (name) => !this.#folders.has(name) && (this.#folded.get(foldCase(name)) ?? name) !== name,
-    );
-  }
 }
 
 /** Decides about every file of a snapshot, and about every one an earlier import has left. */
@@ -146,8 +167,13 @@ export async function planImport(head: StagedTree, { directory, mode, files, abo
     }
   }
   const names = new Names();
-  for (const path of there.keys()) names.add(path);
+  const pace = new Pace();
+  for (const path of there.keys()) {
+    if (pace.isDue) await pace.yield();
+    names.add(path);
+  }
   for (const { path, url, oid, content } of files) {
+    if (pace.isDue) await pace.yield();
     const current = there.get(path);
     const recorded = ours.get(path);
     if (current?.oid === oid) {

@@ -1,5 +1,4 @@
 import { DomainError } from '../../kernel/errors.ts';
-import { forEachConcurrently, Pace } from '../../lib/concurrency.ts';
 import type {
   Blame,
   BlameQuery,
@@ -33,9 +32,6 @@ import { PendingObjects } from './objects/pending-objects.ts';
 import { TreeSnapshot } from './objects/snapshot.ts';
 import { lost, StoredObjects } from './objects/stored-objects.ts';
 import { RefFiles } from './refs/ref-files.ts';
-
-/** Objects whose sizes are read at the same time. */
-const sizesTogether = 1_000;
 
 export interface RepositoryContext {
   processes: GitProcesses;
@@ -98,13 +94,7 @@ export class RepositoryReads {
   }
 
   async sizes(oids: readonly Oid[]): Promise<(number | null)[]> {
-    const objects = await this.source();
-    const found = new Map<Oid, number | null>();
-    const pace = new Pace();
-    await forEachConcurrently(new Set(oids), sizesTogether, async (oid) => {
-      if (pace.isDue) await pace.yield();
-      found.set(oid, await objects.size(oid));
-    });
+    const found = await (await this.source()).sizes(oids);
     return oids.map((oid) => found.get(oid) ?? null);
   }
 

@@ -1,6 +1,5 @@
 import { pathProblem, placeProblem } from '../../../domain/studio/path-rules.ts';
 import { DomainError } from '../../../kernel/errors.ts';
-import { forEachConcurrently } from '../../../lib/concurrency.ts';
 import type { Commit, Oid, TreeEntry } from '../../../ports/git-records.ts';
 import type {
   Change,
@@ -229,9 +228,6 @@ export async function planOne(
   };
 }
 
-/** Objects that are looked for at the same time. */
-const checkedTogether = 1_000;
-
 async function addCommit(
   context: RoundContext,
   pending: PendingObjects,
@@ -244,9 +240,8 @@ async function addCommit(
   else if (tree !== undefined) await context.objects.check(tree.oid, 'tree');
   for (const parent of parents) await context.objects.check(parent, 'commit');
   const named = changes.flatMap(({ content }) => (content === null || Buffer.isBuffer(content) ? [] : content.oid));
-  await forEachConcurrently(pending.adoptNamed(tip.scratch, named), checkedTogether, async (oid) => {
-    if ((await context.objects.size(oid)) === null) throw new Error(`a change names ${oid}, which is not stored`);
-  });
+  for (const [oid, size] of await context.objects.sizes(pending.adoptNamed(tip.scratch, named)))
+    if (size === null) throw new Error(`a change names ${oid}, which is not stored`);
   const start = tree?.oid ?? tip.tree;
   const edited = changes.length === 0 ? start : await applyChanges(pending, start, changes);
   if (edited === tip.tree && parents.length === 0) return null;

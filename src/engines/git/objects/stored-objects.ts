@@ -1,4 +1,5 @@
 import { DomainError } from '../../../kernel/errors.ts';
+import { forEachConcurrently, Pace } from '../../../lib/concurrency.ts';
 import type { Commit, Mode, Oid, TreeFile } from '../../../ports/git-records.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { gitStream, records } from '../git-stream.ts';
@@ -8,6 +9,9 @@ import { isOid, type ObjectFormat, type ObjectType, rawLength } from './object-i
 import type { ObjectReader } from './object-reader.ts';
 import type { ObjectCaches, ObjectSource } from './object-source.ts';
 import { Tree } from './tree-codec.ts';
+
+/** Objects whose sizes are read at the same time. */
+const sizesTogether = 1_000;
 
 interface ListedEntry {
   mode: Mode;
@@ -135,6 +139,17 @@ export class StoredObjects implements ObjectSource {
     const size = (await this.#reader.info(oid))?.size ?? null;
     if (size !== null) this.#caches.sizes.set(key, size);
     return size;
+  }
+
+  /** Sizes of objects in bytes; null for one that is not there. */
+  async sizes(oids: Iterable<Oid>): Promise<Map<Oid, number | null>> {
+    const found = new Map<Oid, number | null>();
+    const pace = new Pace();
+    await forEachConcurrently(new Set(oids), sizesTogether, async (oid) => {
+      if (pace.isDue) await pace.yield();
+      found.set(oid, await this.size(oid));
+    });
+    return found;
   }
 
   /** Adds what was just stored, so that the next reader needs no git process. */

@@ -70,7 +70,7 @@ export const limits = {
   aliasExpansions: 100,
   /** Characters that aliases repeat, to a character of the block they stand in; in a short one `fewRepeated` at least. */
   repeatedTimes: 4,
-  fewRepeated: 128 * 1024,
+  fewRepeated: 512 * 1024,
   /** Characters of all pointers to values that JavaScript numbers cannot hold. */
   lossyCharacters: 1024 * 1024,
   /** Signs of a YAML block that the library reads. */

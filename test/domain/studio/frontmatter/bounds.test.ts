@@ -99,13 +99,13 @@ describe('aliases of YAML', () => {
     ['a long text', 99, 'x'.repeat(200_000)],
     ['many short values', 99, `[${'0,'.repeat(5_000)}0]`],
     ['long keys', 99, `{${'k'.repeat(200_000)}: 0}`],
-    ['a text of a short block', 99, 'x'.repeat(2_000)],
+    ['a text of a short block', 99, 'x'.repeat(6_000)],
   ])('are an error where they repeat more than the block could hold: %s', (_what, times, anchor) => {
     expect(parseFile(repeated(times, anchor), 'a.md')).toMatchObject({ frontmatter: null, error: { message: error } });
   });
 
   it('are an error where aliases of aliases, or merged ones, repeat as much', () => {
-    const text = 'x'.repeat(50_000);
+    const text = 'x'.repeat(120_000);
     const nested = file(`a: &a [${text}]\nb: &b [*a, *a, *a]\nc: [*b, *b]`);
     const merged = file(`a: &a {x: ${text}}\nb: [${'{<<: *a},'.repeat(5)}]`);
     for (const source of [nested, merged])
@@ -115,6 +115,9 @@ describe('aliases of YAML', () => {
   it('repeat what people write, and a text of some length a few times', () => {
     const fields = Array.from({ length: 20 }, (_, at) => `name_${at}: Some text of it`).join(', ');
     expect(parseFile(repeated(99, `{${fields}}`), 'a.md').frontmatter?.b).toHaveLength(99);
+    const long = Array.from({ length: 20 }, (_, at) => `name_${at}: ${'text '.repeat(12)}`).join(', ');
+    const merging = file(`a: &a {${long}}\nb: [${'{<<: *a},'.repeat(80)}]`);
+    expect(parseFile(merging, 'a.md').frontmatter?.b).toHaveLength(80);
     expect(parseFile(repeated(4, 'x'.repeat(200_000)), 'a.md').frontmatter?.b).toHaveLength(4);
   });
 });

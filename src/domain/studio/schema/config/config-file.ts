@@ -14,7 +14,7 @@ import { fromPlain, type Place, scalar, unknown, type Value } from '../static/va
 const MAX_NODES = 30_000;
 const MAX_DEPTH = 64;
 /** Characters that the aliases of one file may repeat together. */
-const MAX_REPEATED = 1024 * 1024;
+const MAX_REPEATED = 8 * 1024 * 1024;
 
 type Part = readonly [string | null, Value];
 

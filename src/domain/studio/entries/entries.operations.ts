@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
-import { leastJson } from '../../../lib/objects.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
 import { unreadable } from '../content/entry-facts.ts';
@@ -18,7 +17,7 @@ import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
 import { isByHistory, orderEntries, selectionInput, selectionOf } from './entry-selection.ts';
 import { ownFiles } from './own-files.ts';
-import { entryOf, pageFacts, summaryOf } from './saved-entry.ts';
+import { entryOf, pageRecords, summaryOf } from './saved-entry.ts';
 import { faultsOf } from './validate.ts';
 
 const listInput = z.object({
@@ -117,24 +116,11 @@ export const listEntries = studioOperation({
       orderEntries(context, { snapshot, site }, index, selection, before),
     );
     const places = ordered.slice(window.offset, window.offset + window.limit);
-    const facts = await pageFacts(context, snapshot, places);
-    const items = places.flatMap((place, at) => {
-      const known = facts[at];
-      if (!known) return [];
-      const url = urlMember(routes, collection, place, known.frontmatter);
-      return [{ ...summaryOf(collection, place, known, fields), ...url }];
-    });
-    if (selection.invalid) {
-      let bytes = 0;
-      for (const [at, item] of items.entries()) {
-        const known = facts[at];
-        if (!known) continue;
-        const faults = await faultsOf(site, index.schema, known);
-        bytes += leastJson(faults, Number.POSITIVE_INFINITY);
-        Object.assign(item, { faults });
-      }
-      await context.room(bytes);
-    }
+    const items = await pageRecords(context, snapshot, places, async (place, known) => ({
+      ...summaryOf(collection, place, known, fields),
+      ...urlMember(routes, collection, place, known.frontmatter),
+      ...(selection.invalid && { faults: await faultsOf(site, index.schema, known) }),
+    }));
     await include(context, snapshot, items, places, wanted);
     const isWhole = items.every(({ error }) => error?.code !== 'unreadable');
     if (!isWhole || studio.content.damage(git) !== damage) tag(passingTag());
@@ -241,14 +227,11 @@ export const searchEntries = studioOperation({
       found.push(...index.entries.filter((entry) => matching.has(entry)).map((entry) => ({ ...entry, collection })));
     }
     const places = found.slice(window.offset, window.offset + window.limit);
-    const facts = await pageFacts(context, snapshot, places);
     const routes = await entryRoutes(context, snapshot);
-    const items = places.flatMap((place, at) => {
-      const known = facts[at];
-      if (!known) return [];
-      const url = urlMember(routes, place.collection, place, known.frontmatter);
-      return [{ ...summaryOf(place.collection, place, known), ...url }];
-    });
+    const items = await pageRecords(context, snapshot, places, (place, known) => ({
+      ...summaryOf(place.collection, place, known),
+      ...urlMember(routes, place.collection, place, known.frontmatter),
+    }));
     return pageFrom(items, found.length, window, snapshot.commit);
   },
 });

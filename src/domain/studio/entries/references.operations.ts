@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { mapYielding } from '../../../lib/concurrency.ts';
 import { entryIn, type IndexedEntry } from '../content/collection-index.ts';
+import type { EntryFacts } from '../content/entry-facts.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
@@ -9,7 +10,7 @@ import { labelAt } from '../schema/json-schema.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { entrySummary } from './entries.schema.ts';
 import { firstRelations, namedIn, type Reference, type Relation, visitReferences } from './references.ts';
-import { pageFacts, summaryOf, titlesOf } from './saved-entry.ts';
+import { pageRecords, summaryOf, titlesOf } from './saved-entry.ts';
 import { entryNamed } from './validate.ts';
 
 /** Relations of one entry that are listed. */
@@ -182,15 +183,11 @@ export const listTranslations = studioOperation({
     // One after the other: together they may be more than an answer has room for.
     for (const entry of entries) {
       signal.throwIfAborted();
-      const places = others(entry);
-      const facts = await pageFacts(context, snapshot, places);
-      const items = places.flatMap((place, n) => {
-        const known = facts[n];
-        if (!known) return [];
-        const url = urlMember(routes, collection, place, known.frontmatter);
-        return [{ ...summaryOf(collection, place, known, frontmatter ? undefined : []), ...url }];
+      const record = (place: IndexedEntry, known: EntryFacts) => ({
+        ...summaryOf(collection, place, known, frontmatter ? undefined : []),
+        ...urlMember(routes, collection, place, known.frontmatter),
       });
-      found.push(items);
+      found.push(await pageRecords(context, snapshot, others(entry), record));
     }
     return found;
   },

@@ -93,27 +93,33 @@ export function summaryOf(
   };
 }
 
-/** Bytes of frontmatter that are read before room is taken for them. */
-const readAtOnce = 1024 * 1024;
+/** Bytes of records that are made before room is taken for them. */
+const madeAtOnce = 1024 * 1024;
 
-/** Facts of the entries of a page, in their order. Room is taken for them as they come: aliases make a short file long. */
-export async function pageFacts(
+/**
+ * Records of the entries of a page, in their order. Room is taken for them as they are made: aliases make a short file long.
+ * @param record what is shown of an entry; nothing else of its facts is kept
+ */
+export async function pageRecords<Place extends IndexedEntry, Item extends object>(
   { git, studio, room }: Pick<StudioContext, 'git' | 'studio' | 'room'>,
   snapshot: Snapshot,
-  places: readonly IndexedEntry[],
-): Promise<EntryFacts[]> {
-  const facts: EntryFacts[] = [];
+  places: readonly Place[],
+  record: (place: Place, facts: EntryFacts) => Item | Promise<Item>,
+): Promise<Item[]> {
+  const items: Item[] = [];
   let bytes = 0;
-  for await (const one of studio.content.eachListed(git, snapshot, places)) {
-    facts.push(one);
-    bytes += one.title.length;
-    if (one.frontmatter) bytes += leastJson(one.frontmatter, Number.POSITIVE_INFINITY);
-    if (bytes < readAtOnce) continue;
+  for await (const facts of studio.content.eachListed(git, snapshot, places)) {
+    const place = places[items.length];
+    if (!place) break;
+    const item = await record(place, facts);
+    items.push(item);
+    bytes += leastJson(item, Number.POSITIVE_INFINITY);
+    if (bytes < madeAtOnce) continue;
     await room(bytes);
     bytes = 0;
   }
   await room(bytes);
-  return facts;
+  return items;
 }
 
 /** What entries are called, in their order; one that is not there by its slug. */

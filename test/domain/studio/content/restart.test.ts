@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createContentCache } from '../../../../src/db/content-cache.ts';
 import { deleteProject } from '../../../../src/domain/projects/projects.operations.ts';
+import { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import { factsOf, readerVersion } from '../../../../src/domain/studio/content/entry-facts.ts';
 import { searchWords, wordsOf } from '../../../../src/domain/studio/content/search.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import { runRetention } from '../../../../src/jobs/upkeep.ts';
+import { Activity } from '../../../../src/lib/timing.ts';
 import { seed, shared, startTestApp } from '../../../support/app.ts';
+import { silentLog } from '../../../support/no-content-cache.ts';
 import { collectionAt, counted, newIndex, uncachedIndex } from './reading.ts';
 
 const hostile: Record<string, string | Buffer> = {
@@ -96,6 +100,47 @@ describe('after a restart', () => {
     await again.facts(git, snapshot, index.entries);
     expect(count.blobs).toBe(0);
   });
+});
+
+describe('facts of a collection beyond what memory keeps', () => {
+  beforeAll(async () => {
+    // Rows of 30,000 characters, whose facts take 800,000 bytes: all of them more than there is memory for.
+    const list = Array.from({ length: 10_000 }, () => []);
+    const wide = Array.from({ length: 120 }, (_, at) => [
+      `content/wide/${at}.json`,
+      JSON.stringify({ title: `Wide ${at}`, list }),
+    ]);
+    await seed(app, Object.fromEntries(wide));
+    const content = newIndex(app);
+    await content.site(await app.repository(), await snapshotOf());
+    await content.settled();
+  });
+
+  it.each(['collectionFacts', 'eachListed', 'eachFacts'] as const)(
+    'are read from their rows by %s, each once, and no file is read',
+    async (name) => {
+      const rows: string[] = [];
+      const cache = createContentCache(app.services.orm, silentLog);
+      const facts: typeof cache.facts = (repository, blobs) => {
+        rows.push(...blobs.map(({ oid }) => oid));
+        return cache.facts(repository, blobs);
+      };
+      const content = new ContentIndex({ cache: { ...cache, facts }, activity: new Activity(), log: silentLog });
+      const { git, count } = counted(await app.repository());
+      const { snapshot, index } = await collectionAt(content, git, 'wide');
+      rows.length = 0;
+      count.blobs = 0;
+      const titles: string[] = [];
+      const all =
+        name === 'collectionFacts'
+          ? await content.collectionFacts(git, snapshot, index)
+          : content[name](git, snapshot, index.entries);
+      for await (const { title } of all) titles.push(title);
+      expect(titles).toEqual(index.entries.map(({ slug }) => `Wide ${slug}`));
+      expect(count.blobs).toBe(0);
+      expect(rows.sort()).toEqual(index.entries.map(({ oid }) => oid).sort());
+    },
+  );
 });
 
 it('long facts are not stored: their file is found by its words, and read again', async () => {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../../kernel/errors.ts';
-import { forEachYielding, Pace } from '../../../../lib/concurrency.ts';
+import { Pace } from '../../../../lib/concurrency.ts';
 import type { ContentCache } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { Snapshot } from '../../../../ports/git-records.ts';
@@ -21,7 +21,7 @@ export class Damage {
   }
 }
 
-type Source = Pick<Snapshot, 'blobs'> & Partial<Pick<Snapshot, 'blob'>>;
+type Blobs = Pick<Snapshot, 'blobs'> & Partial<Pick<Snapshot, 'blob'>>;
 
 /** More damaged blobs than this, and than there are sound ones: it is the repository that cannot be read. */
 const fewDamaged = 20;
@@ -33,7 +33,7 @@ const isDamage = (error: unknown): error is DomainError =>
  * Contents of blobs in the order of the input; in place of one that cannot be read, the error: the others are still read.
  * @throws DomainError `repository_unavailable` when it is not only some
  */
-export async function* soundBlobs(source: Source, oids: readonly string[]): AsyncGenerator<Buffer | DomainError> {
+export async function* soundBlobs(source: Blobs, oids: readonly string[]): AsyncGenerator<Buffer | DomainError> {
   let next = 0;
   // Blobs that have come already follow one another without an iteration of the event loop.
   const pace = new Pace();
@@ -56,7 +56,7 @@ export async function* soundBlobs(source: Source, oids: readonly string[]): Asyn
   }
 }
 
-async function readAlone(source: Source, oid: string): Promise<Buffer | DomainError> {
+async function readAlone(source: Blobs, oid: string): Promise<Buffer | DomainError> {
   try {
     if (source.blob) return await source.blob(oid);
     for await (const { content } of source.blobs([oid])) return content;
@@ -70,13 +70,12 @@ async function readAlone(source: Source, oid: string): Promise<Buffer | DomainEr
 const memory = 64 * 1024 * 1024;
 /** So few blobs are read from the repository before a database has answered. */
 const fewBlobs = 4;
-/** Rows read at once: as many as may be of the longest. */
-const rowsAtOnce = 1_000;
 /** Facts that are stored have at most so many characters: for longer ones the file is as quick to read. */
 export const longestStored = 32 * 1024;
-/** Files whose facts are read together where each is looked at alone, and bytes of them that are kept until it is. */
-const filesAtOnce = 5_000;
+/** Of what facts are made from, so much is held until it is their turn: bytes of files and of facts in memory, characters of rows. */
 const heldAtOnce = 16 * 1024 * 1024;
+/** Rows read at once: as many as may be of the longest. */
+const rowsAtOnce = heldAtOnce / longestStored;
 
 /** The facts of files by their blobs: from memory, else from the cache, else from the repository. */
 export class FactStore {
@@ -91,15 +90,13 @@ export class FactStore {
   }
 
   /** Facts of files, in their order. @throws DomainError `repository_unavailable` when one cannot be read */
-  async of(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
-    const { facts, damage } = await this.#read(git, snapshot, files);
-    if (damage) throw damage;
-    return facts;
+  of(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
+    return collected(this.each(git, snapshot, files, { listed: false }));
   }
 
   /** Facts of files, in their order; `unreadable` for damaged ones, which must not fail a whole list. */
-  async listed(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
-    return (await this.#read(git, snapshot, files)).facts;
+  listed(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
+    return collected(this.each(git, snapshot, files, { listed: true }));
   }
 
   /** Adds the facts of a file that has been read already. */
@@ -113,7 +110,8 @@ export class FactStore {
   }
 
   /**
-   * The same one after the other, for what looks at each and keeps none: the facts of all files of a collection may be more than memory has room for.
+   * Facts of files one after the other, for what looks at each and keeps none: those of a whole collection may be more than memory has room for.
+   * What they are made from is read in groups, each row and each blob once; they are made when it is their turn.
    * @throws DomainError `repository_unavailable` when one cannot be read, unless they are `listed`
    */
   async *each(
@@ -122,124 +120,130 @@ export class FactStore {
     files: readonly Place[],
     { listed }: { listed: boolean },
   ): AsyncGenerator<EntryFacts> {
-    for (let from = 0; from < files.length; from += filesAtOnce) {
-      const some = files.slice(from, from + filesAtOnce);
-      const held = new Array<EntryFacts | undefined>(some.length).fill(undefined);
-      let left = heldAtOnce;
-      const damage = await this.#visit(git, snapshot, some, (facts, at) => {
-        left -= factsWeight(facts);
-        if (left >= 0) held[at] = facts;
-      });
-      if (damage && !listed) throw damage;
-      for (const [at, file] of some.entries()) {
-        const facts = held[at];
-        held[at] = undefined;
-        // What there was no room for is read again when it comes to it.
-        const read = facts ? undefined : await this.#read(git, snapshot, [file]);
-        if (read?.damage && !listed) throw read.damage;
-        yield facts ?? read?.facts[0] ?? unreadable;
-      }
-    }
-  }
-
-  async #read(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<Read> {
-    const facts = new Array<EntryFacts>(files.length).fill(unreadable);
-    const damage = await this.#visit(git, snapshot, files, (found, at) => {
-      facts[at] = found;
-    });
-    return { facts, damage };
-  }
-
-  /** Calls `visit` with the facts of each file, in any order, and holds none. @returns why some are `unreadable` */
-  async #visit(
-    git: Repository,
-    snapshot: Snapshot,
-    files: readonly Place[],
-    visit: (facts: EntryFacts, at: number) => void,
-  ): Promise<DomainError | null> {
-    const missing = new Map<string, Missing>();
-    await forEachYielding(files.entries(), ([at, file]) => {
-      const key = keyOf(git, file);
-      const known = this.#known.get(key);
-      if (known) return visit(known, at);
-      const same = missing.get(key);
-      if (same) same.at.push(at);
-      else missing.set(key, { key, file, at: [at] });
-    });
-    if (missing.size === 0) return null;
-    const load = this.#load(git, snapshot, [...missing.values()], (facts, { at }) => {
-      for (const one of at) visit(facts, one);
-    });
-    this.#loading.add(load);
-    return load.finally(() => this.#loading.delete(load));
-  }
-
-  /** Reads each blob once. @returns why some cannot be read */
-  async #load(
-    git: Repository,
-    snapshot: Snapshot,
-    missing: readonly Missing[],
-    visit: (facts: EntryFacts, missing: Missing) => void,
-  ): Promise<DomainError | null> {
-    const keep = (one: Missing, facts: EntryFacts) => {
-      this.#known.set(one.key, facts);
-      visit(facts, one);
-    };
-    const isFew = missing.length <= fewBlobs;
-    const unread = isFew ? missing : await this.#fromCache(git, missing, keep);
-    const damaged: Missing[] = [];
-    let damage: DomainError | null = null;
-    let next = 0;
-    const oids = unread.map(({ file }) => file.oid);
-    for await (const content of soundBlobs(snapshot, oids)) {
-      const read = unread[next++];
-      if (!read) continue;
-      if (content instanceof DomainError) {
-        damage = content;
-        damaged.push(read);
-      } else keep(read, factsOf(content, read.file.path));
-    }
-    if (damaged.length === 0) return null;
-    // What it said when it could be read, the cache may still know.
-    const left = isFew ? await this.#fromCache(git, damaged, keep) : damaged;
-    if (left.length === 0) return null;
-    for (const one of left) visit(unreadable, one);
-    this.#damage.note(git.id);
-    return damage;
-  }
-
-  /** Keeps the facts that the cache has. @returns the files it lacks */
-  async #fromCache(git: Repository, missing: readonly Missing[], keep: (missing: Missing, facts: EntryFacts) => void) {
-    const unread: Missing[] = [];
     const pace = new Pace();
-    for (let from = 0; from < missing.length; from += rowsAtOnce) {
-      const batch = missing.slice(from, from + rowsAtOnce);
-      const stored = await this.#cache.facts(
-        git.id,
-        batch.map(({ file }) => blobKey(file)),
-      );
-      for (const [at, one] of batch.entries()) {
-        const facts = JSON.parse(stored?.[at] ?? 'null') as EntryFacts | null;
-        if (facts === null) unread.push(one);
-        else keep(one, facts);
-        if (pace.isDue) await pace.yield();
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    try {
+      for (let from = 0; from < files.length; ) {
+        const group = this.#groupOf(git, files, from);
+        from += group.turns.length;
+        if (group.missing.size > 0) this.#loading.add(ended);
+        for await (const facts of this.#inTurn(git, snapshot, group, group.turns.length === files.length)) {
+          if (facts instanceof DomainError && !listed) throw facts;
+          yield facts instanceof DomainError ? unreadable : facts;
+          if (pace.isDue) await pace.yield();
+        }
+      }
+    } finally {
+      this.#loading.delete(ended);
+      end();
+    }
+  }
+
+  /** The facts of a group, or why they cannot be read. */
+  async *#inTurn(
+    git: Repository,
+    snapshot: Snapshot,
+    { turns, missing, sources }: Group,
+    isAll: boolean,
+  ): AsyncGenerator<EntryFacts | DomainError> {
+    const isFew = isAll && missing.size <= fewBlobs;
+    if (!isFew) await this.#addRows(git, missing, sources);
+    let contents: Sources = new Map();
+    for (const [at, { key, file }] of turns.entries()) {
+      let source = this.#known.get(key) ?? sources.get(key) ?? contents.get(key);
+      if (source === undefined) {
+        const unread = turns.slice(at).filter((one) => !this.#known.has(one.key) && !sources.has(one.key));
+        contents = await this.#contents(git, snapshot, unread, isFew);
+        source = contents.get(key) ?? unreadable;
+      }
+      yield this.#made(key, file, source);
+    }
+  }
+
+  /** The next files: up to so many that their rows, or what is known of them, are not too much to hold. */
+  #groupOf(git: Repository, files: readonly Place[], from: number): Group {
+    const group: Group = { turns: [], missing: new Map(), sources: new Map() };
+    let weight = 0;
+    for (let at = from; at < files.length && group.turns.length < rowsAtOnce && weight < heldAtOnce; at += 1) {
+      const file = files[at] as Place;
+      const key = keyOf(git, file);
+      group.turns.push({ key, file });
+      if (group.sources.has(key) || group.missing.has(key)) continue;
+      const known = this.#known.get(key);
+      if (!known) group.missing.set(key, file);
+      else {
+        // Held until its turn, for what comes before may take its place in memory.
+        group.sources.set(key, known);
+        weight += factsWeight(known);
       }
     }
-    return unread;
+    return group;
+  }
+
+  /** Adds the rows of files that the cache has. */
+  async #addRows(git: Repository, files: ReadonlyMap<string, Place>, sources: Sources): Promise<void> {
+    if (files.size === 0) return;
+    const stored = await this.#cache.facts(git.id, [...files.values()].map(blobKey));
+    let next = 0;
+    for (const key of files.keys()) {
+      const row = stored?.[next++] ?? 'null';
+      if (row !== 'null') sources.set(key, row);
+    }
+  }
+
+  /** Reads the blobs of files, each once: as many as there is room for, and the first however long it is. */
+  async #contents(git: Repository, snapshot: Snapshot, turns: readonly Turn[], isFew: boolean): Promise<Sources> {
+    const files = [...new Map(turns.map((turn) => [turn.key, turn])).values()];
+    const contents: Sources = new Map();
+    const damaged = new Map<string, Place>();
+    let left = heldAtOnce;
+    for await (const content of soundBlobs(
+      snapshot,
+      files.map(({ file }) => file.oid),
+    )) {
+      const { key, file } = files[contents.size] as Turn;
+      contents.set(key, content);
+      if (content instanceof Buffer) left -= content.length;
+      else damaged.set(key, file);
+      if (left <= 0) break;
+    }
+    // What it said when it could be read, the cache may still know.
+    if (isFew) await this.#addRows(git, damaged, contents);
+    if ([...damaged.keys()].some((key) => contents.get(key) instanceof DomainError)) this.#damage.note(git.id);
+    return contents;
+  }
+
+  /** The facts as they are known, or made from a row or a file. */
+  #made(key: string, { path }: Place, source: Source): EntryFacts | DomainError {
+    const isRow = typeof source === 'string';
+    if (!isRow && !Buffer.isBuffer(source)) return source;
+    const facts: EntryFacts = isRow ? JSON.parse(source) : factsOf(source, path);
+    this.#known.set(key, facts);
+    return facts;
   }
 }
 
-interface Read {
-  facts: EntryFacts[];
-  /** Why some are `unreadable`. */
-  damage: DomainError | null;
-}
+/** What facts are made from: themselves, their row, the content of their file, or why it cannot be read. */
+type Source = EntryFacts | string | Buffer | DomainError;
+type Sources = Map<string, Source>;
 
-/** A blob whose facts are not in memory, one of its files, and where the facts belong in the answer. */
-interface Missing {
+/** A file, and what its facts are known by. */
+interface Turn {
   key: string;
   file: Place;
-  at: number[];
+}
+
+/** Files whose facts are made one after the other, and by their keys what they are made from, or have yet to be. */
+interface Group {
+  turns: Turn[];
+  missing: Map<string, Place>;
+  sources: Sources;
+}
+
+async function collected(each: AsyncIterable<EntryFacts>): Promise<EntryFacts[]> {
+  const facts: EntryFacts[] = [];
+  for await (const one of each) facts.push(one);
+  return facts;
 }
 
 function keyOf({ id }: Repository, file: Place): string {

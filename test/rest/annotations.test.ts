@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ContentIndex } from '../../src/domain/studio/content/content-index.ts';
 import { seed, shared, studio } from '../support/app.ts';
 import { startDeployingApp } from '../support/deployments.ts';
 import { expectRefusal } from '../support/refusal.ts';
@@ -87,6 +88,15 @@ describe('GET …/environments/{id}/annotations', () => {
     expect(marked.body).toMatchObject({ entry: { slug: 'bees' }, blocks: [{ field: '/title', text: 'bees' }] });
     const unknown = await annotations('/about');
     expect(unknown.body).toMatchObject({ entry: null, aligned: 0, is_editable: false, blocks: [] });
+  });
+
+  it('goes through the titles of a collection once for all pages without an entry', async () => {
+    await annotations('/about');
+    const read = vi.spyOn(ContentIndex.prototype, 'eachListed');
+    onTestFinished(() => read.mockRestore());
+    expect((await annotations('/about')).body).toMatchObject({ entry: null });
+    expect((await annotations('/copy')).body).toMatchObject({ entry: { slug: 'bees' } });
+    expect(read).not.toHaveBeenCalled();
   });
 
   it('carries lines to the head of the branch, and marks what has changed since', async () => {

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { Pace } from '../../../lib/concurrency.ts';
+import { forEachYielding, mapYielding, Pace } from '../../../lib/concurrency.ts';
 import { comparableText } from '../../../lib/text.ts';
+import { VersionCache } from '../../../lib/version-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import {
@@ -12,6 +14,8 @@ import {
   pageBlockKinds,
   shownText,
 } from '../../../ports/page-annotator.ts';
+import { type CollectionIndex, earlierPlaces, type IndexedEntry } from '../content/collection-index.ts';
+import { unreadable } from '../content/entry-facts.ts';
 import { locateDeployment } from '../deployments/deployment-record.ts';
 import { deploymentNumber } from '../deployments/deployments.schema.ts';
 import { locateEnvironment } from '../environments/environment-record.ts';
@@ -197,24 +201,66 @@ const similarity = ({ reading }: { reading: PageReading }) =>
 
 const alignedIn = ({ reading }: { reading: PageReading }) => reading.annotated?.aligned ?? 0;
 
+/** Digests of the titles in the frontmatter of all entries of a collection, in their order; empty without one. */
+interface CollectionTitles {
+  entries: readonly IndexedEntry[];
+  titles: readonly string[];
+  isWhole: boolean;
+}
+
+const collections = new VersionCache<CollectionTitles>({
+  versions: 32,
+  subjects: 16,
+  weight: { most: 1_000_000, of: ({ entries }) => entries.length },
+});
+
+/** A title as it is compared, all of one length: some are as long as a file may be. */
+const titleDigest = (comparable: string) => createHash('sha256').update(comparable).digest('base64').slice(0, 22);
+
+/** Digests of the titles of all entries of a collection, in their order; those of entries that have not changed are taken from the version before. */
+async function titlesIn(
+  { git, studio }: StudioContext,
+  built: Snapshot,
+  index: CollectionIndex,
+): Promise<readonly string[]> {
+  const derive = async (latest: CollectionTitles | undefined): Promise<CollectionTitles> => {
+    const { entries } = index;
+    const before = latest && (await earlierPlaces(entries, latest.entries));
+    const titles = await mapYielding(entries, (_, at) => before && latest.titles[before[at] ?? -1]);
+    const missing = entries.filter((_, at) => titles[at] === undefined);
+    const made: string[] = [];
+    const pace = new Pace();
+    let isWhole = true;
+    for await (const facts of studio.content.eachListed(git, built, missing)) {
+      if (facts === unreadable) isWhole = false;
+      const title = facts.frontmatter?.title;
+      made.push(typeof title === 'string' ? titleDigest(comparableText(title)) : '');
+      if (pace.isDue) await pace.yield();
+    }
+    let next = 0;
+    return { entries, titles: await mapYielding(titles, (title) => title ?? made[next++] ?? ''), isWhole };
+  };
+  const subject = JSON.stringify([git.id, index.schema.collection]);
+  // An object that is damaged now may come back.
+  const { titles } = await collections.of(subject, String(index.version), derive, ({ isWhole }) => isWhole);
+  return titles;
+}
+
 /** Entries whose title is one of some comparable texts; more than five say nothing. */
 async function entriesTitled(
-  { git, studio }: StudioContext,
+  context: StudioContext,
   built: Snapshot,
   titles: readonly string[],
 ): Promise<EntryPlace[]> {
   const found: EntryPlace[] = [];
   if (titles.length === 0) return found;
-  const pace = new Pace();
-  const site = await studio.content.site(git, built);
+  const wanted = new Set(titles.map(titleDigest));
+  const site = await context.studio.content.site(context.git, built);
   for (const [collection, index] of site.collections) {
-    let at = 0;
-    for await (const { frontmatter } of studio.content.eachListed(git, built, index.entries)) {
-      const { slug = '', path = '' } = index.entries[at++] ?? {};
-      if (pace.isDue) await pace.yield();
-      const title = frontmatter?.title;
-      if (typeof title === 'string' && titles.includes(comparableText(title))) found.push({ collection, slug, path });
-    }
+    const known = await titlesIn(context, built, index);
+    await forEachYielding(index.entries.entries(), ([at, { slug, path }]) => {
+      if (wanted.has(known[at] ?? '')) found.push({ collection, slug, path });
+    });
   }
   return found.length > 5 ? [] : found;
 }

@@ -72,7 +72,7 @@ const memory = 64 * 1024 * 1024;
 const fewBlobs = 4;
 /** Facts that are stored have at most so many characters: for longer ones the file is as quick to read. */
 export const longestStored = 32 * 1024;
-/** Of what facts are made from, so much is held until it is their turn: bytes of files and of facts in memory, characters of rows. */
+/** Of what facts are made from, so much is held until they are due: bytes of files and of facts in memory, characters of rows. */
 const heldAtOnce = 16 * 1024 * 1024;
 /** Rows read at once: as many as may be of the longest. */
 const rowsAtOnce = heldAtOnce / longestStored;
@@ -111,7 +111,7 @@ export class FactStore {
 
   /**
    * Facts of files one after the other, for what looks at each and keeps none: those of a whole collection may be more than memory has room for.
-   * What they are made from is read in groups, each row and each blob once; they are made when it is their turn.
+   * What they are made from is read in groups, each row and each blob once; they are made when they are due.
    * @throws DomainError `repository_unavailable` when one cannot be read, unless they are `listed`
    */
   async *each(
@@ -125,9 +125,9 @@ export class FactStore {
     try {
       for (let from = 0; from < files.length; ) {
         const group = this.#groupOf(git, files, from);
-        from += group.turns.length;
+        from += group.places.length;
         if (group.missing.size > 0) this.#loading.add(ended);
-        for await (const facts of this.#inTurn(git, snapshot, group, group.turns.length === files.length)) {
+        for await (const facts of this.#factsOf(git, snapshot, group, group.places.length === files.length)) {
           if (facts instanceof DomainError && !listed) throw facts;
           yield facts instanceof DomainError ? unreadable : facts;
           if (pace.isDue) await pace.yield();
@@ -140,19 +140,19 @@ export class FactStore {
   }
 
   /** The facts of a group, or why they cannot be read. */
-  async *#inTurn(
+  async *#factsOf(
     git: Repository,
     snapshot: Snapshot,
-    { turns, missing, sources }: Group,
+    { places, missing, sources }: Group,
     isAll: boolean,
   ): AsyncGenerator<EntryFacts | DomainError> {
     const isFew = isAll && missing.size <= fewBlobs;
     if (!isFew) await this.#addRows(git, missing, sources);
     let contents: Sources = new Map();
-    for (const [at, { key, file }] of turns.entries()) {
+    for (const [at, { key, file }] of places.entries()) {
       let source = this.#known.get(key) ?? sources.get(key) ?? contents.get(key);
       if (source === undefined) {
-        const unread = turns.slice(at).filter((one) => !this.#known.has(one.key) && !sources.has(one.key));
+        const unread = places.slice(at).filter((one) => !this.#known.has(one.key) && !sources.has(one.key));
         contents = await this.#contents(git, snapshot, unread, isFew);
         source = contents.get(key) ?? unreadable;
       }
@@ -162,17 +162,17 @@ export class FactStore {
 
   /** The next files: up to so many that their rows, or what is known of them, are not too much to hold. */
   #groupOf(git: Repository, files: readonly Place[], from: number): Group {
-    const group: Group = { turns: [], missing: new Map(), sources: new Map() };
+    const group: Group = { places: [], missing: new Map(), sources: new Map() };
     let weight = 0;
-    for (let at = from; at < files.length && group.turns.length < rowsAtOnce && weight < heldAtOnce; at += 1) {
+    for (let at = from; at < files.length && group.places.length < rowsAtOnce && weight < heldAtOnce; at += 1) {
       const file = files[at] as Place;
       const key = keyOf(git, file);
-      group.turns.push({ key, file });
+      group.places.push({ key, file });
       if (group.sources.has(key) || group.missing.has(key)) continue;
       const known = this.#known.get(key);
       if (!known) group.missing.set(key, file);
       else {
-        // Held until its turn, for what comes before may take its place in memory.
+        // Held until it is due, for what comes before may take its place in memory.
         group.sources.set(key, known);
         weight += factsWeight(known);
       }
@@ -192,8 +192,8 @@ export class FactStore {
   }
 
   /** Reads the blobs of files, each once: as many as there is room for, and the first however long it is. */
-  async #contents(git: Repository, snapshot: Snapshot, turns: readonly Turn[], isFew: boolean): Promise<Sources> {
-    const files = [...new Map(turns.map((turn) => [turn.key, turn])).values()];
+  async #contents(git: Repository, snapshot: Snapshot, places: readonly KeyedFile[], isFew: boolean): Promise<Sources> {
+    const files = [...new Map(places.map((place) => [place.key, place])).values()];
     const contents: Sources = new Map();
     const damaged = new Map<string, Place>();
     let left = heldAtOnce;
@@ -201,7 +201,7 @@ export class FactStore {
       snapshot,
       files.map(({ file }) => file.oid),
     )) {
-      const { key, file } = files[contents.size] as Turn;
+      const { key, file } = files[contents.size] as KeyedFile;
       contents.set(key, content);
       if (content instanceof Buffer) left -= content.length;
       else damaged.set(key, file);
@@ -228,14 +228,14 @@ type Source = EntryFacts | string | Buffer | DomainError;
 type Sources = Map<string, Source>;
 
 /** A file, and what its facts are known by. */
-interface Turn {
+interface KeyedFile {
   key: string;
   file: Place;
 }
 
 /** Files whose facts are made one after the other, and by their keys what they are made from, or have yet to be. */
 interface Group {
-  turns: Turn[];
+  places: KeyedFile[];
   missing: Map<string, Place>;
   sources: Sources;
 }

@@ -105,6 +105,7 @@ const unreachedQueries = [
   'studio.getDeployments',
   'studio.getEnvironments',
   'studio.listDeploymentLog',
+  'studio.listDeployments',
   'studio.listEnvironments',
   'studio.locateEntry',
   'studio.locateFile',

@@ -62,6 +62,12 @@ async function removeSegments(user: number): Promise<void> {
   }
 }
 
+/** The directories among some paths, but not what links lead to: `chmod -R` follows those that it is given. */
+const directoriesAmong = async (paths: readonly string[]) =>
+  (
+    await Promise.all(paths.map(async (one) => ((await lstat(one).catch(() => null))?.isDirectory() ? [one] : [])))
+  ).flat();
+
 /**
  * Removes what builds have made, of any depth and with any modes: node's own removal ends at paths beyond the system's longest, and a server that
  * is not root may not empty a directory that a build has closed to its owner.
@@ -70,7 +76,8 @@ export async function removeTree(...paths: readonly string[]): Promise<void> {
   if (paths.length === 0) return;
   const remove = () => run('rm', ['-rf', '--', ...paths]);
   await remove().catch(async () => {
-    await run('chmod', ['-R', 'u+rwX', '--', ...paths]).catch(() => {});
+    const closed = await directoriesAmong(paths);
+    if (closed.length > 0) await run('chmod', ['-R', 'u+rwX', '--', ...closed]).catch(() => {});
     await remove();
   });
 }

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import {
+  chown,
   copyFile,
   lstat,
   mkdir,
@@ -255,7 +256,11 @@ export async function openWorkspace({
       });
       // The next build would find it as full.
       if (end.limit === 'workspace' || end.limit === 'files')
-        for (const cache of opened) for (const name of await readdir(cache)) await removeTree(path.join(cache, name));
+        for (const cache of opened) {
+          await removeTree(cache);
+          await mkdir(cache, { mode: 0o711 });
+          if (user !== null) await chown(cache, user, user);
+        }
       return end;
     },
     output: (below) => walkOutput(tree, below, limits),

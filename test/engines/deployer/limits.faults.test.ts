@@ -3,7 +3,7 @@
  * bounded by themselves.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { leftBy, removeLeft } from '../../../src/engines/deployer/build-users.ts';
@@ -304,6 +304,18 @@ os.wait(); os.wait()'`;
       await rm(path.join(tree, 'site/a'));
       expect(await ended(into('b'))).toMatchObject({ limit: 'workspace' });
       expect(await readdir(cache)).toEqual([]);
+    });
+
+    it('the package cache, and empty one that is closed to its owner, but open nothing that a link in it leads to', async () => {
+      const kept = path.join(directory, `kept-${kind}`);
+      await writeFile(kept, 'kept');
+      await chmod(kept, 0o444);
+      const close = 'cd "$(dirname "$npm_config_cache")"; chmod 711 .; ln -s "$KEPT" link; mkdir npm';
+      const text = `${close}; ${fill('npm/a')}; ${fill('npm/b')}; chmod 555 .; ${wait}`;
+      expect(await run(text, { cache, time: 60_000, variables: { KEPT: kept } })).toMatchObject({ limit: 'workspace' });
+      expect(await readdir(cache)).toEqual([]);
+      expect((await stat(kept)).mode & 0o777).toBe(0o444);
+      expect(await run('touch "$(dirname "$npm_config_cache")/again"', { cache })).toMatchObject({ exit_code: 0 });
     });
 
     it.runIf(isRoot && kind !== 'bubblewrap').each(['/tmp', '/var/tmp'])('what is written to %s', async (below) => {

@@ -50,6 +50,25 @@ describe('serve', () => {
     expect(git(join(work, 'nothing'), ['symbolic-ref', 'HEAD'])).toBe('refs/heads/trunk');
   });
 
+  it('serves partial clones by the filters of git itself, and names those that it does not serve', async () => {
+    const { url, work } = await served();
+    const filtered = (filter: string, version = 2) =>
+      client(work, '-c', `protocol.version=${version}`, 'clone', '-q', '--bare', `--filter=${filter}`, url, filter);
+    for (const filter of ['blob:limit=1k', 'tree:0', 'tree:1']) {
+      await filtered(filter);
+      expect(await client(join(work, filter), 'show', 'HEAD:a.md')).toBe('one');
+    }
+    for (const version of [0, 2]) {
+      await expect(filtered('tree:2', version)).rejects.toThrow('tree filter allows max depth 1');
+      for (const [filter, kind] of [
+        ['sparse:oid=main:a.md', 'sparse:oid'],
+        ['combine:blob:none+tree:0', 'combine'],
+        ['object:type=commit', 'object:type'],
+      ] as const)
+        await expect(filtered(filter, version)).rejects.toThrow(`filter '${kind}' not supported`);
+    }
+  });
+
   it('refuses rewrites, deletions and refs that are not branches or tags', async () => {
     const { repository, gitDir, url, work } = await served();
     await client(work, 'clone', '-q', url, 'copy');

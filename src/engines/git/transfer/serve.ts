@@ -38,6 +38,18 @@ const pushPolicy: Config = [
   ...incomingObjects('receive'),
 ];
 
+/**
+ * Filters of partial clones are those that git's own clients use: one by patterns that lie in the repository has them matched against every path of
+ * every commit, one of many parts or depths goes through the objects for each, and either holds a slot for minutes by a request of a few bytes.
+ */
+const fetchPolicy: Config = [
+  ['uploadpackfilter.allow', 'false'],
+  ['uploadpackfilter.blob:none.allow', 'true'],
+  ['uploadpackfilter.blob:limit.allow', 'true'],
+  ['uploadpackfilter.tree.allow', 'true'],
+  ['uploadpackfilter.tree.maxDepth', '1'],
+];
+
 /** Only branches and tags can be pushed: all else is hidden from pushes. */
 const branchesAndTags: Config = [
   ['receive.hideRefs', 'refs'],
@@ -94,7 +106,7 @@ export async function serveGit(
     {
       config: [
         ...visibility,
-        ...(service === 'git-receive-pack' ? [...pushPolicy, ...(hook ? allToHook : branchesAndTags)] : []),
+        ...(service === 'git-upload-pack' ? fetchPolicy : [...pushPolicy, ...(hook ? allToHook : branchesAndTags)]),
         ...(service === 'git-receive-pack' ? (hook?.config ?? unasked) : []),
         ['safe.directory', gitDir],
       ],

@@ -62,6 +62,9 @@ async function removeSegments(user: number): Promise<void> {
   }
 }
 
+/** Paths of one process that removes them: a program has 2 MiB of arguments, and a path up to 4,096 bytes. */
+const removedAtOnce = 400;
+
 /** The directories among some paths, but not what links lead to: `chmod -R` follows those that it is given. */
 const directoriesAmong = async (paths: readonly string[]) =>
   (
@@ -72,19 +75,21 @@ const directoriesAmong = async (paths: readonly string[]) =>
  * Removes what builds have made, of any depth and with any modes: node's own removal ends at paths beyond the system's longest, and a server that
  * is not root may not empty a directory that a build has closed to its owner.
  */
-export async function removeTree(...paths: readonly string[]): Promise<void> {
-  if (paths.length === 0) return;
-  const remove = () => run('rm', ['-rf', '--', ...paths]);
-  await remove().catch(async () => {
-    const closed = await directoriesAmong(paths);
-    if (closed.length > 0) await run('chmod', ['-R', 'u+rwX', '--', ...closed]).catch(() => {});
-    await remove();
-  });
+export async function removeTrees(paths: readonly string[]): Promise<void> {
+  for (let at = 0; at < paths.length; at += removedAtOnce) {
+    const some = paths.slice(at, at + removedAtOnce);
+    const remove = () => run('rm', ['-rf', '--', ...some]);
+    await remove().catch(async () => {
+      const closed = await directoriesAmong(some);
+      if (closed.length > 0) await run('chmod', ['-R', 'u+rwX', '--', ...closed]).catch(() => {});
+      await remove();
+    });
+  }
 }
 
 /** Removes all that a user has left where everyone may: files, and what System V keeps. */
 export async function removeLeft(user: number): Promise<void> {
-  for (const file of await leftBy(user)) await removeTree(file);
+  await removeTrees(await leftBy(user));
   await removeSegments(user);
 }
 

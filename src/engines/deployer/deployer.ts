@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Deployer, ProcessName } from '../../ports/deployer.ts';
-import { removeTree } from './build-users.ts';
+import { removeTrees } from './build-users.ts';
 import { endLeft, findIsolation, type Isolation, makeBuildDirectory, type NoIsolation } from './isolation.ts';
 import { type BuildLimits, buildLimits } from './limits.ts';
 import { nameOf, standingOf } from './processes.ts';
@@ -112,7 +112,7 @@ export function createDeployer(options: Options): Deployer {
         const owner = (await stat(left).catch(() => null))?.uid;
         if (owner === undefined) continue;
         await endLeft(left, owner, isOurs ? leader.pid : null);
-        await removeTree(left);
+        await removeTrees([left]);
       }
     },
     workspaces: async () => [...new Set((await workspaces()).map(({ id }) => id))],

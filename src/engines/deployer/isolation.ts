@@ -10,7 +10,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { IsolationLevel } from '../../ports/deployer.ts';
 import { BuildProcesses } from './build-processes.ts';
-import { type BuildUser, firstUser, removeTree, takeUser, takeUserOf } from './build-users.ts';
+import { type BuildUser, firstUser, removeTrees, takeUser, takeUserOf } from './build-users.ts';
 import { giveBack } from './leases.ts';
 import { type BuildLimits, buildLimits } from './limits.ts';
 import { runCommand } from './run-command.ts';
@@ -224,7 +224,7 @@ async function clearTrials(root: string): Promise<void> {
     const found = await stat(left).catch(() => null);
     if (found === null || Date.now() - found.mtimeMs < 2 * trialTime) continue;
     await endLeft(left, found.uid, null);
-    await removeTree(left);
+    await removeTrees([left]);
   }
 }
 

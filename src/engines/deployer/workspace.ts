@@ -22,7 +22,7 @@ import { promisify } from 'node:util';
 import { neverPublished, type OutputLimits, OutputSize } from '../../domain/studio/deployments/manifest.ts';
 import type { Output, OutputFile, OutputProblem, Workspace, WorkspaceFile } from '../../ports/deployer.ts';
 import { BuildProcesses } from './build-processes.ts';
-import { type BuildUser, removeTree } from './build-users.ts';
+import { type BuildUser, removeTrees } from './build-users.ts';
 import type { Isolation } from './isolation.ts';
 import { type Lease, take } from './leases.ts';
 import type { BuildLimits } from './limits.ts';
@@ -174,7 +174,7 @@ async function pruneCaches(caches: string): Promise<void> {
     (await readdir(caches)).map(async (name) => ({ name, used: (await stat(path.join(caches, name))).mtimeMs })),
   );
   const old = found.sort((a, b) => b.used - a.used).slice(keptCaches);
-  await removeTree(...old.map(({ name }) => path.join(caches, name)));
+  await removeTrees(old.map(({ name }) => path.join(caches, name)));
 }
 
 export async function openWorkspace({
@@ -257,7 +257,7 @@ export async function openWorkspace({
       // The next build would find it as full.
       if (end.limit === 'workspace' || end.limit === 'files')
         for (const cache of opened) {
-          await removeTree(cache);
+          await removeTrees([cache]);
           await mkdir(cache, { mode: 0o711 });
           if (user !== null) await chown(cache, user, user);
         }
@@ -270,7 +270,7 @@ export async function openWorkspace({
         await new BuildProcesses({ leader: null, workspace: directory, user }).end(false);
       await user?.release();
       for (const lease of held) await lease.release();
-      await removeTree(directory);
+      await removeTrees([directory]);
     },
   };
 }

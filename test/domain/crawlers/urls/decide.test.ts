@@ -80,7 +80,7 @@ describe('filters', () => {
   });
 
   it('asks robots after filters and before traps', async () => {
-    const robots = parseRobots('User-agent: *\nDisallow: /private');
+    const robots = await parseRobots('User-agent: *\nDisallow: /private');
     const trap = `https://example.com/private${'/a'.repeat(5)}`;
     expect(await ruleOf(trap, { ...page, robots })).toBe('robots');
     expect(await ruleOf(trap, { ...page, robots }, ['/docs'])).toBe('include');

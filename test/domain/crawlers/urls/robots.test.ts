@@ -10,16 +10,17 @@ import {
   robotsAnswer,
   robotsText,
 } from '../../../../src/domain/crawlers/urls/robots.ts';
+import { iterationsDuring } from '../../../support/loop-iterations.ts';
 import fc from '../../../support/properties.ts';
 
 // Its types describe an ES module, which it is not.
 const robotsParser: typeof robots.default = createRequire(import.meta.url)('robots-parser');
 
 const site = 'https://example.com';
-const isAllowed = (text: string, path: string) => parseRobots(text).isAllowed(site + path);
+const isAllowed = async (text: string, path: string) => (await parseRobots(text)).isAllowed(site + path);
 const all = (rules: string) => `User-agent: *\n${rules}`;
 
-it('reads a file of tens of thousands of names and rules in memory of its size', () => {
+it('reads a file of tens of thousands of names and rules in memory of its size', async () => {
   const names = Array.from({ length: 17_000 }, (_, index) =>
     [...index.toString(26)].map((digit) => String.fromCharCode(97 + Number.parseInt(digit, 26))).join(''),
   );
@@ -27,20 +28,24 @@ it('reads a file of tens of thousands of names and rules in memory of its size',
   expect(text.length).toBeLessThan(maxRobotsBytes);
   // Each rule is kept for the two names that count at most, not for each of them: together they would need gigabytes.
   const before = process.memoryUsage().heapTotal;
-  expect(isAllowed(text, '/ab')).toBe(false);
+  expect(await isAllowed(text, '/ab')).toBe(false);
   expect(process.memoryUsage().heapTotal - before).toBeLessThan(200 * 1024 ** 2);
 });
 
-it('searches so much of a URL for all rules with stars, and takes those beyond by what is before their first star', () => {
+it('lets others have their turn while it reads a file', async () => {
+  expect(await iterationsDuring(() => parseRobots(all('Allow:/\n'.repeat(62_000))))).toBeGreaterThan(1_000);
+});
+
+it('searches so much of a URL for all rules with stars, and takes those beyond by what is before their first star', async () => {
   const path = `/${'a'.repeat(999)}`;
   const most = Math.ceil(mostSearched / path.length);
   const rules = (count: number, last: string) => all(`${'Disallow: /*bc\n'.repeat(count)}${last}`);
-  expect(isAllowed(rules(most, ''), path)).toBe(true);
-  expect(isAllowed(rules(most + 1, ''), path)).toBe(false);
-  expect(isAllowed(rules(most, 'Allow: /*a\nDisallow: /a\n'), path)).toBe(false);
+  expect(await isAllowed(rules(most, ''), path)).toBe(true);
+  expect(await isAllowed(rules(most + 1, ''), path)).toBe(false);
+  expect(await isAllowed(rules(most, 'Allow: /*a\nDisallow: /a\n'), path)).toBe(false);
   // Rules without stars count as before, and shorter URLs are not affected.
-  expect(isAllowed(rules(most + 1, 'Allow: /aaaaaa\n'), path)).toBe(true);
-  expect(isAllowed(rules(most + 1, ''), '/a')).toBe(true);
+  expect(await isAllowed(rules(most + 1, 'Allow: /aaaaaa\n'), path)).toBe(true);
+  expect(await isAllowed(rules(most + 1, ''), '/a')).toBe(true);
 });
 
 describe('an answer for robots.txt', () => {
@@ -73,19 +78,19 @@ describe('the text', () => {
     ['UTF-8 with a mark', Buffer.from(`\ufeff${rules}`)],
     ['UTF-16 LE with a mark', Buffer.from(`\ufeff${rules}`, 'utf16le')],
     ['UTF-16 BE with a mark', Buffer.from(`\ufeff${rules}`, 'utf16le').swap16()],
-  ])('is read as %s', (_, bytes) => {
-    expect(isAllowed(robotsText(bytes), '/%C3%A4')).toBe(false);
-    expect(isAllowed(robotsText(bytes), '/b')).toBe(true);
+  ])('is read as %s', async (_, bytes) => {
+    expect(await isAllowed(robotsText(bytes), '/%C3%A4')).toBe(false);
+    expect(await isAllowed(robotsText(bytes), '/b')).toBe(true);
   });
 
-  it('counts up to 512 KiB', () => {
+  it('counts up to 512 KiB', async () => {
     const file = (size: number) => Buffer.from(`${all('').padEnd(size, '#')}\nDisallow: /late\n`);
-    expect(isAllowed(robotsText(file(maxRobotsBytes - 100)), '/late')).toBe(false);
-    expect(isAllowed(robotsText(file(maxRobotsBytes)), '/late')).toBe(true);
+    expect(await isAllowed(robotsText(file(maxRobotsBytes - 100)), '/late')).toBe(false);
+    expect(await isAllowed(robotsText(file(maxRobotsBytes)), '/late')).toBe(true);
     expect(robotsText(file(2 * 1024 * 1024)).length).toBe(maxRobotsBytes);
   });
 
-  it('is empty when it is HTML', () => {
+  it('is empty when it is HTML', async () => {
     expect(robotsText(Buffer.from(`<!DOCTYPE html><pre>\n${all('Disallow: /')}`))).toBe('');
   });
 });
@@ -127,7 +132,7 @@ describe('rules', () => {
     ['Disallow : /a', '/a', false],
     ['  disallow:/a', '/a', false],
     ['Disallow: /', '/robots.txt', true],
-  ])('%j and %s: %s', (rule, path, expected) => expect(isAllowed(all(rule), path)).toBe(expected));
+  ])('%j and %s: %s', async (rule, path, expected) => expect(await isAllowed(all(rule), path)).toBe(expected));
 
   it.each([
     [
@@ -148,9 +153,9 @@ describe('rules', () => {
     ['everything, of a file without groups', 'nothing: here', true],
     ['lines that end in CR', 'User-agent: *\rDisallow: /a\r', false],
     ['an inherited name', 'User-agent: constructor\nDisallow: /b\nUser-agent: *\nDisallow: /a', false],
-  ])('obeys %s', (_, text, expected) => expect(isAllowed(text, '/a')).toBe(expected));
+  ])('obeys %s', async (_, text, expected) => expect(await isAllowed(text, '/a')).toBe(expected));
 
-  it('agrees with another parser', () => {
+  it('agrees with another parser', async () => {
     const path = fc
       .array(fc.constantFrom('/', 'a', 'b', 'aa', '?', '='), { maxLength: 8 })
       .map((parts) => `/${parts.join('')}`);
@@ -160,8 +165,8 @@ describe('rules', () => {
       fc.constantFrom('', '$'),
     );
     const group = fc.tuple(fc.constantFrom('*', 'portico', 'other'), fc.array(rule, { minLength: 1, maxLength: 5 }));
-    fc.assert(
-      fc.property(fc.array(group, { maxLength: 4 }), path, (groups, path) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(group, { maxLength: 4 }), path, async (groups, path) => {
         const text = groups
           .map(([agent, rules]) =>
             [
@@ -171,21 +176,22 @@ describe('rules', () => {
           )
           .join('\n');
         const other = robotsParser(`${site}/robots.txt`, text);
-        expect(isAllowed(text, path)).toBe(other.isAllowed(site + path, 'Portico'));
+        expect(await isAllowed(text, path)).toBe(other.isAllowed(site + path, 'Portico'));
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('takes a hostile file in its stride', () => {
-    const rules = parseRobots(all(`Disallow: /*${'a*'.repeat(900)}b\n`.repeat(250)));
+  it('takes a hostile file in its stride', async () => {
+    const rules = await parseRobots(all(`Disallow: /*${'a*'.repeat(900)}b\n`.repeat(250)));
     expect(rules.isAllowed(`${site}/${'a'.repeat(2_000)}`)).toBe(true);
   });
 
-  it('never throws', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.webUrl(), (text, url) => {
-        expect(parseRobots(`User-agent: *\nDisallow: ${text}\n${text}`).isAllowed(url)).toBeTypeOf('boolean');
+  it('never throws', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary' }), fc.webUrl(), async (text, url) => {
+        const rules = await parseRobots(`User-agent: *\nDisallow: ${text}\n${text}`);
+        expect(rules.isAllowed(url)).toBeTypeOf('boolean');
       }),
     );
   });
@@ -202,14 +208,15 @@ describe('beside rules', () => {
     ['Crawl-delay: Infinity', null],
     ['Crawl-delay: 1\nCrawl-delay: 5', 5],
     ['Disallow: /', null],
-  ])('%j is a delay of %s', (line, delay) => expect(parseRobots(all(line)).crawlDelay).toBe(delay));
+  ])('%j is a delay of %s', async (line, delay) => expect((await parseRobots(all(line))).crawlDelay).toBe(delay));
 
-  it('takes the delay of its own group only', () => {
-    expect(parseRobots('User-agent: *\nCrawl-delay: 9\nUser-agent: portico\nDisallow: /x').crawlDelay).toBeNull();
+  it('takes the delay of its own group only', async () => {
+    const text = 'User-agent: *\nCrawl-delay: 9\nUser-agent: portico\nDisallow: /x';
+    expect((await parseRobots(text)).crawlDelay).toBeNull();
   });
 
-  it('lists sitemaps, wherever they stand', () => {
+  it('lists sitemaps, wherever they stand', async () => {
     const text = `Sitemap: ${site}/a.xml\nUser-agent: x\nSITEMAP:/b.xml # second\nSitemap:\n`;
-    expect(parseRobots(text).sitemaps).toEqual([`${site}/a.xml`, '/b.xml']);
+    expect((await parseRobots(text)).sitemaps).toEqual([`${site}/a.xml`, '/b.xml']);
   });
 });

@@ -64,7 +64,7 @@ async function ask({ fetcher, origin, request, signal }: RobotsRequest): Promise
     if (verdict === 'allow_all') break;
     if (verdict === 'read') {
       const text = robotsText(answer.bytes ?? new Uint8Array()).replaceAll('\u0000', '');
-      return { robots: { state: 'known', rules: parseRobots(text) }, text, movedTo };
+      return { robots: { state: 'known', rules: await parseRobots(text) }, text, movedTo };
     }
     const next = answer.location === null ? null : URL.parse(answer.location, url);
     if (!next || !/^https?:$/.test(next.protocol)) break;
@@ -96,7 +96,7 @@ export async function keptRobots(em: EntityManager, project_id: number, host: st
        and robots_fetched_at > now() - interval '24 hours'`,
     [project_id, host],
   );
-  return row ? parseRobots(row.robots ?? '') : null;
+  return row ? await parseRobots(row.robots ?? '') : null;
 }
 
 /** Keeps what a host answered for all runs of its project. */

@@ -26,7 +26,7 @@ it.each([
   ['parts between stars', `Disallow:/${'*b'.repeat(240_000)}\nDisallow:/a`],
 ])('%s of many hosts are held up to a bound, and read again when they are needed', async (_what, lines) => {
   const text = `User-agent: *\nCrawl-delay: 7\n${lines}`;
-  const robots = vi.fn(async (_host: string) => ({ state: 'known' as const, rules: parseRobots(text) }));
+  const robots = vi.fn(async (_host: string) => ({ state: 'known' as const, rules: await parseRobots(text) }));
   const site = await RunSite.open({
     origin: new URL('https://own.example'),
     hosts: [],

@@ -2,24 +2,12 @@ import { Pace, sortYielding } from '../../../lib/concurrency.ts';
 import { decodeText, looksLikeHtml } from '../pages/charset.ts';
 import { normaliseEscapes } from './normalise.ts';
 
-/** One `Allow` or `Disallow` line. */
-interface RobotsRule {
-  isAllow: boolean;
-  /** Characters of its normal form: the longest rule that matches decides. */
-  length: number;
-  /** About what it holds in memory; bytes. */
-  size: number;
-  /**
-   * @param path path and query of a normalised URL, `*` and `$` in them escaped
-   * @param search what of it may still be searched; with nothing left a rule to allow matches nothing, and one to disallow by what is before its first star
-   */
-  matches(path: string, search: Search): boolean;
-}
+/** What the rules of a host hold beside their text, and each of its sitemaps beside its address; bytes. */
+const perHost = 256;
+const perSitemap = 32;
 
-/** What each rule holds beside its text, and rules at all; bytes. */
-const perRule = 256;
-/** What each part between stars holds beside its text; bytes. */
-const perPart = 32;
+/** Characters of a rule, in any spelling: one that is longer matches no URL that is fetched, for those have at most 2,048. */
+const longestRule = 16 * 1024;
 
 /** What all rules together may search of one URL; characters. Tens of thousands of rules with stars would hold the event loop. */
 export const mostSearched = 500_000;
@@ -35,44 +23,90 @@ function inUrl(text: string): string {
 }
 
 /**
- * Compiles the path of a rule. Parts between stars are found leftmost first, which no text makes slow.
+ * Writes a rule in its normal form: `+` when it allows, or `-`, and its path, in which `*` and a `$` at the end are those of robots.txt.
  * @returns null for one that can match no path
  */
-function pathPattern(written: string, isAllow: boolean): RobotsRule | null {
+function normalRule(written: string, isAllow: boolean): string | null {
   const isEnd = written.endsWith('$');
-  const pattern = inUrl(isEnd ? written.slice(0, -1) : written);
-  if (!pattern.startsWith('/') && !pattern.startsWith('*')) return null;
-  // Parsed once: a robots.txt may have tens of thousands of rules, and each is matched against every URL.
-  const [first = '', ...middle] = pattern.replace(/\*+/g, '*').replaceAll('$', '%24').split('*');
-  const last = isEnd ? middle.pop() : undefined;
-  const isExact = isEnd && last === undefined;
+  const pattern = (isEnd ? written.slice(0, -1) : written).replace(/\*+/g, '*');
+  if (pattern.length > longestRule) return null;
+  const path = inUrl(pattern).replaceAll('$', '%24');
+  if (!path.startsWith('/') && !path.startsWith('*')) return null;
+  return `${isAllow ? '+' : '-'}${path}${isEnd ? '$' : ''}`;
+}
+
+/**
+ * Rules of a host, in the order in which they decide. One text takes about as much memory as the file has bytes; an object for each of tens of
+ * thousands of short rules would take thirty times that.
+ */
+interface RuleList {
+  /** All of them in their normal form, one after the other. */
+  text: string;
+  /** Where each ends in the text. */
+  ends: Uint32Array;
+}
+
+/** Puts rules in order, in steps: the longest first, and of equal ones those that allow. */
+async function inOrder(rules: readonly string[]): Promise<RuleList> {
+  const sorted = await sortYielding(rules, (a, b) => b.length - a.length || a.charCodeAt(0) - b.charCodeAt(0));
+  let end = 0;
   return {
-    isAllow,
-    length: pattern.length + (isEnd ? 1 : 0),
-    size: perRule + perPart * middle.length + 2 * pattern.length,
-    matches(path, search) {
-      if (isExact || !path.startsWith(first)) return isExact && path === first;
-      if (middle.length === 0 && last === undefined) return true;
-      return search.left > 0 ? goesOn(path, first.length, [middle, last], search) : !isAllow;
-    },
+    text: copyOf(sorted.join('')),
+    ends: Uint32Array.from(sorted, ({ length }) => {
+      end += length;
+      return end;
+    }),
   };
 }
 
-/** Whether parts follow one another in a path from a place on, and the last one ends it. */
-function goesOn(
-  path: string,
-  from: number,
-  [parts, last]: readonly [readonly string[], string | undefined],
-  search: Search,
-): boolean {
+/** A text that does not hold the whole one it is a part of. */
+const copyOf = (part: string) => Buffer.from(part).toString();
+
+/** @param path path and query of a normalised URL, `*` and `$` in them escaped */
+function isAllowedBy({ text, ends }: RuleList, path: string): boolean {
+  const search = { left: mostSearched };
+  let start = 0;
+  for (const end of ends) {
+    if (matches(text, start, end, path, search)) return allows(text, start);
+    start = end;
+  }
+  return true;
+}
+
+const allows = (text: string, start: number) => text[start] === '+';
+
+/**
+ * Whether a rule matches. What is before its first star is compared in place: tens of thousands of rules may be held against each URL.
+ * @param search what of the path may still be searched; with nothing left a rule to allow matches nothing, and one to disallow by what is before
+ *   its first star
+ */
+function matches(text: string, start: number, end: number, path: string, search: Search): boolean {
+  const first = start + 1;
+  let at = first;
+  while (at < end && text.charCodeAt(at) === path.charCodeAt(at - first)) at += 1;
+  if (at === end) return true;
+  if (text[at] === '$') return at - first === path.length;
+  if (text[at] !== '*') return false;
+  return search.left > 0 ? goesOn(path, at - first, text.slice(at + 1, end), search) : !allows(text, start);
+}
+
+/**
+ * Whether what is after the first star of a rule follows in a path from a place on. Parts between stars are found leftmost first, which no text
+ * makes slow.
+ */
+function goesOn(path: string, from: number, rest: string, search: Search): boolean {
   let at = from;
-  for (const part of parts) {
+  for (let left = rest; ; ) {
+    const star = left.indexOf('*');
+    if (star === -1 && left.endsWith('$'))
+      return path.length - at >= left.length - 1 && path.endsWith(left.slice(0, -1));
+    const part = star === -1 ? left : left.slice(0, star);
     const found = path.indexOf(part, at);
     search.left -= (found === -1 ? path.length : found) - at + 1;
-    if (found === -1) return false;
+    if (star === -1 || found === -1) return found !== -1;
     at = found + part.length;
+    left = left.slice(star + 1);
   }
-  return last === undefined || (path.length - last.length >= at && path.endsWith(last));
 }
 
 /** The name by which robots.txt addresses this crawler. */
@@ -96,8 +130,8 @@ export const maxRobotsHops = 5;
 const maxDelay = 60;
 const maxSitemaps = 500;
 
-export const allowAll: RobotsRules = { isAllowed: () => true, crawlDelay: null, sitemaps: [], size: perRule };
-export const disallowAll: RobotsRules = { isAllowed: isRobotsFile, crawlDelay: null, sitemaps: [], size: perRule };
+export const allowAll: RobotsRules = { isAllowed: () => true, crawlDelay: null, sitemaps: [], size: perHost };
+export const disallowAll: RobotsRules = { isAllowed: isRobotsFile, crawlDelay: null, sitemaps: [], size: perHost };
 
 /**
  * What an answer for robots.txt means (RFC 9309 2.3.1): `read` its body, `follow` its redirect (at most 5 hops, after which, as
@@ -120,7 +154,8 @@ export function robotsText(bytes: Uint8Array): string {
 
 /** The lines addressed to one robot. */
 interface Group {
-  rules: RobotsRule[];
+  /** In their normal form, and the order of the file. */
+  rules: string[];
   delays: number[];
 }
 
@@ -156,21 +191,18 @@ export async function parseRobots(text: string): Promise<RobotsRules> {
       isNaming = true;
     } else if (name === 'allow' || name === 'disallow') {
       isNaming = false;
-      const rule = value === '' || current.size === 0 ? null : pathPattern(value, name === 'allow');
+      const rule = value === '' || current.size === 0 ? null : normalRule(value, name === 'allow');
       if (rule) for (const group of current) group.rules.push(rule);
     } else if (name === 'crawl-delay') {
       isNaming = false;
       if (decimal.test(value)) for (const group of current) group.delays.push(Math.min(Number(value), maxDelay));
     } else if (name === 'sitemap' && value !== '' && sitemaps.length < maxSitemaps) {
       // Belongs to no group, and so ends none.
-      sitemaps.push(value);
+      sitemaps.push(copyOf(value));
     }
   }
   const { rules, delays } = isOwn ? own : others;
-  // Parts of a text hold all of it.
-  const size = rules.reduce((sum, rule) => sum + rule.size, perRule + 2 * text.length);
-  const byLength = await sortYielding(rules, (a, b) => b.length - a.length || Number(b.isAllow) - Number(a.isAllow));
-  return rulesOf(byLength, delays, sitemaps, size);
+  return rulesOf(await inOrder(rules), delays, sitemaps);
 }
 
 /** The product token of a `User-agent` line, without version. */
@@ -180,22 +212,19 @@ function isRobotsFile(url: string): boolean {
   return URL.parse(url)?.pathname === '/robots.txt';
 }
 
-function rulesOf(
-  byLength: readonly RobotsRule[],
-  delays: readonly number[],
-  sitemaps: string[],
-  size: number,
-): RobotsRules {
+function rulesOf(rules: RuleList, delays: readonly number[], sitemaps: string[]): RobotsRules {
   return {
     isAllowed(url) {
       const { pathname, search } = new URL(url);
       if (pathname === '/robots.txt') return true;
-      const path = (pathname + search).replaceAll('*', '%2A').replaceAll('$', '%24');
-      const budget = { left: mostSearched };
-      return byLength.find((rule) => rule.matches(path, budget))?.isAllow ?? true;
+      return isAllowedBy(rules, (pathname + search).replaceAll('*', '%2A').replaceAll('$', '%24'));
     },
     crawlDelay: delays.length === 0 ? null : Math.max(...delays),
     sitemaps,
-    size,
+    size:
+      perHost +
+      rules.text.length +
+      rules.ends.byteLength +
+      sitemaps.reduce((sum, { length }) => sum + perSitemap + 2 * length, 0),
   };
 }

@@ -32,8 +32,23 @@ it('reads a file of tens of thousands of names and rules in memory of its size',
   expect(process.memoryUsage().heapTotal - before).toBeLessThan(200 * 1024 ** 2);
 });
 
+it.each([
+  ['the same rule', 'Allow:/\n'.repeat(62_000)],
+  ['different rules', Array.from({ length: 45_000 }, (_, at) => `Allow:/${at.toString(36)}\n`).join('')],
+  ['rules with stars', `Disallow:/${'*b'.repeat(100)}\n`.repeat(2_400)],
+  ['sitemaps', `Sitemap:${'a'.repeat(300)}\n`.repeat(1_600)],
+])('holds no more than a file of %s does', async (_what, lines) => {
+  const text = all(lines);
+  expect((await parseRobots(text)).size).toBeLessThan(text.length);
+});
+
 it('lets others have their turn while it reads a file', async () => {
   expect(await iterationsDuring(() => parseRobots(all('Allow:/\n'.repeat(62_000))))).toBeGreaterThan(1_000);
+});
+
+it('leaves out a rule that is longer than any URL, and counts stars in a row as one', async () => {
+  expect((await parseRobots(all(`Disallow: /${'ä'.repeat(250_000)}`))).size).toBe((await parseRobots('')).size);
+  expect(await isAllowed(all(`Disallow: /${'*'.repeat(250_000)}b`), '/ab')).toBe(false);
 });
 
 it('searches so much of a URL for all rules with stars, and takes those beyond by what is before their first star', async () => {

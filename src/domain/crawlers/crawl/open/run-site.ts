@@ -21,7 +21,7 @@ interface RunSiteOptions {
 
 const allowedNothing: RobotsRules = { ...allowAll, isAllowed: () => false };
 
-/** What the rules of a run's hosts may hold in memory; bytes. A run may meet any number of hosts, and each may have 11 MB of rules. */
+/** What the rules of a run's hosts may hold in memory; bytes. A run may meet any number of hosts; those of one hold about as much as its file. */
 const rulesHold = 32 * 1024 * 1024;
 
 /** What a run may fetch: its scope, its filters, and the robots.txt of its hosts, as far as they are known. */

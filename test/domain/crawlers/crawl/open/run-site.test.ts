@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { RunSite } from '../../../../../src/domain/crawlers/crawl/open/run-site.ts';
-import { parseRobots } from '../../../../../src/domain/crawlers/urls/robots.ts';
+import { parseRobots, type RobotsRules } from '../../../../../src/domain/crawlers/urls/robots.ts';
 
 it.each([
   ['https://own.example', 'https://own.example/a', true],
@@ -21,12 +21,9 @@ it.each([
   expect(site.isTrusted(url)).toBe(expected);
 });
 
-it.each([
-  ['rules', 'Disallow:/a\n'.repeat(40_000)],
-  ['parts between stars', `Disallow:/${'*b'.repeat(240_000)}\nDisallow:/a`],
-])('%s of many hosts are held up to a bound, and read again when they are needed', async (_what, lines) => {
-  const text = `User-agent: *\nCrawl-delay: 7\n${lines}`;
-  const robots = vi.fn(async (_host: string) => ({ state: 'known' as const, rules: await parseRobots(text) }));
+/** A run whose hosts all have the same rules, and what it reads of them. */
+async function runWith(rules: RobotsRules) {
+  const robots = vi.fn(async (_host: string) => ({ state: 'known' as const, rules }));
   const site = await RunSite.open({
     origin: new URL('https://own.example'),
     hosts: [],
@@ -34,12 +31,30 @@ it.each([
     robots,
     crawl: { strip_params: [] },
   });
-  const hosts = Array.from({ length: 5 }, (_, at) => `${at}.evil.example`);
+  return { site, robots };
+}
+
+const hostNames = (count: number) => Array.from({ length: count }, (_, at) => `${at}.evil.example`);
+
+it('keeps the rules of dozens of hosts whose files are as large as they count, each read once', async () => {
+  const { site, robots } = await runWith(await parseRobots(`User-agent: *\n${'Allow:/\n'.repeat(62_000)}`));
+  const hosts = hostNames(60);
+  for (let round = 0; round < 3; round += 1) for (const host of hosts) await site.robots(host);
+  expect(robots.mock.calls.map(([host]) => host)).toEqual(hosts);
+});
+
+it.each([
+  ['rules', 'Disallow:/a\n'.repeat(40_000)],
+  ['parts between stars', `${`Disallow:/${'*b'.repeat(8_000)}\n`.repeat(30)}Disallow:/a`],
+])('%s of many hosts are held up to a bound, and read again when they are needed', async (_what, lines) => {
+  const rules = await parseRobots(`User-agent: *\nCrawl-delay: 7\n${lines}`);
+  const { site, robots } = await runWith(rules);
+  const hosts = hostNames(Math.floor((32 * 1024 * 1024) / rules.size) + 1);
   for (const host of hosts) await site.robots(host);
-  await site.robots('4.evil.example');
+  await site.robots(hosts.at(-1) ?? '');
   expect(robots.mock.calls.map(([host]) => host)).toEqual(hosts);
   const [first, again] = await Promise.all([site.robots('0.evil.example'), site.robots('0.evil.example')]);
-  expect(robots).toHaveBeenCalledTimes(6);
+  expect(robots).toHaveBeenCalledTimes(hosts.length + 1);
   expect(again).toBe(first);
   expect(first?.isAllowed('https://0.evil.example/a')).toBe(false);
   expect(hosts.map((host) => site.crawlDelay(host))).toEqual(hosts.map(() => 7));

@@ -54,7 +54,7 @@ const isLeftToRun = (settings: CrawlerRun['settings'], request: PageRequest, hea
 /** Whether a page may request a URL at all. Scope does not count: pages need resources of other hosts to be shown. */
 async function mayRequest({ discovery: { site } }: Pick<FetchContext, 'discovery'>, url: string): Promise<boolean> {
   if (await site.refuses(url)) return false;
-  const rules = await site.robots(hostOfUrl(url));
+  const rules = await site.robots(hostOfUrl(url), true);
   return rules === null || rules.isAllowed(url);
 }
 

@@ -24,6 +24,12 @@ const allowedNothing: RobotsRules = { ...allowAll, isAllowed: () => false };
 /** What the rules of a run's hosts may hold in memory; bytes. A run may meet any number of hosts; those of one hold about as much as its file. */
 const rulesHold = 32 * 1024 * 1024;
 
+/**
+ * What a worker reads of rules for pages in a browser, in the minutes it has a run; bytes. A page decides how often, and what is refused counts
+ * towards no limit of the run.
+ */
+const mostForPages = 128 * 1024 * 1024;
+
 /** What a run may fetch: its scope, its filters, and the robots.txt of its hosts, as far as they are known. */
 export class RunSite {
   readonly origin: URL;
@@ -35,6 +41,7 @@ export class RunSite {
   /** Seconds, of hosts that give one: a host is to be spared even when its rules are not in memory. */
   readonly #delays = new Map<string, number>();
   readonly #pending = new Map<string, Promise<RobotsRules>>();
+  #readForPages = 0;
   #decide: Decider;
   #isInScope: (url: URL) => boolean;
 
@@ -98,20 +105,25 @@ export class RunSite {
     return verdict === 'skip';
   }
 
-  /** The rules of a host's robots.txt: from memory, or else from its source. */
-  robots(host: string): Promise<RobotsRules> | RobotsRules | null {
+  /**
+   * The rules of a host's robots.txt: from memory, or else from its source.
+   * @param isForPage whether a page in a browser requests something there: once much was read for pages, only what is in memory can allow it
+   */
+  robots(host: string, isForPage = false): Promise<RobotsRules> | RobotsRules | null {
     const { robots } = this.#options;
     if (robots === null) return null;
     const known = this.#rules.get(host) ?? this.#pending.get(host);
     if (known) return known;
-    const pending = this.#read(robots, host).finally(() => this.#pending.delete(host));
+    if (isForPage && this.#readForPages >= mostForPages) return allowedNothing;
+    const pending = this.#read(robots, host, isForPage).finally(() => this.#pending.delete(host));
     this.#pending.set(host, pending);
     return pending;
   }
 
-  async #read(source: RobotsSource, host: string): Promise<RobotsRules> {
+  async #read(source: RobotsSource, host: string, isForPage: boolean): Promise<RobotsRules> {
     const answer = await source(host);
     const rules = answer.state === 'known' ? answer.rules : allowedNothing;
+    if (isForPage) this.#readForPages += rules.size;
     if (rules.crawlDelay !== null) this.#delays.set(host, rules.crawlDelay);
     this.#rules.set(host, rules);
     return rules;

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { RunSite } from '../../../../../src/domain/crawlers/crawl/open/run-site.ts';
-import { parseRobots, type RobotsRules } from '../../../../../src/domain/crawlers/urls/robots.ts';
+import { allowAll, parseRobots, type RobotsRules } from '../../../../../src/domain/crawlers/urls/robots.ts';
 
 it.each([
   ['https://own.example', 'https://own.example/a', true],
@@ -58,4 +58,19 @@ it.each([
   expect(again).toBe(first);
   expect(first?.isAllowed('https://0.evil.example/a')).toBe(false);
   expect(hosts.map((host) => site.crawlDelay(host))).toEqual(hosts.map(() => 7));
+});
+
+it('reads so much of rules for pages in a browser, and then refuses them what it would have to read', async () => {
+  const { site, robots } = await runWith({ ...allowAll, size: 20 * 1024 * 1024 });
+  const [one = '', other = ''] = hostNames(2);
+  const allows = async (host: string, isForPage: boolean) =>
+    (await site.robots(host, isForPage))?.isAllowed(`https://${host}/a`);
+  // Only one of them fits in memory.
+  for (let times = 0; times < 100; times += 1) for (const host of [one, other]) await site.robots(host, true);
+  expect(robots).toHaveBeenCalledTimes(7);
+  expect(await allows(one, true)).toBe(true);
+  expect(await allows(other, true)).toBe(false);
+  // What the run fetches itself counts towards its limits.
+  expect(await allows(other, false)).toBe(true);
+  expect(robots).toHaveBeenCalledTimes(8);
 });

@@ -34,6 +34,11 @@ async function invite(page: Page, email: string, role: string): Promise<string> 
   await page.getByRole('button', { name: 'Invite' }).click();
   await dialog(page, 'Invite somebody').getByLabel('E-mail').fill(email);
   await page.getByRole('radio', { name: role }).check();
+  return madeLink(page, email);
+}
+
+/** Makes the link of an invitation that is filled in, and closes what shows it. @returns its path */
+async function madeLink(page: Page, email: string): Promise<string> {
   await page.getByRole('button', { name: 'Create link' }).click();
   const link = await shownValue(page, new RegExp(`Invitation of ${email}`));
   await page.getByRole('button', { name: 'Done' }).click();
@@ -140,6 +145,25 @@ describe('members', () => {
     await choose(page, 'Bob', 'Remove');
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await row(page, 'Bob').waitFor({ state: 'detached' });
+  });
+
+  test('other rights for somebody who has not joined make a new link, and the old one is no longer valid', async () => {
+    const page = await dashboard.open('/o/acme?tab=members');
+    const first = await invite(page, 'promoted@example.org', 'Reader');
+    await choose(page, 'promoted@example.org', 'Change rights');
+    await page.getByRole('radio', { name: 'Editor' }).check();
+    const second = await madeLink(page, 'promoted@example.org');
+    await row(page, 'promoted@example.org').getByText('Editor').waitFor();
+    for (const [link, end] of [
+      [first, 'This invitation is no longer valid'],
+      [second, 'Acme'],
+    ] as const) {
+      const visitor = await dashboard.open(link, { email: null });
+      await visitor.getByRole('textbox', { name: 'Name', exact: true }).fill('Promoted');
+      await visitor.getByRole('textbox', { name: 'Password' }).fill(goodPassword);
+      await visitor.getByRole('button', { name: 'Join' }).click();
+      await visitor.getByText(end).first().waitFor();
+    }
   });
 
   test('a link that was used says so', async () => {

@@ -75,6 +75,20 @@ describe('members', () => {
     expect([again.status, again.body.message]).toEqual([409, 'email: new@example.org is a member already']);
   });
 
+  it('who have not joined are invited anew when their rights change: who made the link may not have what it leads to then', async () => {
+    const { body } = await invite({ email: 'raised@example.org', role: 'readonly' });
+    const raised = await owner.ask('PATCH', `${members}/${body.id}`, { body: { role: 'owner' } });
+    expect([raised.status, raised.body.role, raised.body.joined_at]).toEqual([200, 'owner', null]);
+    const taking = { secret: secretOf(body.join_url), name: 'Mallory', password: 'a password of mine' };
+    expect(messageOf(await accept(openBrowser(app), taking))).toBe(
+      'This invitation is no longer valid: ask for a new one',
+    );
+    const again = (await invite({ email: 'raised@example.org', role: 'editor' })).body;
+    expect(again).toMatchObject({ id: body.id, role: 'editor' });
+    const joining = { secret: secretOf(again.join_url), name: 'Raised', password: goodPassword };
+    expect(messageOf(await accept(openBrowser(app), joining))).toBe('ok');
+  });
+
   it('who have an account join by its password, or signed in to it, but not as somebody else', async () => {
     const link = async (email: string) => secretOf((await invite({ email, role: 'readonly' })).body.join_url);
     await makePerson(app, { email: 'there@example.org' });

@@ -167,7 +167,8 @@ export const inviteMember = organizationOperation({
 export const updateMember = organizationOperation({
   ...common,
   name: 'organizations.updateMember',
-  summary: 'Change what a member may do',
+  summary:
+    'Change what a member may do; of a person who has not joined it ends the link of the invitation: invite them again',
   input: changeOf({
     member: z.string(),
     role: rights.role.optional(),
@@ -190,6 +191,8 @@ export const updateMember = organizationOperation({
     Object.assign(row, await rightsFrom(context, wanted));
     await em.flush();
     if (wasOwner && row.role !== 'owner') await endResetLinksIn(em, [row.organization_id]);
+    // Who made the link may use it for themselves, and may lack what is given now.
+    if (!row.joined_at) await em.nativeDelete(OneTimeLink, { member_id: row.id });
     await userChanged(em, row.user_id);
     const [after] = await present(em, [row]);
     if (!after) throw new Error('The member who was just changed is not there');

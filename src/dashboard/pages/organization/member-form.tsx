@@ -13,7 +13,7 @@ import type { Access } from './shown-access.tsx';
 
 interface MemberFormProps {
   organization: string;
-  /** null: invites somebody. */
+  /** Somebody who has not joined is invited anew; null: invites somebody. */
   member: Member | null;
   projects: ProjectChoices;
   onClose: () => void;
@@ -24,20 +24,22 @@ interface MemberFormProps {
 export function MemberForm({ organization, member, projects, onClose, onInvited }: MemberFormProps) {
   const { t } = useTranslation(['organization', 'session', 'common']);
   const { me } = useViewer();
-  const [email, setEmail] = useState('');
+  const [email, setEmail] = useState(member?.email ?? '');
   const [role, setRole] = useState<Role>(member?.role ?? 'editor');
   const [permissions, setPermissions] = useState<Permission[]>(member?.permissions ?? []);
   const [confined, setConfined] = useState<string[]>(member?.projects ?? []);
   const invite = useCommand(InviteMember);
   const update = useCommand(UpdateMember);
-  const { isRunning, fault } = member ? update : invite;
+  // Who has not joined is invited anew: more rights end the link they were sent.
+  const hasJoined = member !== null && member.joined_at !== null;
+  const { isRunning, fault } = hasJoined ? update : invite;
   const grant = me?.grants.find((grant) => grant.organization === organization);
   const mayMakeOwners = grant?.owner || me?.instance_admin;
   const extra = permissions.filter((permission) => !isOfRole(role, permission));
   const reach = role === 'owner' ? [] : confined;
 
   const save = async () => {
-    if (member) {
+    if (hasJoined) {
       const input = { member: member.id, role, permissions: extra, projects: reach.length > 0 ? reach : null };
       const outcome = await update.run({ organization, input });
       if (!outcome.fault) onClose();
@@ -56,7 +58,7 @@ export function MemberForm({ organization, member, projects, onClose, onInvited 
       title={member ? t('rights_of', { name: member.name ?? member.email }) : t('invite_title')}
     >
       <CommandForm
-        submit={member ? t('common:save') : t('make_join_link')}
+        submit={hasJoined ? t('common:save') : t('make_join_link')}
         onSubmit={save}
         onCancel={onClose}
         isRunning={isRunning}

@@ -179,8 +179,6 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   comparesTag?: boolean;
   /** A project can require that calls name the stored version: `precondition_required` when they do not. */
   mayRequireTag?: boolean;
-  /** A query whose answer can be too large to give: `too_large`. */
-  mayBeTooLarge?: boolean;
   /** A query that may be refused by the present state, as commands may. */
   mayConflict?: boolean;
   /** A query whose answer is good for one use: GraphQL runs it for each field, however often a document repeats it. */

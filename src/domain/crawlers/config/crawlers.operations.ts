@@ -73,7 +73,6 @@ export const listCrawlers = crawlerOperation({
   name: 'crawlers.listCrawlers',
   kind: 'query',
   permission: 'browse_crawlers',
-  mayBeTooLarge: true,
   summary: 'List crawlers',
   input: z.object({ ...wholePageInput }),
   output: pageOf(crawler),

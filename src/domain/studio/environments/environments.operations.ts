@@ -126,7 +126,6 @@ export const listEnvironments = studioOperation({
   name: 'studio.listEnvironments',
   kind: 'query',
   permission: 'browse_studio',
-  mayBeTooLarge: true,
   summary: 'List environments',
   input: listing,
   output: pageOf(environment),

@@ -96,7 +96,6 @@ export const blameFile = studioOperation({
   name: 'studio.blameFile',
   kind: 'query',
   permission: 'browse_studio',
-  mayBeTooLarge: true,
   summary: 'Last change of each line of a file',
   input: z.object({
     ...refInput,

@@ -163,7 +163,6 @@ export const getFile = studioOperation({
   name: 'studio.getFile',
   kind: 'query',
   permission: 'browse_studio',
-  mayBeTooLarge: true,
   summary: 'Single file',
   input: z.object({
     ...refInput,

@@ -10,6 +10,7 @@ import { importLinks, relativeLink } from '../../../../src/domain/crawlers/snaps
 import { siteAddresses } from '../../../../src/domain/crawlers/snapshots/site-addresses.ts';
 import { normalise } from '../../../../src/domain/crawlers/urls/normalise.ts';
 import { nameProblem, pathProblem } from '../../../../src/domain/studio/path-rules.ts';
+import { foldCase } from '../../../../src/lib/text.ts';
 import { iterationsDuring } from '../../../support/loop-iterations.ts';
 import fc from '../../../support/properties.ts';
 
@@ -85,6 +86,21 @@ describe('URLs and files', () => {
     ]);
     expect(await mapped(file(`/${manifestPath}`, 'application/json'))).toEqual([
       `_portico/snapshot~${shortHash(`${origin}/${manifestPath}`)}.json`,
+    ]);
+  });
+
+  it('directories that some system takes for the same have one spelling', async () => {
+    const pages = [file('/blog/b'), file('/Blog/a'), file('/BLOG/c/Caf%C3%A9/x'), file('/blog/C/cafe%CC%81/y')];
+    expect(await mapped(...pages)).toEqual([
+      'Blog/b/index.html',
+      'Blog/a/index.html',
+      'Blog/c/Café/x/index.html',
+      'Blog/c/Café/y/index.html',
+    ]);
+    expect(await mapped(file('/_PORTICO/a'))).toEqual(['_portico/a/index.html']);
+    expect(await mapped(file('/Blog', 'text/plain'), file('/blog/a'))).toEqual([
+      `Blog~${shortHash(`${origin}/Blog`)}`,
+      'blog/a/index.html',
     ]);
   });
 
@@ -169,7 +185,15 @@ describe('URLs and files', () => {
               .map((_, at, parts) => parts.slice(0, at + 1).join('/')),
           ),
         );
+        const spellings = new Map([[foldCase('_portico'), '_portico']]);
         for (const path of files.values()) {
+          const names = path.split('/');
+          for (let depth = 1; depth < names.length; depth += 1) {
+            const directory = names.slice(0, depth).join('/');
+            const key = foldCase(directory);
+            expect(directory).toBe(spellings.get(key) ?? directory);
+            spellings.set(key, directory);
+          }
           expect([path, pathProblem(path), nameProblem(path)]).toEqual([path, null, null]);
           expect(folders.has(path.normalize('NFC').toLowerCase())).toBe(false);
           expect(path.toLowerCase()).not.toBe(manifestPath);

@@ -119,12 +119,39 @@ function bounded(path: string, url: string): string {
   return `_long/${shortHash(url, 16)}${/\.[a-z0-9]{1,8}$/i.exec(path)?.[0] ?? ''}`;
 }
 
-/** What would need the file of an import's own as a directory goes into another one. */
-const besideManifest = (path: string) => (foldCase(path).startsWith(`${manifestPath}/`) ? `%5F${path.slice(1)}` : path);
+const ownDirectory = manifestPath.slice(0, manifestPath.indexOf('/'));
+
+/** What would need the file of an import's own as a directory goes into another one; what goes beside that file spells its directory alike. */
+function besideManifest(path: string): string {
+  const folded = foldCase(path);
+  if (folded.startsWith(`${manifestPath}/`)) return `%5F${path.slice(1)}`;
+  return folded.startsWith(`${ownDirectory}/`) ? ownDirectory + path.slice(path.indexOf('/')) : path;
+}
 
 interface Wish {
   url: string;
   path: string;
+}
+
+/**
+ * Gives directories that differ only in case or normalisation one spelling, since some systems have no two such, and what stands in a branch is
+ * compared so: that of the first path in their folded order, in which all paths of a directory follow one another.
+ */
+async function withOneSpelling(wishes: readonly Wish[]): Promise<Wish[]> {
+  const all = await mapYielding(wishes, ({ url, path }, at) => ({ at, url, path, folded: foldCase(path) }));
+  const inOrder = await sortYielding(all, (a, b) => (a.folded < b.folded ? -1 : Number(a.folded > b.folded)));
+  const spelled: Wish[] = new Array(wishes.length);
+  let before: { names: string[]; folded: string[] } = { names: [], folded: [] };
+  await forEachYielding(inOrder, ({ at, url, path }) => {
+    const names = path.split('/');
+    const folded = names.map(foldCase);
+    const directories = Math.min(names.length, before.names.length) - 1;
+    for (let depth = 0; depth < directories && folded[depth] === before.folded[depth]; depth += 1)
+      names[depth] = before.names[depth] as string;
+    before = { names, folded };
+    spelled[at] = { url, path: names.join('/') };
+  });
+  return spelled;
 }
 
 /**
@@ -188,7 +215,7 @@ export async function mapFiles(captured: readonly CapturedFile[], addresses: Sit
     const path = place.search === '' ? wished : withMark(wished, `~${shortHash(place.search.slice(1))}`);
     wishes.push({ url: file.url, path: bounded(besideManifest(path), file.url) });
   });
-  const files = await settle(wishes);
+  const files = await settle(await withOneSpelling(wishes));
   const owners = new Map([...files].map(([url, path]) => [path, url]));
   for (const [url, other] of shared) files.set(url, files.get(other) ?? '');
   return { files, owners, collisions };

@@ -239,12 +239,16 @@ describe('the Git LFS API', () => {
 });
 
 describe('push options', () => {
-  it('are accepted and ignored', async () => {
+  it('are accepted and ignored, up to 1,000', async () => {
     const home = mkdtempSync(join(tmpdir(), 'portico-options-'));
     onTestFinished(() => rmSync(home, { recursive: true, force: true }));
     const url = `${app.url.replace('//', `//x:${app.token}@`)}/git/acme/site.git`;
     await client(home, 'clone', '-q', url, 'clone');
     await client(join(home, 'clone'), 'push', '-q', '-o', 'ci.skip', '-o', 'a=b', 'origin', 'HEAD:refs/heads/options');
     expect(await (await app.repository()).head('options')).not.toBeNull();
+    const many = Array.from({ length: 1_001 }, (_, at) => ['-o', `${at}`]).flat();
+    const refused = client(join(home, 'clone'), 'push', '-q', ...many, 'origin', 'HEAD:refs/heads/many');
+    expect(await refused.catch(({ stderr }) => stderr)).toContain('unpack failed: one push may have 1000 options');
+    expect(await (await app.repository()).head('many')).toBeNull();
   });
 });

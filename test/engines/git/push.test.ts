@@ -398,6 +398,33 @@ describe('the commands of a push', () => {
     expect(started).toEqual([]);
   });
 
+  it('are followed by at most 1,000 options, of 64 KiB: git is not started for more', async () => {
+    const begun = (capabilities: string) => packetLine(`${'1'.repeat(40)} ${zero} refs/heads/x\0 ${capabilities}\n`);
+    const withOptions = (options: string, capabilities = 'report-status push-options') =>
+      `${begun(capabilities)}0000${options}`;
+    const long = packetLine('x'.repeat(16 * 1024 - 4));
+    const many = 'one push may have 1000 options; push with fewer of them';
+    const large = 'the options of one push may take 64 KiB together; push with shorter ones, or fewer';
+    for (const [options, excess] of [
+      [packetLine('a').repeat(1_000), null],
+      [packetLine('a').repeat(1_001), many],
+      // For git an empty one is an option, too.
+      ['0004'.repeat(1_001), many],
+      [long.repeat(4), null],
+      [long.repeat(4) + packetLine(''), large],
+    ] as const)
+      expect(await head(withOptions(options))).toMatchObject({ excess, commands: { length: 1 } });
+    for (const odd of ['push-options=x', 'a\tpush-options\0b', 'push-options'])
+      expect(await head(withOptions('0004'.repeat(1_001), odd))).toMatchObject({ excess: many });
+    // Nothing but the objects follows where none are announced.
+    for (const other of ['report-status', 'no-push-options', 'agent=push-options'])
+      expect(await head(withOptions('0004'.repeat(1_001), other))).toMatchObject({ excess: null });
+    const { answer, result, started } = await pushed(`${withOptions(packetLine('a').repeat(1_001))}0000`);
+    expect(answer).toBe(`${packetLine(`unpack ${many}\n`)}0000`);
+    expect(started).toEqual([]);
+    expect(result).toMatchObject({ commands: { length: 1 }, moved: [] });
+  });
+
   it('are all seen here that git would see', async () => {
     const line = `${zero} ${'a'.repeat(40)} refs/heads/x`;
     const expected = { commands: [{ ref: 'refs/heads/x', old: null, new: 'a'.repeat(40) }], excess: null };

@@ -126,10 +126,15 @@ async function decide(
   return { verdict, commands, branches: heads.map((ref) => ref.slice('refs/heads/'.length)) };
 }
 
-/** Refs that one push may move, and bytes of what names them: git, its hook and this process each keep all of it. */
-const most = { refs: 10_000, bytes: 4 * 1024 * 1024 };
+/**
+ * Refs that one push may move, and bytes of what names them: git, its hook and this process each keep all of it. Likewise options and their bytes, each
+ * of which git gives the hook as a variable: 400,000 of one byte are a compressed request of 3 KiB.
+ */
+const most = { refs: 10_000, bytes: 4 * 1024 * 1024, options: 1_000, optionBytes: 64 * 1024 };
 const tooMany = `one push may move ${most.refs} refs; push fewer at a time`;
 const tooLong = `the names of the refs of one push may take ${most.bytes / 1024 / 1024} MiB together; push fewer at a time`;
+const tooManyOptions = `one push may have ${most.options} options; push with fewer of them`;
+const tooLongOptions = `the options of one push may take ${most.optionBytes / 1024} KiB together; push with shorter ones, or fewer`;
 
 /** What stands at the head of a push. */
 export interface PushHead {
@@ -144,37 +149,73 @@ export interface PushHead {
 /** As git reads it: it ends the name at the first NUL, and takes only a last line feed away. */
 const commandLine = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([^\0\n]+)(?:\0(.*)|\n?)$/s;
 
+/** As git finds it among the capabilities of a command. */
+const withOptions = /(?:^|[\s\0])push-options(?:[\s\0=]|$)/;
+
 /**
- * Reads the commands of a push (gitprotocol-pack, "Reference Update Request"), also those git refuses before it runs the hook, and no further
- * than one push may go.
+ * Reads the commands of a push (gitprotocol-pack, "Reference Update Request"), also those git refuses before it runs the hook, and the options
+ * behind them, no further than one push may go.
  *
  * @throws DomainError `invalid_request` for what git could read as other commands, such as those of a signed push
  */
 export async function headOf(input: AsyncIterable<Buffer>): Promise<PushHead> {
-  const commands: RefMove[] = [];
-  let hasBands = false;
+  const packets = packetsOf(input);
+  const head: PushHead & { commands: RefMove[] } = { commands: [], hasBands: false, excess: null };
+  let hasOptions = false;
   let bytes = 0;
-  let open: Buffer = Buffer.alloc(0);
   const known = (oid = '') => (/^0+$/.test(oid) ? null : oid);
-  for await (const chunk of input) {
-    open = open.length === 0 ? chunk : Buffer.concat([open, chunk]);
-    let at = 0;
-    for (let packet = packetAt(open, at); packet !== null; packet = packetAt(open, at)) {
-      if (packet.length === 4) return { commands, hasBands, excess: null };
-      at += packet.length;
+  try {
+    for await (const packet of nextList(packets)) {
       bytes += packet.length;
       const line = packet.toString('utf8', 4);
       const [, old, new_, ref, capabilities = ''] = commandLine.exec(line) ?? [];
       if (ref === undefined && !line.startsWith('shallow '))
         throw new DomainError('invalid_request', 'body: must begin with the commands of a push that is not signed');
-      if (commands.length === most.refs && ref !== undefined) return { commands, hasBands, excess: tooMany };
-      if (bytes > most.bytes) return { commands, hasBands, excess: tooLong };
-      if (ref !== undefined) commands.push({ ref, old: known(old), new: known(new_) });
-      hasBands ||= capabilities.split(' ').includes('side-band-64k');
+      if (head.commands.length === most.refs && ref !== undefined) return { ...head, excess: tooMany };
+      if (bytes > most.bytes) return { ...head, excess: tooLong };
+      if (ref !== undefined) head.commands.push({ ref, old: known(old), new: known(new_) });
+      head.hasBands ||= capabilities.split(' ').includes('side-band-64k');
+      hasOptions ||= withOptions.test(capabilities);
+    }
+    return hasOptions ? { ...head, excess: await excessOfOptions(packets) } : head;
+  } finally {
+    await packets.return();
+  }
+}
+
+/** Why the options of a push are more than it may have; null: they are not. */
+async function excessOfOptions(packets: AsyncGenerator<Buffer, void>): Promise<string | null> {
+  let count = 0;
+  let bytes = 0;
+  for await (const packet of nextList(packets)) {
+    count += 1;
+    bytes += packet.length;
+    if (count > most.options) return tooManyOptions;
+    if (bytes > most.optionBytes) return tooLongOptions;
+  }
+  return null;
+}
+
+async function* packetsOf(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  let open: Buffer = Buffer.alloc(0);
+  for await (const chunk of input) {
+    open = open.length === 0 ? chunk : Buffer.concat([open, chunk]);
+    let at = 0;
+    for (let packet = packetAt(open, at); packet !== null; packet = packetAt(open, at)) {
+      at += packet.length;
+      yield packet;
     }
     open = open.subarray(at);
   }
-  return { commands, hasBands, excess: null };
+}
+
+/** The packets before the next flush. `0004` ends nothing: it is a packet with no payload. */
+async function* nextList(packets: AsyncGenerator<Buffer, void>): AsyncGenerator<Buffer> {
+  for (;;) {
+    const { value: packet } = await packets.next();
+    if (!packet || /^000[0-3]$/.test(packet.toString('latin1'))) return;
+    yield packet;
+  }
 }
 
 /** Which of some moves are done: git reports each to the client, and the client may be gone. */

@@ -53,7 +53,7 @@ export interface Repository {
    */
   storeBlob(content: AsyncIterable<Uint8Array> | Spooled, limit: number): Promise<StoredBlob>;
   write<T>(request: CommitRequest<T>): Promise<Committed<T>>;
-  /** Makes a commit on top of another one for a branch that is still to be made: no ref moves. */
+  /** Makes a commit on top of another one for a branch that is still to be made, or moved: no ref moves, and no writer waits. */
   writeOnto<T>(parent: Oid, request: Pick<CommitRequest<T>, 'author' | 'plan'>): Promise<Committed<T>>;
   /** Fails with `already_exists` when the branch exists. */
   createBranch(name: string, oid: Oid): Promise<void>;

@@ -1,5 +1,6 @@
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ContentIndex } from '../../src/domain/studio/content/content-index.ts';
+import { GitRepository } from '../../src/engines/git/repository.ts';
 import { answerMemory } from '../../src/kernel/answer-memory.ts';
 import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { ownBranch } from '../support/change-actions.ts';
@@ -219,6 +220,110 @@ describe('publish_checks: block', () => {
     expect(refused.body.details.checks).toHaveLength(200);
     expect(reads().filter((length) => length === 100)).toHaveLength(2);
     listed.mockRestore();
+  });
+
+  describe('a merge that takes long to check', () => {
+    const { listedFacts } = ContentIndex.prototype;
+    /** Does something each time that a hundred changed files are read, and counts that. */
+    function onCheck(act: (checks: number) => Promise<unknown>) {
+      let checks = 0;
+      vi.spyOn(ContentIndex.prototype, 'listedFacts').mockImplementation(async function (this: ContentIndex, ...given) {
+        if (given[2].length === 100) await act(++checks);
+        return listedFacts.apply(this, given);
+      });
+      onTestFinished(() => void vi.restoreAllMocks());
+      return () => checks;
+    }
+    const long = (author = 'ada') =>
+      commit(
+        Object.fromEntries(
+          Array.from({ length: 101 }, (_, n) => [at(`en/${head}/${n}`), post(`title: Long\nauthor: ${author}`)]),
+        ),
+      );
+    const moveMain = (n: number) => commitTo(app, 'main', { 'public/moved.txt': `${head} ${n}` });
+    const byPull = async () => {
+      const { body: pull } = await app.ask('POST', `${studio}/pulls`, { body: { title: 'Long', head } });
+      return app.ask('POST', `${studio}/pulls/${pull.number}/merge`, { body: {} });
+    };
+
+    it.each([
+      ['a merge', () => merge({ head })],
+      ['a squash', () => merge({ head, strategy: 'squash' })],
+      ['a pull request', byPull],
+    ])('lets others write meanwhile, and is checked again then: %s', async (_way, way) => {
+      await set('block');
+      await long();
+      let moved: string | undefined;
+      const checks = onCheck(async (n) => {
+        if (n === 1) moved = await moveMain(n);
+      });
+      const { body } = await way();
+      expect(body).toMatchObject({ merged: true, commit: { parents: expect.arrayContaining([moved]) } });
+      expect(checks()).toBe(2);
+    });
+
+    it('is checked once where nothing moves, and moves its base by one commit', async () => {
+      await set('block');
+      await long();
+      const main = await (await app.repository()).head('main');
+      const checks = onCheck(async () => {});
+      expect((await merge({ head })).body.commit.parents).toEqual([main, expect.any(String)]);
+      expect(checks()).toBe(1);
+    });
+
+    it('is not published with what another write has broken meanwhile', async () => {
+      const author = 'src/content/authors/gone.yaml';
+      await set('block');
+      await commitTo(app, 'main', { [author]: 'name: Gone\n' });
+      head = await ownBranch(app);
+      await long('gone');
+      const checks = onCheck(async (n) => {
+        if (n === 1) await commitTo(app, 'main', { [author]: null });
+      });
+      expectRefusal(await merge({ head }), 409, 'checks_failed', /^101 errors keep this from .* "gone" is no entry/);
+      expect(checks()).toBe(2);
+    });
+
+    it('is checked again by settings that came meanwhile', async () => {
+      await set('block');
+      await long();
+      const checks = onCheck(async (n) => {
+        if (n === 1) await app.ask('PATCH', `${studio}/repository`, { body: { fresh_for: { read: 31, write: 3 } } });
+      });
+      expect((await merge({ head })).status).toBe(201);
+      expect(checks()).toBe(2);
+    });
+
+    it('waits for another of the same branch, and is checked with what that has brought', async () => {
+      await set('block');
+      await long();
+      const first = head;
+      head = await ownBranch(app);
+      await long();
+      const answers: Promise<{ status: number }>[] = [];
+      const checks = onCheck(async (n) => {
+        if (n > 1) return;
+        answers.push(merge({ head }));
+        // Both have left their first turn by then.
+        const left = () => writes.mock.settledResults.filter(({ type }) => type === 'rejected');
+        await vi.waitFor(() => expect(left()).toHaveLength(2));
+      });
+      const writes = vi.spyOn(GitRepository.prototype, 'write');
+      expect((await merge({ head: first })).status).toBe(201);
+      expect(await Promise.all(answers)).toMatchObject([{ status: 201 }]);
+      expect(checks()).toBe(2);
+    });
+
+    it('is refused in the end while the branch keeps moving', async () => {
+      await set('block');
+      await long();
+      const moves: string[] = [];
+      onCheck(async (n) => moves.push(await moveMain(n)));
+      expectRefusal(await merge({ head }), 409, 'branch_moved', /^base: main keeps moving .* in parts$/);
+      expect(moves.length).toBeGreaterThan(1);
+      expect(moves.length).toBeLessThanOrEqual(10);
+      expect(await (await app.repository()).head('main')).toBe(moves.at(-1));
+    });
   });
 
   it('refuses to merge more files than it can check at once, and says what to do', async () => {

@@ -118,7 +118,9 @@ describe('a true conflict', () => {
   it('is settled without errors that keep it from being published, whatever else the upstream brings', async () => {
     const { host, project } = await conflicting();
     expect((await project.ask('PATCH', '/repository', { publish_checks: 'block' })).status).toBe(200);
-    await save(host.repository, { ...declared, 'content/posts/theirs.md': post({ name: 'No title' }) });
+    // So many are checked before the turn of their merge.
+    const theirs = Array.from({ length: 101 }, (_, n) => [`content/posts/theirs-${n}.md`, post({ name: 'No title' })]);
+    await save(host.repository, { ...declared, ...Object.fromEntries(theirs) });
     const left = await project.ask('POST', '/repository/sync', { branch: 'main' });
     const { stages } = left.body.details.conflicts[0];
     const settle = (raw: string) =>

@@ -365,16 +365,25 @@ interface MergeToCheck {
 }
 
 /**
- * Keeps errors from the default branch of a project that wants that: all that a merge changes there is held against what it comes to, until there are
- * as many errors as are shown. Writers of the branch wait meanwhile. Other branches are not what is published.
+ * What decides whether a merge may come to a branch, beside its two sides and what settles their conflicts; null: any may. Only the default branch is
+ * what is published.
+ */
+export async function publishRules({ git, project }: Context, base: string): Promise<string | null> {
+  const { settings } = project;
+  const isChecked = settings.publish_checks === 'block' && base === (await git.defaultBranch());
+  return isChecked ? JSON.stringify(settings) : null;
+}
+
+/**
+ * Keeps errors from a branch that has rules for publishing: all that a merge changes there is held against what it comes to, until there are as many
+ * errors as are shown.
  * @throws DomainError `checks_failed` with `details.checks`, `too_large` for more changed files than are checked
  */
 export async function checkPublishable(
   context: Context,
   { base, current, incoming, result, toleratesHead = false, signal }: MergeToCheck,
 ): Promise<void> {
-  const { git, studio, project } = context;
-  if (project.settings.publish_checks !== 'block' || base !== (await git.defaultBranch())) return;
+  const { git, studio } = context;
   const before = await sideAt(context, current);
   const tree = await result();
   const changes = await tree.changesSince(before.tree.tree, most.checked);

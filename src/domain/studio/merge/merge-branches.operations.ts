@@ -3,7 +3,6 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { authorOf, messageOf } from '../changes/write-rules.ts';
 import { checkCarried } from '../compare/carried-content.ts';
-import { checkPublishable } from '../compare/publish-checks.ts';
 import { checkRefName } from '../ref-name.ts';
 import { checkDirectWrite } from '../repository/branch-rules.ts';
 import type { StudioContext } from '../studio.ts';
@@ -68,10 +67,8 @@ export const mergeBranches = studioOperation({
       message: messageOf(input.message, `${verb} branch '${head}' into ${base}`),
       resolutions,
       require: context.require,
-      async admit(found, result, signal) {
-        await checkResult(context, found, result);
-        await checkPublishable(await context.renewed(), { base, ...found, result, signal });
-      },
+      admit: (found, result) => checkResult(context, found, result),
+      publish: { context: () => context.renewed() },
       check: (found) => checkHeads(context, found, input),
     });
     const rest = { dry_run, strategy, mergeable: true, conflicts: [], resolved };

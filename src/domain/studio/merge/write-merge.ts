@@ -1,14 +1,22 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
+import { currentCaller } from '../../../lib/concurrency.ts';
+import { FairSlots } from '../../../lib/fair-queue.ts';
 import { counted } from '../../../lib/text.ts';
 import type { Commit, Oid, Snapshot } from '../../../ports/git-records.ts';
 import type { CommitPlan } from '../../../ports/git-writes.ts';
 import { checkCarried } from '../compare/carried-content.ts';
+import { checkPublishable, publishRules } from '../compare/publish-checks.ts';
 import type { StudioContext } from '../studio.ts';
 import type { FoundConflicts, Resolution, ResolvedFile } from './merge.schema.ts';
 import type { mergeStrategy } from './merge-branches.schema.ts';
 import { mergeCommits } from './merge-commits.ts';
 import type { ResolutionOptions } from './resolutions.ts';
+
+interface Heads {
+  current: Oid;
+  incoming: Oid;
+}
 
 export interface MergeRequest {
   /** Short branch name. */
@@ -23,18 +31,22 @@ export interface MergeRequest {
   resolutions: readonly Resolution[];
   /** See `ResolutionOptions`. */
   require?: ResolutionOptions['require'];
-  /** Looks at what the base is to hold. May throw; the signal aborts when the merge is given up. */
-  admit?(heads: { current: Oid; incoming: Oid }, result: () => Promise<Snapshot>, signal: AbortSignal): Promise<void>;
+  /** Looks at what the base is to hold. May throw. */
+  admit?(heads: Heads, result: () => Promise<Snapshot>): Promise<void>;
+  /** For `checkPublishable`; absent: what the base is to hold is not its matter. */
+  publish?: {
+    /** With the settings of the project that hold now. */
+    context(): Promise<Pick<StudioContext, 'git' | 'studio' | 'project'>>;
+    toleratesHead?: boolean;
+  };
   /** Looks at both heads before anything is merged, and says whether the caller has named them. May throw. */
-  check(heads: { current: Oid; incoming: Oid }): Promise<{ pinned: boolean }>;
+  check(heads: Heads): Promise<{ pinned: boolean }>;
 }
 
-export interface Merged {
+/** `current` and `incoming` are the two heads that were merged. */
+export interface Merged extends Heads {
   /** null when the base has all of the head already. */
   commit: Commit | null;
-  /** The two heads that were merged. */
-  current: Oid;
-  incoming: Oid;
   resolved: ResolvedFile[];
 }
 
@@ -52,7 +64,7 @@ export function mergeConflict(found: FoundConflicts): DomainError {
  */
 export async function checkResult(
   context: Pick<StudioContext, 'git' | 'studio' | 'grant'>,
-  heads: { current: Oid; incoming: Oid },
+  heads: Heads,
   result: () => Promise<Snapshot>,
 ): Promise<void> {
   const { git } = context;
@@ -73,43 +85,174 @@ export const headOf = async ({ git }: Pick<StudioContext, 'git'>, field: string,
   throw new DomainError('not_found', `${field}: branch ${branch} does not exist`);
 };
 
-/**
- * Merges one branch into another. Both must still be where they were read when the base moves.
- * @throws DomainError `merge_conflict` with `details.conflicts`, `not_fast_forward`, `branch_moved`, `not_found`, and what `check` throws.
- */
-export async function writeMerge(
-  context: Pick<StudioContext, 'git' | 'studio'>,
-  { base, head, strategy, fast_forward = strategy === 'ff', author, message, resolutions, ...checks }: MergeRequest,
-): Promise<Merged> {
+type Context = Pick<StudioContext, 'git' | 'studio'>;
+
+/** Changed files of a merge that are checked while others wait for the branch. */
+const checkedInTurn = 100;
+
+/** Ends the turn of a merge that has to be prepared first. */
+class Unprepared extends Error {}
+
+/** Two heads that `MergeRequest.check` has looked at. */
+interface CheckedHeads extends Heads {
+  pinned: boolean;
+}
+
+/** The heads as they are now, where the base is at `current`. */
+async function headsOf(context: Context, request: MergeRequest, current: Oid | null): Promise<CheckedHeads> {
+  const { base, head } = request;
+  const incoming = typeof head === 'string' ? await headOf(context, 'head', head) : head.oid;
+  if (current === null) throw new DomainError('not_found', `base: branch ${base} does not exist`);
+  return { current, incoming, ...(await request.check({ current, incoming })) };
+}
+
+interface Planned extends Omit<Merged, 'commit'> {
+  /** The rules for publishing by which it was checked; null: it kept to none. */
+  rules: string | null;
+}
+
+/** A merge that is made, but for its branch. */
+interface Prepared extends Planned {
+  /** The commit the base is to be moved to. */
+  to: Oid;
+}
+
+/** The rules for publishing that a merge has to keep now; null: none. */
+async function rulesOf({ publish, base }: MergeRequest): Promise<string | null> {
+  return publish ? publishRules(await publish.context(), base) : null;
+}
+
+/** Merges two heads. @throws Unprepared in its turn, when more would be checked than others should wait for */
+async function planMerge(
+  context: Context,
+  request: MergeRequest,
+  { pinned, ...heads }: CheckedHeads,
+  { signal, isTurn }: { signal: AbortSignal; isTurn: boolean },
+): Promise<CommitPlan<Planned>> {
   const { git } = context;
-  const { commit, result } = await git.write<Omit<Merged, 'commit'>>({
+  const { base, strategy, fast_forward = strategy === 'ff', message, resolutions, require, admit, publish } = request;
+  const { current, incoming } = heads;
+  const leaveIfLong = async (before: Oid | null, after: Snapshot) => {
+    const { tree } = await git.snapshot(before);
+    if ((await after.changesSince(tree, checkedInTurn)) === null)
+      throw new Unprepared('this takes too long for a turn');
+  };
+  const check = async (result: () => Promise<Snapshot>): Promise<string | null> => {
+    await admit?.(heads, result);
+    const now = await publish?.context();
+    const rules = now ? await publishRules(now, base) : null;
+    if (!now || rules === null) return null;
+    if (isTurn) await leaveIfLong(current, await result());
+    await checkPublishable(now, { base, ...heads, result, toleratesHead: publish?.toleratesHead === true, signal });
+    return rules;
+  };
+  // Most long ones are known before anything is merged.
+  if (isTurn && (await rulesOf(request)) !== null)
+    await leaveIfLong(await git.mergeBase(current, incoming), await git.snapshot(incoming));
+  if (fast_forward && (strategy === 'ff' || (await git.isAncestor(current, incoming)))) {
+    const rules = await check(() => git.snapshot(incoming));
+    return { changes: [], message, result: { ...heads, resolved: [], rules }, fast_forward_to: incoming };
+  }
+  const { tree, changes, resolved, ...found } = await mergeCommits(context, heads, resolutions, {
+    pinned,
+    signal,
+    ...(require && { require }),
+  });
+  if (found.conflicts.length > 0) throw mergeConflict(found);
+  let staged: Promise<Snapshot> | undefined;
+  const stage = async () => (await git.snapshotOfTree(tree)).with(changes);
+  const rules = await check(() => (staged ??= stage()));
+  const parents = strategy === 'merge' ? [incoming] : [];
+  return { tree, changes, parents, message, result: { ...heads, resolved, rules } };
+}
+
+/** Makes the commit of a merge on its base as it is now. */
+async function prepareMerge(context: Context, request: MergeRequest): Promise<Prepared> {
+  const { git } = context;
+  const heads = await headsOf(context, request, await git.head(request.base));
+  const { commit, result } = await git.writeOnto(heads.current, {
+    author: request.author,
+    plan: (_head, signal) => planMerge(context, request, heads, { signal, isTurn: false }),
+  });
+  return { ...result, to: commit?.sha ?? heads.current };
+}
+
+/**
+ * Times a merge is prepared while its base keeps moving. None but the first begins later than so many milliseconds: with the 120 s it may take, claims
+ * to merge would run out.
+ */
+const tries = { most: 10, within: 20_000 };
+
+/** Prepares a merge, again as long as the base has moved when its turn comes, and moves the base. @throws DomainError `branch_moved` */
+async function writePrepared(context: Context, request: MergeRequest): Promise<Merged> {
+  const began = performance.now();
+  for (let tried = 0; tried === 0 || (tried < tries.most && performance.now() - began < tries.within); tried += 1) {
+    const prepared = await prepareMerge(context, request);
+    try {
+      return await writeInTurn(context, request, prepared);
+    } catch (error) {
+      if (!(error instanceof Unprepared)) throw error;
+    }
+  }
+  const { base } = request;
+  throw new DomainError(
+    'branch_moved',
+    `base: ${base} keeps moving while what the merge would publish there is checked; try again, or merge it in parts`,
+  );
+}
+
+/** By branch: what is prepared holds much in memory, and is of no use once another has moved the branch. Callers alternate. */
+const preparing = new Map<string, FairSlots<string>>();
+
+/** Runs work on a branch alone among what is prepared for it. */
+async function alone<T>({ git }: Context, branch: string, work: () => Promise<T>): Promise<T> {
+  const key = JSON.stringify([git.id, branch]);
+  const slots = preparing.get(key) ?? new FairSlots<string>(1, { keysOf: (caller) => [caller], mayHold: () => true });
+  preparing.set(key, slots);
+  try {
+    return await slots.run(currentCaller(), work);
+  } finally {
+    if (slots.isIdle) preparing.delete(key);
+  }
+}
+
+/**
+ * Merges one branch into another. Both must still be where they were read when the base moves. What takes long to check before it is published is
+ * merged and checked ahead of its turn, and again when the base has moved since: nothing comes to the base unchecked, and others write to it meanwhile.
+ * @throws DomainError `merge_conflict` with `details.conflicts`, `not_fast_forward`, `branch_moved`, `not_found`, `checks_failed`, and what `check`
+ * and `admit` throw
+ */
+export async function writeMerge(context: Context, request: MergeRequest): Promise<Merged> {
+  try {
+    return await writeInTurn(context, request, null);
+  } catch (error) {
+    if (!(error instanceof Unprepared)) throw error;
+    return alone(context, request.base, () => writePrepared(context, request));
+  }
+}
+
+/** @throws Unprepared when the merge has to be prepared, or prepared anew */
+async function writeInTurn(context: Context, request: MergeRequest, prepared: Prepared | null): Promise<Merged> {
+  const { git } = context;
+  const { base, head, author, message } = request;
+  const { commit, result } = await git.write<Planned>({
     branch: base,
     author,
     stored_head: true,
-    async plan(snapshot, signal): Promise<CommitPlan<Omit<Merged, 'commit'>>> {
-      const incoming = typeof head === 'string' ? await headOf(context, 'head', head) : head.oid;
-      const current = snapshot.commit;
-      if (current === null) throw new DomainError('not_found', `base: branch ${base} does not exist`);
-      const { pinned } = await checks.check({ current, incoming });
-      const result = { current, incoming, resolved: [] as ResolvedFile[] };
+    async plan(snapshot, signal): Promise<CommitPlan<Planned>> {
+      const heads = await headsOf(context, request, snapshot.commit);
+      const { current, incoming } = heads;
       const expect = typeof head === 'string' ? { [head]: incoming } : {};
-      if (await git.isAncestor(incoming, current)) return { changes: [], message, result };
-      if (fast_forward && (strategy === 'ff' || (await git.isAncestor(current, incoming)))) {
-        await checks.admit?.({ current, incoming }, () => git.snapshot(incoming), signal);
-        return { changes: [], message, result, fast_forward_to: incoming, expect };
+      if (await git.isAncestor(incoming, current))
+        return { changes: [], message, result: { current, incoming, resolved: [], rules: null } };
+      if (prepared?.current === current && prepared.incoming === incoming) {
+        const rules = await rulesOf(request);
+        if (rules === null || rules === prepared.rules)
+          return { changes: [], message, result: prepared, fast_forward_to: prepared.to, expect };
       }
-      const { tree, changes, resolved, ...found } = await mergeCommits(context, { current, incoming }, resolutions, {
-        pinned,
-        signal,
-        ...(checks.require && { require: checks.require }),
-      });
-      if (found.conflicts.length > 0) throw mergeConflict(found);
-      let staged: Promise<Snapshot> | undefined;
-      const stage = async () => (await git.snapshotOfTree(tree)).with(changes);
-      await checks.admit?.({ current, incoming }, () => (staged ??= stage()), signal);
-      const parents = strategy === 'merge' ? [incoming] : [];
-      return { tree, changes, parents, message, expect, result: { ...result, resolved } };
+      return { ...(await planMerge(context, request, heads, { signal, isTurn: true })), expect };
     },
   });
-  return { commit, ...result };
+  const { current, incoming, resolved } = result;
+  return { commit, current, incoming, resolved };
 }

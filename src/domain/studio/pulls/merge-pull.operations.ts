@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { authorOf, messageOf } from '../changes/write-rules.ts';
-import { checkPublishable } from '../compare/publish-checks.ts';
 import type { ResolutionPermission } from '../merge/merge.schema.ts';
 import { checkResult, type Merged, writeMerge } from '../merge/write-merge.ts';
 import { isProtected } from '../repository/branch-rules.ts';
@@ -90,10 +89,8 @@ async function mergeClaimed(
     message: messageFor(row, input),
     resolutions: input.resolutions ?? [],
     require: context.require,
-    async admit(heads, result, signal) {
-      await checkResult(context, heads, result);
-      await checkPublishable(await context.renewed(), { base: row.base_branch, ...heads, result, signal });
-    },
+    admit: (heads, result) => checkResult(context, heads, result),
+    publish: { context: () => context.renewed() },
     async check({ incoming }) {
       if (input.sha !== undefined && input.sha !== incoming) {
         const details = { current_sha: incoming };

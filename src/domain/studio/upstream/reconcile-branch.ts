@@ -4,7 +4,6 @@ import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushMove, UpstreamPush } from '../../../ports/git-transfer.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import { checkPublishable } from '../compare/publish-checks.ts';
 import type { Resolution, ResolutionPermission } from '../merge/merge.schema.ts';
 import { writeMerge } from '../merge/write-merge.ts';
 import { deleteWithPulls } from '../pulls/open-pulls.ts';
@@ -186,10 +185,7 @@ async function takeCommits(work: Reconciliation, local: Oid, remote: Oid): Promi
       message: `Merge branch '${branch}' of the upstream`,
       resolutions: resolutions ?? [],
       ...(work.require && { require: work.require }),
-      ...(settles && {
-        admit: (heads, result, signal) =>
-          checkPublishable(context, { base: branch, ...heads, result, toleratesHead: true, signal }),
-      }),
+      ...(settles && { publish: { context: async () => context, toleratesHead: true } }),
       async check({ current }) {
         // The turn of this merge may come when the upstream is another one, or the branch.
         await work.check();

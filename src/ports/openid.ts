@@ -1,5 +1,7 @@
 /** What the answer of a provider is checked against; it stays in the browser that began the sign-in. */
 export interface OpenIdChecks {
+  /** Where it was begun: the settings can name another provider by the time the browser comes back. */
+  issuer: string;
   state: string;
   nonce: string;
   /** Of PKCE (RFC 7636). */
@@ -17,6 +19,8 @@ export interface OpenIdIdentity {
 export interface OpenId {
   /** Host of the provider, for the text of a button. */
   readonly host: string;
+  /** Whether it is the one that has confirmed an identity. */
+  isIssuer(issuer: string): boolean;
   /**
    * @param callback address that the provider sends the browser back to
    * @returns where to send the browser, and what to keep for `finish`
@@ -25,7 +29,7 @@ export interface OpenId {
   begin(callback: string): Promise<{ url: string; checks: OpenIdChecks }>;
   /**
    * @param url the address at which the browser came back, with all its parameters
-   * @throws DomainError `forbidden` when the answer is a refusal or does not hold, `unavailable` when the provider cannot be reached
+   * @throws DomainError `forbidden` when the answer is a refusal, does not hold, or is another provider's, `unavailable` when the provider cannot be reached
    */
   finish(url: string, checks: OpenIdChecks): Promise<OpenIdIdentity>;
 }

@@ -36,7 +36,8 @@ function keptBy(request: Request, settings: { public_url: string }) {
   const [, text = ''] = new RegExp(`(?:^|; *)${name}=([^;]*)`).exec(request.headers.cookie ?? '') ?? [];
   const kept = new URLSearchParams(text);
   const of = (name: string) => kept.get(name) ?? '';
-  return { checks: { state: of('state'), nonce: of('nonce'), verifier: of('verifier') }, link: kept.get('link') };
+  const checks = { issuer: of('issuer'), state: of('state'), nonce: of('nonce'), verifier: of('verifier') };
+  return { checks, link: kept.get('link') };
 }
 
 /** Sends the browser to the page that shows who is signed in, or with the code of a refusal why not (the dashboard has the texts). */

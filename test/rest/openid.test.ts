@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { UserIdentity } from '../../src/domain/users/user.entity.ts';
 import { shared, startTestApp } from '../support/app.ts';
 import { type Browser, makePerson, openBrowser, secretOf, signedIn } from '../support/browser.ts';
 import { oidcClient, openIdProvider } from '../support/openid-provider.ts';
@@ -220,6 +221,30 @@ describe('an account at the provider', () => {
     app.services.settings.password_sign_in = true;
     expect((await unlink(person, linked?.id)).body.errors).toBeUndefined();
     expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#unauthenticated');
+  });
+
+  it('is not unlinked where all others are of a provider that is in use no more, and those are', async () => {
+    provider.account = 'moved there';
+    const user_id = await makePerson(app, { email: 'moved@example.org', role: 'readonly' });
+    const person = await signedIn(app, user_id);
+    expect(await travel(person, '/auth/oidc?link')).toBe('/sign-in');
+    const former = { issuer: 'https://former.example', subject: 'moved', user_id, linked_at: new Date() };
+    await app.services.orm.em.fork().insert(UserIdentity, former);
+    const linked = await identities(person);
+    app.services.settings.password_sign_in = false;
+    const codes: string[] = [];
+    for (const { id } of linked) {
+      const { body } = await person.graphql(
+        'mutation ($input: UnlinkIdentityInput!) { unlinkIdentity(input: $input) { id } }',
+        { input: { identity_id: id } },
+      );
+      codes.push(body.errors?.[0]?.extensions.code ?? 'done');
+    }
+    app.services.settings.password_sign_in = true;
+    expect(linked.map(({ issuer }, at) => [issuer, codes[at]])).toEqual([
+      [provider.issuer, 'CONFLICT'],
+      [former.issuer, 'done'],
+    ]);
   });
 
   it('stays when two are unlinked at the same time, and no other way in is left', async () => {

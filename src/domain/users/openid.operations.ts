@@ -12,7 +12,13 @@ import { findUser, presentUser, signedIn } from './user.ts';
 
 /** What the browser came back with, and what it kept since it was sent away: secrets, which as parts of one field stay out of the audit log. */
 const returned = z.object({
-  answer: z.object({ url: z.string(), state: z.string(), nonce: z.string(), verifier: z.string() }),
+  answer: z.object({
+    url: z.string(),
+    issuer: z.string(),
+    state: z.string(),
+    nonce: z.string(),
+    verifier: z.string(),
+  }),
 });
 
 /** The identity the provider confirms. @throws DomainError `not_found` where the settings name no provider */
@@ -119,8 +125,11 @@ export const unlinkIdentity = publicOperation({
     await holdAccount(em, { id: user_id, password });
     const row = await em.findOne(UserIdentity, { id, user_id });
     if (!row) throw new DomainError('not_found', 'Linked account not found');
-    const others = await em.count(UserIdentity, { user_id, id: { $ne: id } });
-    if (others === 0 && (password == null || !services.settings.password_sign_in))
+    // One of a provider that the settings no longer name signs nobody in.
+    const isWayIn = ({ issuer }: UserIdentity) => services.openid?.isIssuer(issuer) === true;
+    const others = await em.find(UserIdentity, { user_id, id: { $ne: id } });
+    const hasPassword = password != null && services.settings.password_sign_in;
+    if (isWayIn(row) && !hasPassword && !others.some(isWayIn))
       throw new DomainError('conflict', 'It is the only way you have to sign in: set a password first');
     await em.nativeDelete(UserIdentity, { id });
     return row;

@@ -47,6 +47,14 @@ const isAboutAnswer = (client: typeof Client, error: unknown) =>
   error instanceof client.WWWAuthenticateChallengeError ||
   (error instanceof client.ClientError && !(error.cause instanceof DomainError));
 
+/** Of an answer that is no refusal in the form of OAuth 2.0 (RFC 6749 5.2). */
+const failingCodes = new Set<unknown>(['OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']);
+
+/** Whether the place at which a code is redeemed has failed, or is no longer there. */
+const isFailing = (client: typeof Client, error: unknown) =>
+  (error instanceof client.ResponseBodyError && error.status === 404) ||
+  (error instanceof client.ClientError && failingCodes.has(error.code));
+
 /**
  * Whether a text can name an account (OpenID Connect Core 2: at most 255 characters). What cannot be stored as it is could be taken for another one's
  * name: PostgreSQL's driver writes every half of a surrogate pair alike.
@@ -79,11 +87,15 @@ export function createOpenId({ http, issuer, clientId, clientSecret }: Options):
     return known;
   };
 
+  const isIssuer = (text: string) => URL.parse(text)?.href === server.href;
+
   return {
     host,
+    isIssuer,
     async begin(callback) {
       const client = await load();
       const checks = {
+        issuer: server.href,
         state: client.randomState(),
         nonce: client.randomNonce(),
         verifier: client.randomPKCECodeVerifier(),
@@ -104,7 +116,9 @@ export function createOpenId({ http, issuer, clientId, clientSecret }: Options):
       }
     },
 
-    async finish(url, { state, nonce, verifier }) {
+    async finish(url, { issuer, state, nonce, verifier }) {
+      if (!isIssuer(issuer))
+        throw new DomainError('forbidden', 'This sign-in was begun at another provider; try again');
       const client = await load();
       const config = await configuration(client);
       const unconfirmed = (cause: unknown) =>
@@ -117,7 +131,7 @@ export function createOpenId({ http, issuer, clientId, clientSecret }: Options):
           idTokenExpected: true,
         })
         .catch((error: unknown) => {
-          throw isAboutAnswer(client, error) ? unconfirmed(error) : away(error);
+          throw isAboutAnswer(client, error) && !isFailing(client, error) ? unconfirmed(error) : away(error);
         });
       const { iss, sub } = tokens.claims() ?? {};
       if (iss === undefined || sub === undefined || !isSubject(sub))

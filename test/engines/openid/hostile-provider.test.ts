@@ -185,6 +185,37 @@ describe('a hostile provider', () => {
     },
   );
 
+  it.each([404, 500])(
+    'whose place for codes answers %i, as JSON or not, is read anew with the next sign-in',
+    async (status) => {
+      const { answers, requested, signIn } = await hostile();
+      for (const body of ['{"error":"server_error"}', 'gone']) {
+        answers['/token'] = (_request, response) =>
+          response.writeHead(status, { 'content-type': body === 'gone' ? 'text/plain' : 'application/json' }).end(body);
+        await expect(signIn()).rejects.toMatchObject({ code: 'unavailable' });
+        delete answers['/token'];
+        expect(await signIn()).toMatchObject({ subject: 'ada' });
+      }
+      expect(requested.filter((path) => path.startsWith('/.well-known'))).toHaveLength(3);
+    },
+  );
+
+  it('that refuses a code is read no second time for it', async () => {
+    const { answers, requested, signIn } = await hostile();
+    answers['/token'] = (_request, response) =>
+      response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}');
+    for (let time = 0; time < 2; time += 1) await expect(signIn()).rejects.toMatchObject({ code: 'forbidden' });
+    expect(requested.filter((path) => path.startsWith('/.well-known'))).toHaveLength(1);
+  });
+
+  it('gets nothing of a sign-in that was begun at another one', async () => {
+    const [before, after] = [await hostile(), await hostile()];
+    const { checks } = await before.openid.begin(callback);
+    const url = `${callback}?code=c&state=${checks.state}`;
+    await expect(after.openid.finish(url, checks)).rejects.toMatchObject({ code: 'forbidden' });
+    expect(after.requested).toEqual([]);
+  });
+
   it('is requested again after it has failed', async () => {
     const { answers, signIn } = await hostile();
     answers['/.well-known/openid-configuration'] = (_request, response) => response.writeHead(500).end();

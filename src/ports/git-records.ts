@@ -69,6 +69,8 @@ export interface Snapshot {
    */
   newCollision(trees: readonly (Oid | null)[]): Promise<[string, string] | null>;
   blob(oid: Oid): Promise<Buffer>;
+  /** Sizes in bytes, in the order requested; null for objects that do not exist. Those of commits that are not stored yet do, too. */
+  sizes(oids: readonly Oid[]): Promise<(number | null)[]>;
   /** Streams blobs in the order requested, without holding them all; those of commits that are not stored yet too. */
   blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;
 }

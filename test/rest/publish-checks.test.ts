@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { ContentIndex } from '../../src/domain/studio/content/content-index.ts';
 import { GitRepository } from '../../src/engines/git/repository.ts';
 import { answerMemory } from '../../src/kernel/answer-memory.ts';
+import { newIndex } from '../domain/studio/content/reading.ts';
 import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { ownBranch } from '../support/change-actions.ts';
 import { commitTo } from '../support/conflict-site.ts';
@@ -182,6 +183,27 @@ describe('publish_checks: block', () => {
     }
     const [{ path, stages }] = (await merge({ head })).body.details.conflicts;
     expect((await merge({ head, resolutions: [{ path, stages, raw: 'name: Both\n' }] })).status).toBe(201);
+  });
+
+  it('checks by the configuration that settles a conflict, which then holds, after a restart too', async () => {
+    await set('block');
+    const path = 'src/content.config.ts';
+    const config = siteFiles[path] ?? '';
+    const rated = (most: number) =>
+      config.replace('rating: z.number().min(0).max(5)', `rating: z.number().max(${most})`);
+    await commit({ [path]: rated(8) });
+    await commitTo(app, 'main', { [path]: rated(9) });
+    const [{ stages }] = (await merge({ head })).body.details.conflicts;
+    expect((await merge({ head, resolutions: [{ path, stages, raw: rated(10) }] })).status).toBe(201);
+    const git = await app.repository();
+    const restarted = await newIndex(app).site(git, await git.snapshot(await git.head('main')));
+    const { body: schemas } = await app.ask('GET', `${studio}/schema`);
+    for (const found of [schemas, restarted.discovery.schemas])
+      expect(found).toMatchObject([{ collection: 'authors' }, { collection: 'posts', inferred: false }]);
+    const rate = (rating: number) =>
+      app.ask('PUT', `${studio}/collections/posts/en/alpha`, { body: { frontmatter: { rating } } });
+    expect([(await rate(11)).status, (await rate(10)).status]).toEqual([422, 200]);
+    await commitTo(app, 'main', { [path]: config });
   });
 
   it('holds back what is sound on each side and broken together', async () => {

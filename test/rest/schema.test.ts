@@ -56,6 +56,48 @@ describe('200', () => {
     expect(body.fields.find((item: { name: string }) => item.name === 'title').max_length).toBe(10);
   });
 
+  it('reads a configuration that is written while others save', async () => {
+    const config = siteFiles['src/content.config.ts'] ?? '';
+    const save = (title: string) =>
+      app.ask('PUT', `${studio}/collections/posts/en/alpha`, { body: { frontmatter: { title } } });
+    const { body } = await app.ask('GET', `${studio}/file?path=src/content.config.ts`);
+    const write = {
+      op: 'write_file',
+      path: 'src/content.config.ts',
+      sha: body.sha,
+      content: config.replace('max(80)', 'max(12)'),
+    };
+    const answers = await Promise.all([
+      ...['A', 'B', 'C'].map(save),
+      app.ask('POST', `${studio}/changes`, { body: { actions: [write] } }),
+      ...['D', 'E', 'F'].map(save),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 201, 200, 200, 200]);
+    expect((await save('G')).status).toBe(200);
+    const { body: posts } = await app.ask('GET', `${schema}/posts`);
+    expect(posts).toMatchObject({ inferred: false, source: { path: 'src/content.config.ts' } });
+    expect(posts.fields.find((item: { name: string }) => item.name === 'title').max_length).toBe(12);
+  });
+
+  it('reads a configuration that comes with the first commit', async () => {
+    const project = await app.ask('POST', '/api/v2/organizations/acme/projects', {
+      body: { name: 'First', machine_name: 'first' },
+    });
+    expect(project.status).toBe(201);
+    const first = '/api/v2/organizations/acme/projects/first/studio';
+    const path = 'src/content.config.ts';
+    const files = {
+      [path]: siteFiles[path] ?? '',
+      'astro.config.mjs': siteFiles['astro.config.mjs'] ?? 'export default {};\n',
+    };
+    const actions = Object.entries(files).map(([path, content]) => ({ op: 'write_file', path, content }));
+    expect((await app.ask('POST', `${first}/changes`, { body: { actions } })).status).toBe(201);
+    expect((await app.ask('GET', `${first}/schema`)).body).toMatchObject([
+      { collection: 'authors', source: { path } },
+      { collection: 'posts', source: { path } },
+    ]);
+  });
+
   it('never executes a configuration it cannot read: it warns and infers', async () => {
     const hostile = `globalThis.pwned = true; import('node:fs').then((fs) => fs.writeFileSync('pwned', ''));
 export const collections = globalThis.make();`;

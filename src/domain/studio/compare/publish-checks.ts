@@ -393,7 +393,7 @@ export async function checkPublishable(
       `head: changes more than ${most.checked} files of ${base}, which is more than publish_checks can check at once; ` +
         'merge it in parts, or set publish_checks to warn for this merge',
     );
-  // The site of a tree that may never be stored is not kept.
+  // Of a tree that may never be stored: what is read of it anew holds for that tree wherever it comes up again.
   const site = (await changesSchemas(before.site, changes))
     ? await studio.content.site(git, tree)
     : await changeSite(before.site, placedBy(changes));

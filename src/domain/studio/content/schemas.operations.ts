@@ -136,7 +136,7 @@ export const listContentRoots = studioOperation({
     const snapshot = await snapshotOf(git, input);
     const { discovery } = await studio.content.site(git, snapshot);
     tag(`"${snapshot.tree ?? '0'}.${viewOf([discovery.contentRoot, window])}"`);
-    const { paths } = await siteFilesOf(git, snapshot);
+    const { paths } = await siteFilesOf(snapshot);
     const roots = (await contentRootsOf(await mapYielding(paths, ({ path }) => path))).slice(0, mostRoots);
     const items = roots.map((root) => ({ ...root, is_used: root.path === discovery.contentRoot }));
     return pageFrom(items.slice(window.offset, window.offset + window.limit), items.length, window);

@@ -1,5 +1,4 @@
 import { filterYielding, forEachYielding } from '../../../lib/concurrency.ts';
-import type { Repository } from '../../../ports/git.ts';
 import type { Oid, Snapshot, TreeFile } from '../../../ports/git-records.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 
@@ -11,7 +10,7 @@ interface TreeFiles extends SiteFiles {
 }
 
 /** The regular files of a tree, for readers of configurations. */
-export async function siteFilesOf(git: Repository, snapshot: Snapshot): Promise<TreeFiles> {
+export async function siteFilesOf(snapshot: Snapshot): Promise<TreeFiles> {
   const isRegular = ({ mode }: TreeFile) => mode === '100644' || mode === '100755';
   const paths = await filterYielding(await snapshot.files(), isRegular);
   let made: Promise<Map<string, Oid>> | null = null;
@@ -22,7 +21,7 @@ export async function siteFilesOf(git: Repository, snapshot: Snapshot): Promise<
   const read = async (path: string) => {
     const oid = (await oids()).get(path);
     if (!oid) return null;
-    const [size] = await git.sizes([oid]);
+    const [size] = await snapshot.sizes([oid]);
     if (size == null || size > maxConfigBytes) return null;
     const content = await snapshot.blob(oid);
     const text = content.toString('utf8');

@@ -195,7 +195,7 @@ export class Sites {
 
   /** The site as it has been stored, else as it is discovered. */
   async #read(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
-    const { paths } = await siteFilesOf(git, snapshot);
+    const { paths } = await siteFilesOf(snapshot);
     const discovery = await this.#stored.find(this.#treeOf(git, snapshot, paths));
     if (!discovery) return this.#discover(git, snapshot);
     return buildSite(discovery, keyOf(discovery), await snapshot.files());
@@ -207,7 +207,7 @@ export class Sites {
 
   async #discover(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
     const files = await snapshot.files();
-    const site = await siteFilesOf(git, snapshot);
+    const site = await siteFilesOf(snapshot);
     let isWhole = true;
     const sampleEntries = async (paths: readonly string[]) => {
       const oids = await site.oids();

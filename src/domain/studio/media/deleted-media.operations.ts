@@ -31,7 +31,7 @@ interface Deleted {
 /** What was deleted on the way to a commit, the newest first. */
 async function deletedUpTo(git: Repository, snapshot: Snapshot, site: SiteIndex): Promise<Deleted[]> {
   if (snapshot.commit === null) return [];
-  const here = await (await siteFilesOf(git, snapshot)).oids();
+  const here = await (await siteFilesOf(snapshot)).oids();
   const blobs = new Set(here.values());
   const seen = new Set<string>();
   const found: Deleted[] = [];

@@ -206,7 +206,7 @@ export const listEntryMedia = studioOperation({
     const routes = await entryRoutes(context, snapshot);
     const index = site.collection(collection);
     const entries = slugs.map((slug) => entryIn(index, slug));
-    const { oids: oidsOf } = await siteFilesOf(git, snapshot);
+    const { oids: oidsOf } = await siteFilesOf(snapshot);
     const oids = await oidsOf();
     const published = { discovery: site.discovery, base: encodePath(routes.base) };
     const found: string[][] = [];

@@ -131,9 +131,9 @@ async function neededFor(
 }
 
 /** Texts of an entry as the two sides have them; one that is too long for an entry is left out. */
-async function textsOf({ git, merged }: Sides, { current, incoming }: FileStages): Promise<Buffer[]> {
+async function textsOf({ merged }: Sides, { current, incoming }: FileStages): Promise<Buffer[]> {
   const oids = [current, incoming].flatMap((side) => (side ? [side.oid] : []));
-  const sizes = await git.sizes(oids);
+  const sizes = await merged.sizes(oids);
   return Promise.all(
     oids.filter((_, at) => (sizes[at] ?? maxEntryBytes + 1) <= maxEntryBytes).map((oid) => merged.blob(oid)),
   );

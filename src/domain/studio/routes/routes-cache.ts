@@ -141,7 +141,7 @@ export class RoutesCache {
       const isSame =
         latest && changes && !(await findYielding(changes, (change) => changesRoutes(latest.routes, change)));
       if (isSame) return { tree, routes: latest.routes };
-      return { tree, routes: await readRoutes(await siteFilesOf(git, snapshot), root === null ? {} : { root }) };
+      return { tree, routes: await readRoutes(await siteFilesOf(snapshot), root === null ? {} : { root }) };
     });
     return routes;
   }

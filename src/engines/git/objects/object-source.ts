@@ -40,6 +40,8 @@ export interface ObjectSource {
   readonly format: ObjectFormat;
   tree(oid: Oid): Promise<Tree>;
   blob(oid: Oid): Promise<Buffer>;
+  /** Of objects in bytes; null for one that does not exist. */
+  sizes(oids: Iterable<Oid>): Promise<Map<Oid, number | null>>;
   /** In the order requested. Fails with `not_found` at the first that does not exist. */
   blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;
   commit(oid: Oid): Promise<Commit>;

@@ -93,6 +93,16 @@ export class PendingObjects implements ObjectSource {
     return this.#objects.get(oid)?.content ?? this.#base.blob(oid);
   }
 
+  async sizes(oids: Iterable<Oid>): Promise<Map<Oid, number | null>> {
+    const all = new Set(oids);
+    const found = await this.#base.sizes([...all].filter((oid) => !this.#objects.has(oid)));
+    for (const oid of all) {
+      const known = this.#objects.get(oid);
+      if (known) found.set(oid, known.content.length);
+    }
+    return found;
+  }
+
   async *blobs(oids: readonly Oid[]): AsyncGenerator<{ oid: Oid; content: Buffer }> {
     const below = this.#base.blobs(oids.filter((oid) => !this.#objects.has(oid)))[Symbol.asyncIterator]();
     try {

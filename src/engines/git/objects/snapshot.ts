@@ -126,6 +126,11 @@ export class TreeSnapshot implements Snapshot {
     return this.#source.blob(oid);
   }
 
+  async sizes(oids: readonly Oid[]): Promise<(number | null)[]> {
+    const found = await this.#source.sizes(oids);
+    return oids.map((oid) => found.get(oid) ?? null);
+  }
+
   blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }> {
     return this.#source.blobs(oids);
   }

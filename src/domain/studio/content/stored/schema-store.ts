@@ -21,7 +21,7 @@ import { readerVersion } from '../entry-facts.ts';
  * Counts up when a site would be read otherwise than before, or what is found would be written otherwise. What an older version stored is then not
  * found any more.
  */
-export const discoveryVersion = 19;
+export const discoveryVersion = 20;
 
 /** Writes a discovery as JSON text. */
 export function discoveryText(discovery: Discovery): string {

@@ -54,7 +54,7 @@ async function contentToSave(
     if (first) refuseResolution(first.path, 'the file is not in conflict');
     return { before, content: newContent(index, place, before, change), merged: false };
   }
-  const base = await storedVersion(context, tree, seen);
+  const base = await storedVersion(tree, seen);
   if (change.on_conflict === 'merge') {
     const bytes = mergeSave(target, base, before);
     return { before, content: { bytes, parsed: parseFile(bytes, place.path) }, merged: true };
@@ -68,8 +68,8 @@ async function contentToSave(
 }
 
 /** A version of the file that the store still has; null when it is gone, or was never a file of this size. */
-async function storedVersion({ git }: Context, tree: Snapshot, oid: Oid): Promise<Buffer | null> {
-  const [size] = isOid(oid) ? await git.sizes([oid]) : [];
+async function storedVersion(tree: Snapshot, oid: Oid): Promise<Buffer | null> {
+  const [size] = isOid(oid) ? await tree.sizes([oid]) : [];
   if (size == null || size > maxEntryBytes) return null;
   return tree.blob(oid).catch((error: unknown) => {
     if (error instanceof DomainError) return null;

@@ -125,6 +125,21 @@ describe('fetchUpstream', () => {
 });
 
 describe('pushUpstream', () => {
+  it('moves what the last fetch found with what is tracked', async () => {
+    const { store, upstream, fetch, push, first, gitDir } = await mirrored();
+    await fetch();
+    const next = setRef(gitDir, 'refs/heads/main', commitFiles(gitDir, first, { b: '1' }));
+    const found = () => git(gitDir, ['for-each-ref', '--format=%(refname) %(objectname)', 'refs/portico']).split('\n');
+    expect(await push(next)).toEqual({ outcome: 'ok' });
+    expect(await push(next, 'new')).toEqual({ outcome: 'ok' });
+    expect(found()).toEqual([`refs/portico/upstream/main ${next}`, `refs/portico/upstream/new ${next}`]);
+    const deletion = { branch: 'new', oid: null, expected: next };
+    // Of a branch that was pushed before both were moved.
+    git(gitDir, ['update-ref', '-d', 'refs/portico/upstream/new']);
+    expect(await store.pushUpstream('mirror', upstream, deletion)).toEqual({ outcome: 'ok' });
+    expect(found()).toEqual([`refs/portico/upstream/main ${next}`]);
+  });
+
   it('pushes what descends from the upstream’s branch, and only that', async () => {
     const { ours, theirs, fetch, push, first, gitDir, theirDir } = await mirrored();
     await fetch();

@@ -9,13 +9,8 @@ import type { RefUpdate } from '../refs/ref-updater.ts';
 import type { GitRepository } from '../repository.ts';
 import { receiving } from '../upkeep/maintenance.ts';
 import { mostFetched } from './reach.ts';
-import { speak, tracking, type UpstreamContext } from './upstream.ts';
+import { aside, speak, tracking, type UpstreamContext } from './upstream.ts';
 
-/**
- * What the upstream has, before it is looked at; stands still between fetches, so that only what is new costs anything. Branches that are left
- * out for their names are nowhere else.
- */
-const aside = 'refs/portico/upstream';
 /** How often the tracked branches are read again when another process moves them meanwhile. */
 const attempts = 3;
 

@@ -29,6 +29,12 @@ export const mostRefs = 16 * 1024 * 1024;
 /** Where fetched branches stand; clients never see them. */
 export const tracking = 'refs/remotes/upstream';
 
+/**
+ * What the upstream has, before it is looked at; stands still between fetches, so that only what is new costs anything. Branches that are left
+ * out for their names are nowhere else.
+ */
+export const aside = 'refs/portico/upstream';
+
 /** The branches of an upstream (`ls-remote --symref`: `ref: <target>TABHEAD`, then `<oid>TAB<ref>`). */
 export async function lsRemote(context: UpstreamContext, upstream: Upstream): Promise<UpstreamRefs> {
   const { stdout } = await speak(context, upstream, wallTime.read, ({ url }) => [
@@ -89,9 +95,12 @@ export async function pushUpstream(
   return { outcome: failureOf(output.stderr) };
 }
 
+/** Both places move: what a fetch leaves alone aside is then never older than a push. */
 async function track(repository: GitRepository, branch: string, to: Oid | null): Promise<void> {
-  if (to === null && (await repository.upstreamHead(branch)) === null) return;
-  await repository.moveRefs([{ ref: `${tracking}/${branch}`, to }]);
+  const refs = [tracking, aside].map((place) => `${place}/${branch}`);
+  const held = await Promise.all(refs.map((ref) => repository.refs.read(ref)));
+  // To delete what is not there is an error of git.
+  await repository.moveRefs(refs.filter((_, at) => held[at] !== to).map((ref) => ({ ref, to })));
 }
 
 /** `<flag>TAB<from>:<to>TAB<summary> (<reason>)` */

@@ -1,4 +1,4 @@
-import { chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -267,6 +267,42 @@ describe('import from a path', () => {
   });
 });
 
+/** Cuts the history of a source off below a commit, as `git clone --depth` does. */
+const cutOff = (path: string, commit: string) => writeFileSync(join(path, '.git/shallow'), `${commit}\n`);
+
+const incomplete = {
+  code: 'validation_failed',
+  message: 'The source lacks a part of its history, as a shallow clone does; complete it there: git fetch --unshallow',
+};
+
+describe('import from a shallow clone', () => {
+  it('brings nothing, and says so however many branches are whole', async () => {
+    const from = source();
+    const [second, first] = git(from, ['rev-list', 'trunk']).split('\n') as [string, string];
+    const many = Array.from({ length: 300 }, (_, at) => `create refs/heads/${'a'.repeat(200)}${at} ${first}\n`);
+    git(from, ['update-ref', '--stdin'], many.join(''));
+    cutOff(from, second);
+    const { store, path } = testStore();
+    await expect(store.importFrom('site', { url: from, kind: 'path' })).rejects.toMatchObject(incomplete);
+    expect(refsOf(path('site'))).toBe('');
+    expect(await store.importFrom('site', { url: from, kind: 'path', branches: ['other'] })).toMatchObject({
+      branches: 1,
+    });
+    fsck(path('site'));
+  });
+
+  it('goes on where that brought nothing, once it is complete', async () => {
+    const from = source();
+    cutOff(from, git(from, ['rev-parse', 'trunk']));
+    const { store, path } = testStore();
+    await expect(store.importFrom('site', { url: from, kind: 'path' })).rejects.toMatchObject(incomplete);
+    rmSync(join(from, '.git/shallow'));
+    expect(await store.importFrom('site', { url: from, kind: 'path' })).toMatchObject({ branches: 3 });
+    expect(refsOf(path('site'))).toBe(refsOf(from));
+    fsck(path('site'));
+  });
+});
+
 describe('import over http', () => {
   const resolveUpstream = async () => ({ addresses: ['127.0.0.1'] });
 
@@ -275,6 +311,23 @@ describe('import over http', () => {
     await store.importFrom('origin', { url: source(), kind: 'path' });
     return gitOverHttp(store);
   }
+
+  it.each([2, 0])('brings nothing from a shallow clone, protocol version %i', async (version) => {
+    const there = testStore();
+    await there.store.importFrom('origin', { url: source(), kind: 'path' });
+    const trunk = git(there.path('origin'), ['rev-parse', 'trunk']);
+    writeFileSync(join(there.path('origin'), 'shallow'), `${trunk}\n`);
+    const http = await gitOverHttp(there.store, {
+      guard(request) {
+        if (version === 0) delete request.headers['git-protocol'];
+        return false;
+      },
+    });
+    const { store, path } = testStore({ allowHttp: true, resolveUpstream });
+    const from = { url: http.url('origin'), kind: 'https', branches: ['trunk'] } as const;
+    await expect(store.importFrom('site', from)).rejects.toMatchObject(incomplete);
+    expect(refsOf(path('site'))).toBe('');
+  });
 
   it('asks the pinned address and no other', async () => {
     const http = await origin();

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -121,6 +121,49 @@ describe('fetchUpstream', () => {
     setRef(theirDir, 'refs/heads/evil', git(theirDir, ['commit-tree', tree, '-m', 'bad']));
     await expect(fetch()).rejects.toMatchObject({ code: 'upstream_unavailable', details: { reason: 'damaged' } });
     expect(await ours.upstreamHead('evil')).toBeNull();
+  });
+});
+
+describe('an upstream that is a shallow clone', () => {
+  const incomplete = { code: 'upstream_unavailable', details: { reason: 'incomplete' } };
+  /** Cuts the history of the upstream off below a commit, as `git clone --depth` does. */
+  const cutOff = (theirDir: string, commit: string) => writeFileSync(join(theirDir, 'shallow'), `${commit}\n`);
+  const branchesBelow = (gitDir: string, place: string) =>
+    git(gitDir, ['for-each-ref', '--format=%(refname:lstrip=3) %(objectname)', place]).split('\n');
+
+  it.each([2, 0])('is refused, and what it is known to have stays, protocol version %i', async (version) => {
+    const { theirDir, gitDir, first, fetch, push, rules, ours } = await mirrored();
+    rules.guard = (request) => {
+      if (version === 0) delete request.headers['git-protocol'];
+      return false;
+    };
+    await fetch();
+    const pushed = setRef(gitDir, 'refs/heads/main', commitFiles(gitDir, first, { b: '1' }));
+    expect(await push(pushed)).toEqual({ outcome: 'ok' });
+    const hidden = commitFiles(theirDir, pushed, { c: '1' });
+    const head = setRef(theirDir, 'refs/heads/main', commitFiles(theirDir, hidden, { c: '2' }));
+    cutOff(theirDir, head);
+    // Its history is whole, but what came with the other is not taken either.
+    const next = setRef(theirDir, 'refs/heads/next', commitFiles(theirDir, pushed, { d: '1' }));
+    for (const _ of [1, 2]) {
+      await expect(fetch()).rejects.toMatchObject(incomplete);
+      for (const place of ['refs/remotes/upstream', 'refs/portico/upstream'])
+        expect(branchesBelow(gitDir, place)).toEqual([`main ${pushed}`]);
+    }
+    rmSync(join(theirDir, 'shallow'));
+    await fetch();
+    expect([await ours.upstreamHead('main'), await ours.upstreamHead('next')]).toEqual([head, next]);
+    fsck(gitDir);
+  });
+
+  it('is followed while all that it lacks is here', async () => {
+    const { theirDir, gitDir, first, fetch, theirs, ours } = await mirrored();
+    await fetch();
+    cutOff(theirDir, first);
+    const head = setRef(theirDir, 'refs/heads/main', commitFiles(theirDir, first, { b: '1' }));
+    await fetch();
+    expect([await theirs.head('main'), await ours.upstreamHead('main')]).toEqual([head, head]);
+    fsck(gitDir);
   });
 });
 

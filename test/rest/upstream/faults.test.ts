@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadProject } from '../../../src/domain/projects/project-ref.ts';
@@ -14,6 +14,7 @@ import {
   startMirrorApp,
   type TestProject,
   type UpstreamHost,
+  upstreamHost,
 } from '../../support/mirror.ts';
 import { commitOf, oidOf, pack, repeat, treeOf } from '../../support/packs.ts';
 import { expectRefusal } from '../../support/refusal.ts';
@@ -68,6 +69,41 @@ describe('an upstream that takes more of git than it may', () => {
     const message = 'git needed more than 96 MiB of memory for this';
     expectRefusal(await project.ask('POST', '/repository/sync', {}), 413, 'too_large', message);
     expect(await syncState(project)).toMatchObject({ state: 'error', message });
+  });
+});
+
+describe('an upstream that has become a shallow clone', () => {
+  const message =
+    'The upstream lacks a part of its history, as a shallow clone does; complete it there: git fetch --unshallow';
+
+  it('takes nothing off the branch here, and the state says why nothing comes from there', async () => {
+    const { host, project } = await mirrorOf(app);
+    const saved = await project.ask('PUT', '/collections/posts/one', edit('Two'));
+    const pushed = saved.body.commit.sha as string;
+    expect(await host.repository.head('main')).toBe(pushed);
+    await save(host.repository, { 'content/posts/two.md': post({ title: 'Two' }) });
+    const { commit } = await save(host.repository, { 'content/posts/three.md': post({ title: 'Three' }) });
+    const file = path.join(host.directory, 'shallow');
+    writeFileSync(file, `${commit?.sha}\n`);
+    expectRefusal(await project.ask('POST', '/repository/sync', {}), 503, 'upstream_unavailable', message);
+    expect(await project.git.head('main')).toBe(pushed);
+    expect(await syncState(project)).toMatchObject({ state: 'error', upstream_sha: pushed, message });
+    const next = await project.ask('PUT', '/collections/posts/one', edit('Three'));
+    expect(next).toMatchObject({ status: 200, body: { title: 'Three', sync: { state: 'pending', ahead_by: 1 } } });
+    rmSync(file);
+    expect((await project.ask('POST', '/repository/sync', {})).body).toMatchObject({ state: 'in_sync' });
+    expect(await project.git.isAncestor(next.body.commit.sha, (await host.repository.head('main')) ?? '')).toBe(true);
+    expect(await project.git.refsBelow('refs/portico/rescue')).toEqual([]);
+  });
+
+  it('is said of a mirror that begins', async () => {
+    const host = await upstreamHost();
+    await save(host.repository, { a: '1' });
+    const { commit } = await save(host.repository, { a: '2' });
+    writeFileSync(path.join(host.directory, 'shallow'), `${commit?.sha}\n`);
+    const project = await projectOf(app, 'begun-shallow');
+    const { body } = await project.ask('PUT', '/repository/remote', { url: host.url });
+    expect(body.sync).toMatchObject({ state: 'error', upstream_sha: null, message });
   });
 });
 

@@ -17,7 +17,7 @@ import { incomingObjects } from '../upkeep/fsck.ts';
 import { receiving } from '../upkeep/maintenance.ts';
 import { mostFetched, type Reach, type UpstreamOptions, withReach } from './reach.ts';
 import { mostRefs } from './upstream.ts';
-import { failureOf, isDamage, isStorageFull, upstreamError } from './upstream-failure.ts';
+import { failureOf, incomplete, isDamage, isIncomplete, isStorageFull, upstreamError } from './upstream-failure.ts';
 
 /** Of git's progress, characters. What the source says without a line end may be of any length, and would be gone through anew with each piece. */
 const longestLine = 200;
@@ -28,6 +28,8 @@ const longestLine = 200;
  */
 class ProgressReader {
   readonly #report: (progress: ImportProgress) => void;
+  /** The first line about a ref that was passed over, see `isIncomplete`. Those about all others come after it, as long as they may be. */
+  passedOver: string | null = null;
   #rest = '';
   #last: ImportProgress = { phase: 'connecting', received_objects: 0, total_objects: 0 };
 
@@ -47,6 +49,7 @@ class ProgressReader {
   }
 
   #line(line: string): void {
+    if (isIncomplete(line)) this.passedOver ??= line;
     const receiving = /^Receiving objects: +\d+% \((\d+)\/(\d+)\)/.exec(line);
     if (receiving !== null) {
       this.#set({ phase: 'receiving', received_objects: Number(receiving[1]), total_objects: Number(receiving[2]) });
@@ -202,12 +205,14 @@ async function fetchAside(job: Import, way: Reach, progress: ProgressReader): Pr
     },
   );
   if (code !== 0) throw failed(job, stderr);
+  if (progress.passedOver !== null) throw failed(job, progress.passedOver);
 }
 
 /** git's words go to the log; the caller gets ours. */
 function failed({ source, log }: Import, stderr: string): DomainError {
   log.warn({ stderr }, 'a repository could not be imported');
   if (isStorageFull(stderr)) return storageFull(new Error(stderr));
+  if (isIncomplete(stderr)) return new DomainError('validation_failed', `The source ${incomplete}`);
   if (isDamage(stderr)) return new DomainError('validation_failed', 'The source contains damaged or unsafe objects');
   if (source.kind === 'path')
     return new DomainError('invalid_request', 'url: there is no readable git repository at this path');

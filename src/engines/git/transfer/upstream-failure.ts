@@ -2,15 +2,23 @@ import { DomainError } from '../../../kernel/errors.ts';
 import { saysFull } from '../../../kernel/unavailable.ts';
 import type { UpstreamFailure } from '../../../ports/git-transfer.ts';
 
-const sentences: Record<UpstreamFailure | 'damaged', string> = {
+/** Of a source or an upstream, with what to do. */
+export const incomplete =
+  'lacks a part of its history, as a shallow clone does; complete it there: git fetch --unshallow';
+
+/** Why a fetch brought nothing. */
+type FetchFailure = UpstreamFailure | 'damaged' | 'incomplete';
+
+const sentences: Record<FetchFailure, string> = {
   auth_failed: 'The upstream did not accept the sign-in, or needs one',
   unreachable: 'The upstream could not be reached, or has no such repository',
   timeout: 'The upstream took too long',
   damaged: 'The upstream contains damaged or unsafe objects',
+  incomplete: `The upstream ${incomplete}`,
 };
 
 /** The error for what stopped a fetch, `details.reason` names it. */
-export function upstreamError(reason: UpstreamFailure | 'damaged'): DomainError {
+export function upstreamError(reason: FetchFailure): DomainError {
   return new DomainError('upstream_unavailable', sentences[reason], { details: { reason } });
 }
 
@@ -21,6 +29,13 @@ export const isStorageFull = (stderr: string): boolean => saysFull(stderr.replac
 export function isDamage(stderr: string): boolean {
   return /^(error|fatal): (object [0-9a-f]+: |fsck error)/m.test(stderr);
 }
+
+/**
+ * Whether the other side lacks a part of the history it was to send. Of a shallow clone git passes over the refs concerned and ends with success all
+ * the same, so that they hold what an earlier fetch found; only over http without protocol version 2 does it fail.
+ */
+export const isIncomplete = (stderr: string): boolean =>
+  /^warning: rejected refs\/|^error: .* did not send all necessary objects$/m.test(stderr);
 
 /** From git's English words (LC_ALL=C); they go to the log and no further. */
 export function failureOf(stderr: string): UpstreamFailure {

@@ -10,6 +10,7 @@ import type { GitRepository } from '../repository.ts';
 import { receiving } from '../upkeep/maintenance.ts';
 import { mostFetched } from './reach.ts';
 import { aside, speak, tracking, type UpstreamContext } from './upstream.ts';
+import { isIncomplete, upstreamError } from './upstream-failure.ts';
 
 /** How often the tracked branches are read again when another process moves them meanwhile. */
 const attempts = 3;
@@ -23,12 +24,14 @@ export async function fetchUpstream(
   const quiet = ['--quiet', '--prune', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
   const fetch = ['fetch', ...quiet, '--no-recurse-submodules', '--end-of-options'];
   const args = ({ url }: { url: string }) => [...fetch, url, `+refs/heads/*:${aside}/*`];
-  await receiving(repository.gitDir, mostFetched(context.options), () =>
+  const { stderr } = await receiving(repository.gitDir, mostFetched(context.options), () =>
     speak(context, upstream, wallTime.fetch, args, repository.gitDir),
   );
+  const isWhole = !isIncomplete(stderr);
+  if (!isWhole) context.log.warn({ stderr }, 'an upstream could not be used');
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await accept(context, repository);
+      await accept(context, repository, isWhole);
       return await repository.refsBelow(tracking);
     } catch (error) {
       const raced = error instanceof DomainError && error.code === 'branch_moved';
@@ -55,12 +58,15 @@ async function differences(repository: GitRepository): Promise<Difference[]> {
     .filter((found) => found.fetched !== found.tracked);
 }
 
-async function accept(context: UpstreamContext, repository: GitRepository): Promise<void> {
+/** @param isWhole whether all branches of the upstream stand aside as they are there */
+async function accept(context: UpstreamContext, repository: GitRepository, isWhole: boolean): Promise<void> {
   const { processes, limits, signal } = context;
   const found = await differences(repository);
   const place = { processes, gitDir: repository.gitDir, env: {}, signal };
   const tips = found.flatMap(({ branch, fetched }): Tip[] => (fetched ? [{ name: branch, oid: fetched }] : []));
   try {
+    // None is taken: a branch that was passed over stands aside as an earlier fetch found it.
+    if (!isWhole) throw upstreamError('incomplete');
     await checkIncoming(place, tips, { scope: 'new', except: `${aside}/*` }, limits);
   } catch (error) {
     // Nothing is to keep alive what is not taken in.

@@ -10,7 +10,7 @@ import { isOid } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
 import { kindFor, mostFetched, type Reach, type UpstreamOptions, withReach } from './reach.ts';
-import { failureOf, isDamage, isStorageFull, upstreamError } from './upstream-failure.ts';
+import { failureOf, isDamage, isIncomplete, isStorageFull, upstreamError } from './upstream-failure.ts';
 
 export interface UpstreamContext {
   processes: GitProcesses;
@@ -162,5 +162,6 @@ export async function speak(context: UpstreamContext, ...rest: [Upstream, number
   if ('failure' in output) throw upstreamError(output.failure);
   context.log.warn({ stderr: output.stderr }, 'an upstream could not be used');
   if (isStorageFull(output.stderr)) throw storageFull(new Error(output.stderr));
+  if (isIncomplete(output.stderr)) throw upstreamError('incomplete');
   throw upstreamError(isDamage(output.stderr) ? 'damaged' : failureOf(output.stderr));
 }

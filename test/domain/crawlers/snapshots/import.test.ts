@@ -1,10 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { planImport } from '../../../../src/domain/crawlers/snapshots/import/plan-import.ts';
 import { Pace } from '../../../../src/lib/concurrency.ts';
+import { foldCase } from '../../../../src/lib/text.ts';
 import type { StagedTree } from '../../../../src/ports/git-writes.ts';
 import { seed, shared, startTestApp, type TestApp } from '../../../support/app.ts';
 import { beginImports, type Imports } from '../../../support/crawlers/imports.ts';
 import { origin, type Page } from '../../../support/crawlers/snapshots.ts';
+import fc from '../../../support/properties.ts';
 
 const crawlers = '/api/v2/organizations/acme/projects/site/crawlers';
 const app = shared(() => startTestApp({ PORTICO_MEDIA_LIMIT: '1' }));
@@ -227,21 +229,76 @@ describe('importing a snapshot', () => {
   });
 });
 
-it('looks at each folder of the branch once, and lets others be served meanwhile', async () => {
-  const folder = Array.from({ length: 60 }, (_, at) => `Ъ${at}`).join('/');
-  const files = Array.from({ length: 1_000 }, (_, at) => ({ path: `${folder}/${at}`, mode: '100644', oid: 'a' }));
-  const head = { files: async () => files } as unknown as StagedTree;
-  const captured = [{ path: `${folder.toLowerCase()}/x`, url: 'x', oid: 'b', content: Buffer.from('x') }];
+/** What a plan leaves out of new files on a branch, and how much is looked at for it. */
+async function planned(there: string[], fresh: string[]) {
+  const files = there.map((path) => ({ path, mode: '100644', oid: 'a' }));
+  const empty = { lookup: async () => ({ entry: null, blocked: null }), alike: async () => [] };
+  const head = { ...empty, files: async () => files } as unknown as StagedTree;
+  const captured = fresh.map((path) => ({ path, url: path, oid: 'b', content: Buffer.from('x') }));
+  const about = { snapshot: 1, origin, files: {}, redirects: {} };
   const folds = vi.spyOn(String.prototype, 'normalize');
   const isDue = vi.spyOn(Pace.prototype, 'isDue', 'get');
-  const about = { snapshot: 1, origin, files: {}, redirects: {} };
-  const { skipped } = await planImport(head, { directory: '', mode: 'add', files: captured, about });
-  const [folded, looks] = [folds.mock.calls.length, isDue.mock.calls.length];
-  folds.mockRestore();
-  isDue.mockRestore();
-  expect(skipped).toEqual([{ path: `${folder.toLowerCase()}/x`, url: 'x', reason: 'blocked' }]);
-  expect(folded).toBeLessThan(5_000);
-  expect(looks).toBeGreaterThanOrEqual(1_000);
+  try {
+    const { skipped } = await planImport(head, { directory: '', mode: 'add', files: captured, about });
+    const blocked = skipped.map(({ path, reason }) => (reason === 'blocked' ? path : reason));
+    // A name is normalised before it is folded and afterwards.
+    return { blocked, folded: folds.mock.calls.length / 2, looks: isDue.mock.calls.length };
+  } finally {
+    vi.restoreAllMocks();
+  }
+}
+
+describe('names beside those of a branch', () => {
+  const upTo = <T>(count: number, make: (at: number) => T) => Array.from({ length: count }, (_, at) => make(at));
+  const deep = upTo(46, (at) => `Ъ${at}`).join('/');
+
+  it('are looked at once for each file, however many folders it lies below', async () => {
+    const there = upTo(1_000, (at) => `x${at}/${deep}/f`);
+    const { blocked, folded } = await planned(there, ['new/index.html', `X5/index.html`, `x7/${deep}/F`]);
+    expect(blocked).toEqual(['X5/index.html', `x7/${deep}/F`]);
+    expect(folded).toBeLessThan(1_010);
+  });
+
+  it('are looked at once for all new files, and others are served meanwhile', async () => {
+    const there = upTo(1_000, (at) => `${deep}/${at}`);
+    const fresh = upTo(1_000, (at) => `${deep}/new${at}`);
+    const { blocked, folded, looks } = await planned(there, [...fresh, `${deep.toLowerCase()}/x`]);
+    expect(blocked).toEqual([`${deep.toLowerCase()}/x`]);
+    expect(folded).toBeLessThan(2_100);
+    expect(looks).toBeGreaterThanOrEqual(2_000);
+  });
+
+  it('block also where a folder is there in two spellings', async () => {
+    const { blocked } = await planned(
+      ['Blog/a/x', 'blog/b/x'],
+      ['Blog/b/x', 'Blog/b/y', 'Blog/c/x', 'blog/B/y', 'blog/c'],
+    );
+    expect(blocked).toEqual(['Blog/b/x', 'Blog/b/y', 'blog/B/y']);
+  });
+
+  it('block what is alike, and nothing else', async () => {
+    const path = fc
+      .array(fc.constantFrom('a', 'A', 'a-', 'A-', 'a.b', 'A.b', 'a0', 'é', 'e\u0301', 'É', '😀', '\uffee'), {
+        minLength: 1,
+        maxLength: 4,
+      })
+      .map((names) => names.join('/'));
+    const paths = fc.uniqueArray(path, { maxLength: 12 });
+    /** A path and its folders. */
+    const onTheWay = (one: string) => one.split('/').map((_, depth, names) => names.slice(0, depth + 1).join('/'));
+    await fc.assert(
+      fc.asyncProperty(paths, paths, async (some, others) => {
+        const there = some.filter((one) => !some.some((other) => other.startsWith(`${one}/`)));
+        const fresh = others.filter((one) => !there.includes(one));
+        const taken = new Set(there.flatMap(onTheWay));
+        const folded = new Set([...taken].map(foldCase));
+        const isAlike = (name: string, path: string) =>
+          folded.has(foldCase(name)) && (name === path || there.includes(name) || !taken.has(name));
+        const expected = fresh.filter((one) => onTheWay(one).some((name) => isAlike(name, one)));
+        expect((await planned(there, fresh)).blocked).toEqual(expected);
+      }),
+    );
+  });
 });
 
 describe('what is refused', () => {

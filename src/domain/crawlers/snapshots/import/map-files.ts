@@ -154,22 +154,30 @@ async function withOneSpelling(wishes: readonly Wish[]): Promise<Wish[]> {
   return spelled;
 }
 
+/** Texts in the order of their characters, sorted in steps. */
+export const inTextOrder = (texts: readonly string[]): Promise<string[]> =>
+  sortYielding(texts, (a, b) => (a < b ? -1 : Number(a > b)));
+
+/** Where a text stands, or would stand, among texts in order. */
+export function placeIn(inOrder: readonly string[], text: string): number {
+  let [from, to] = [0, inOrder.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((inOrder[middle] ?? '') < text) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
 /**
  * Finds whether some of the paths lie in a directory, by the order of their folded forms: all their directories would be dozens of times as many.
  * @returns a test of a folded path
  */
-async function directoriesOf(paths: readonly string[]): Promise<(folded: string) => boolean> {
-  const all = await mapYielding(paths, foldCase);
-  const inOrder = await sortYielding(all, (a, b) => (a < b ? -1 : Number(a > b)));
+export async function directoriesOf(paths: readonly string[]): Promise<(folded: string) => boolean> {
+  const inOrder = await inTextOrder(await mapYielding(paths, foldCase));
   return (folded) => {
     const start = `${folded}/`;
-    let [from, to] = [0, inOrder.length];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      if ((inOrder[middle] ?? '') < start) from = middle + 1;
-      else to = middle;
-    }
-    return inOrder[from]?.startsWith(start) ?? false;
+    return inOrder[placeIn(inOrder, start)]?.startsWith(start) ?? false;
   };
 }
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../../kernel/errors.ts';
-import { inPieces, Pace } from '../../../../lib/concurrency.ts';
+import { inPieces, mapYielding, Pace } from '../../../../lib/concurrency.ts';
 import { foldCase } from '../../../../lib/text.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
 import type { Change, StagedTree } from '../../../../ports/git-writes.ts';
@@ -13,7 +13,7 @@ import { checkFree } from '../../../studio/changes/write-rules.ts';
 import type { LinkMapper } from '../rewrite/carrier.ts';
 import { rewritableKind, rewriteContent } from '../rewrite/rewrite-content.ts';
 import type { SkippedFile, SnapshotOrigins } from '../snapshot.entity.ts';
-import { type CapturedFile, manifestPath } from './map-files.ts';
+import { type CapturedFile, directoriesOf, inTextOrder, manifestPath, placeIn } from './map-files.ts';
 
 const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
@@ -98,52 +98,28 @@ async function earlierImport(head: StagedTree, files: Map<string, TreeFile>): Pr
   throw new DomainError('not_editable', `directory: ${manifestPath} is there and was not written by an import`);
 }
 
-/** The names that stand in a directory, by which new ones are judged. Each folder is looked at once, for there may be many files in a deep one. */
-class Names {
-  /** Numbers of folders, by their paths. */
-  readonly #folders = new Map([['', 0]]);
-  /** What stands in a folder, by its number and the folded name. */
-  readonly #names = new Set<string>();
-
-  add(path: string): void {
-    this.#names.add(this.#keyOf(this.#numberOf(path.slice(0, Math.max(path.lastIndexOf('/'), 0))), path));
-  }
-
-  #keyOf(folder: number, path: string): string {
-    return `${folder}/${foldCase(path.slice(path.lastIndexOf('/') + 1))}`;
-  }
-
-  #numberOf(folder: string): number {
-    let number = this.#folders.get(folder);
-    if (number !== undefined) return number;
-    number = 0;
-    for (const outer of [...foldersOf(folder), folder]) {
-      const known = this.#folders.get(outer) ?? this.#folders.size;
-      if (known === this.#folders.size) {
-        this.#names.add(this.#keyOf(number, outer));
-        this.#folders.set(outer, known);
-      }
-      number = known;
-    }
-    return number;
-  }
-
-  /** Whether a new file cannot stand at a path: one of its folders is a file, it is a folder, or a name differs only in case or normalisation. */
-  block(path: string): boolean {
-    let number = 0;
-    const known = this.#folders.get(path.slice(0, Math.max(path.lastIndexOf('/'), 0)));
-    for (const folder of known === undefined ? foldersOf(path) : []) {
-      const next = this.#folders.get(folder);
-      if (next === undefined) return this.#names.has(this.#keyOf(number, folder));
-      number = next;
-    }
-    return this.#names.has(this.#keyOf(known ?? number, path));
-  }
+/** Characters of the folders that two paths have in common, with their slashes. */
+function sharedFolders(one: string, other: string): number {
+  let end = 0;
+  for (let at = 0; at < one.length && one[at] === other[at]; at += 1) if (one[at] === '/') end = at + 1;
+  return end;
 }
 
-/** A path's folders, outermost first. */
-function* foldersOf(path: string): Generator<string> {
-  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) yield path.slice(0, at);
+/**
+ * Finds whether a new file cannot stand among others: one of its folders is a file, it is a folder, or it differs from one of them, or a folder from
+ * one of theirs, only in case or normalisation. Whole paths are compared, for a folder may be there in two spellings, and no folder of theirs is
+ * kept: of deep paths they are dozens of times as many.
+ */
+async function blockedBy(paths: readonly string[]): Promise<(path: string) => boolean> {
+  const inOrder = await inTextOrder(paths);
+  const isTaken = await directoriesOf(await mapYielding(paths, (path) => `${path}/`));
+  return (path) => {
+    // Of the folders of a path, one of its neighbours has all that are there.
+    const at = placeIn(inOrder, path);
+    const known = Math.max(...[at - 1, at].map((beside) => sharedFolders(path, inOrder[beside] ?? '')));
+    const end = path.indexOf('/', known);
+    return isTaken(foldCase(end < 0 ? path : path.slice(0, end)));
+  };
 }
 
 /** Decides about every file of a snapshot, and about every one an earlier import has left. */
@@ -166,12 +142,8 @@ export async function planImport(head: StagedTree, { directory, mode, files, abo
       there.delete(path);
     }
   }
-  const names = new Names();
+  const isBlocked = await blockedBy([...there.keys()]);
   const pace = new Pace();
-  for (const path of there.keys()) {
-    if (pace.isDue) await pace.yield();
-    names.add(path);
-  }
   for (const { path, url, oid, content } of files) {
     if (pace.isDue) await pace.yield();
     const current = there.get(path);
@@ -182,7 +154,7 @@ export async function planImport(head: StagedTree, { directory, mode, files, abo
     } else if (current && recorded !== current.oid) {
       plan.skipped.push({ path, url, reason: recorded === undefined ? 'not_imported' : 'edited' });
       if (recorded !== undefined) written.set(path, recorded);
-    } else if (!current && names.block(path)) plan.skipped.push({ path, url, reason: 'blocked' });
+    } else if (!current && isBlocked(path)) plan.skipped.push({ path, url, reason: 'blocked' });
     else {
       plan.changes.push({ path: below(directory, path), content });
       written.set(path, oid);

@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { shortHash } from '../../../../src/domain/crawlers/snapshots/import/map-files.ts';
 import { planImport } from '../../../../src/domain/crawlers/snapshots/import/plan-import.ts';
 import { Pace } from '../../../../src/lib/concurrency.ts';
 import { foldCase } from '../../../../src/lib/text.ts';
@@ -144,6 +145,13 @@ describe('importing a snapshot', () => {
       'lost/index.html': 'by hand too',
       'own.html': 'ours as well',
     });
+  });
+
+  it('mirrors a folder whose name has changed only in case', async () => {
+    await importSite(await imports.capture({ '/Blog/a': 'a' }), { directory: 'mirrored' });
+    const done = await importSite(await imports.capture({ '/blog/a': 'a' }), { directory: 'mirrored' });
+    expect(done).toMatchObject({ added: 1, removed: 1, skipped: [] });
+    expect(Object.keys(await filesOf('mirrored'))).toEqual(['_portico/snapshot.json', 'blog/a/index.html']);
   });
 
   it('adds: nothing is removed, and it is still known as its own afterwards', async () => {
@@ -353,6 +361,19 @@ describe('what is refused', () => {
       state: 'failed',
       error: expect.stringContaining('Cased differs from cased only in case or normalisation'),
     });
+  });
+
+  it.each([
+    ['_PORTICO/x.txt', '_portico differs from _PORTICO only in case or normalisation'],
+    ['_portico/Snapshot.json', 'snapshot.json differs from Snapshot.json only in case or normalisation'],
+    ['_portico', 'DIRECTORY/_portico is a file, not a directory'],
+    ['_portico/snapshot.json/x.txt', 'DIRECTORY/_portico/snapshot.json exists'],
+  ])('a directory whose %s leaves no room for the manifest', async (path, error) => {
+    const directory = `beside${shortHash(path)}`;
+    await edit({ [`${directory}/${path}`]: 'ours' });
+    const done = await importSite(await imports.capture({ '/': 'home' }), { directory });
+    expect(done).toMatchObject({ state: 'failed', error: `directory: ${error.replace('DIRECTORY', directory)}` });
+    expect(Object.keys(await filesOf(directory))).toEqual([path]);
   });
 
   it('a directory in which a foreign manifest lies, or that is a file', async () => {

@@ -79,20 +79,30 @@ export interface Importing {
 
 const below = (directory: string, path: string) => (directory === '' ? path : `${directory}/${path}`);
 
-/** Files of the directory by their path. @throws DomainError `not_editable` when it is none, and what `checkFree` throws where it is new */
+/** Files of the directory by their path; a new one has none. @throws DomainError `not_editable` when it is no directory */
 async function standing(head: StagedTree, directory: string): Promise<Map<string, TreeFile>> {
   if (directory !== '') {
     const { entry, blocked } = await head.lookup(directory);
     if (blocked !== null || (entry !== null && entry.mode !== '40000'))
       throw new DomainError('not_editable', `directory: ${blocked ?? directory} is not a directory`);
-    if (entry === null) await checkFree(head, directory, 'directory');
   }
   return new Map((await head.files(directory)).map((file) => [file.path, file]));
 }
 
-async function earlierImport(head: StagedTree, files: Map<string, TreeFile>): Promise<ImportManifest | null> {
+/**
+ * What an earlier import into the directory has written; null: there was no import.
+ * @throws DomainError `not_editable` when another file is at its place, and what `checkFree` throws when no new one can stand there
+ */
+async function earlierImport(
+  head: StagedTree,
+  directory: string,
+  files: Map<string, TreeFile>,
+): Promise<ImportManifest | null> {
   const file = files.get(manifestPath);
-  if (!file) return null;
+  if (!file) {
+    await checkFree(head, below(directory, manifestPath), 'directory');
+    return null;
+  }
   const found = readManifest(await head.blob(file.oid));
   if (found) return found;
   throw new DomainError('not_editable', `directory: ${manifestPath} is there and was not written by an import`);
@@ -125,7 +135,7 @@ async function blockedBy(paths: readonly string[]): Promise<(path: string) => bo
 /** Decides about every file of a snapshot, and about every one an earlier import has left. */
 export async function planImport(head: StagedTree, { directory, mode, files, about }: Importing): Promise<ImportPlan> {
   const there = await standing(head, directory);
-  const earlier = await earlierImport(head, there);
+  const earlier = await earlierImport(head, directory, there);
   const ours = new Map(Object.entries(earlier?.written ?? {}));
   const plan: ImportPlan = { changes: [], added: 0, changed: 0, removed: 0, skipped: [] };
   const written = new Map<string, string>();

@@ -8,7 +8,7 @@ import {
   type PreviewAccess,
   passSeconds,
 } from '../domain/studio/previews/preview-access.ts';
-import { isTrustworthy, previewHost } from '../domain/studio/previews/preview-origin.ts';
+import { isTrustworthy, previewHost, transportHeaders } from '../domain/studio/previews/preview-origin.ts';
 import type { PreviewTarget } from '../domain/studio/previews/previews.ts';
 import { parseRequestPath } from '../domain/studio/previews/request-path.ts';
 import { DomainError } from '../kernel/errors.ts';
@@ -211,6 +211,8 @@ export function createPreview(services: AllServices, script = new PageScript()):
   }
 
   return (request, response) => {
+    for (const [name, value] of Object.entries(transportHeaders(services.settings.preview_url)))
+      response.setHeader(name, value);
     answer(request, response).catch((thrown: unknown) => {
       const error = asUnavailable(thrown);
       if ((error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return;

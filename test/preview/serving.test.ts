@@ -31,6 +31,19 @@ beforeAll(async () => {
 
 const get = (target: string, headers: Record<string, string> = {}) => preview.ask(label, target, { headers });
 
+it('keeps browsers to https where that is how previews are reached', async () => {
+  const { settings } = app.services;
+  const { preview_url } = settings;
+  const name = 'strict-transport-security';
+  expect((await get('/')).headers[name]).toBeUndefined();
+  settings.preview_url = preview_url.replace('http:', 'https:');
+  try {
+    for (const target of ['/', '/none']) expect((await get(target)).headers[name]).toBe('max-age=31536000');
+  } finally {
+    settings.preview_url = preview_url;
+  }
+});
+
 describe('a published file', () => {
   it('is served with the headers of its kind', async () => {
     const { status, headers, text } = await get('/');

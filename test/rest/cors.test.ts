@@ -45,6 +45,22 @@ describe('an answer', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
+  it.each(['/', '/api/v2/organizations', '/graphql', '/healthz', '/nothing'])(
+    'keeps browsers to https with this host where that is how it is reached: %s',
+    async (path) => {
+      const { settings } = app.services;
+      const { public_url } = settings;
+      const name = 'strict-transport-security';
+      expect((await app.ask('GET', path)).headers.has(name)).toBe(false);
+      settings.public_url = 'https://portico.test';
+      try {
+        expect((await app.ask('GET', path)).headers.get(name)).toBe('max-age=31536000');
+      } finally {
+        settings.public_url = public_url;
+      }
+    },
+  );
+
   it('may be read by the page with the headers of the API, and never with cookies', async () => {
     const { status, headers } = await app.ask('GET', acme, { headers: { Origin: origins[0] ?? '' } });
     expect(status).toBe(200);

@@ -5,6 +5,7 @@ import express, { type RequestHandler } from 'express';
 import { isCurrent } from '../../db/migrate.ts';
 import { credentialOf, type RequestHeaders } from '../../domain/identity/authenticate.ts';
 import type { AllServices } from '../../domain/services.ts';
+import { transportHeaders } from '../../domain/studio/previews/preview-origin.ts';
 import { createGitHttp } from '../../git-http/git-http.ts';
 import { DomainError } from '../../kernel/errors.ts';
 import { createHealth, createMetricsRoute, type Phase } from '../../rest/health.ts';
@@ -159,7 +160,11 @@ function emptyApp({ services, metrics }: Core, config: Config): express.Express 
   // Versions are named by the operations; a hash of the text would change with every request id.
   app.set('etag', false);
   app.set('trust proxy', config.PORTICO_TRUSTED_PROXIES.length > 0 ? config.PORTICO_TRUSTED_PROXIES : false);
-  return app.use(requestLog(services.log, metrics.http), keepToOrigin);
+  const keepEncrypted: express.RequestHandler = (_request, response, next) => {
+    response.set(transportHeaders(services.settings.public_url));
+    next();
+  };
+  return app.use(requestLog(services.log, metrics.http), keepToOrigin, keepEncrypted);
 }
 
 /** An application that says how a process is, and nothing else yet. */

@@ -33,3 +33,10 @@ export function originProblem(publicUrl: string, form: string): string | null {
   if ((isHttps(publicUrl) && isHttps(form)) || !mayShareDomain(ours, theirs)) return null;
   return `${ours} and ${theirs} may belong to one domain, where a published site could set cookies for the API; serve both over https, or previews from another domain`;
 }
+
+/**
+ * Headers for answers from an address: where that is https, a browser then uses nothing else with its host for a year (HSTS, RFC 6797). Hosts below it
+ * are left out, for they may be others'.
+ */
+export const transportHeaders = (address: string): Record<string, string> =>
+  isHttps(address) ? { 'Strict-Transport-Security': 'max-age=31536000' } : {};

@@ -243,6 +243,28 @@ describe('media', () => {
     (await app.ask('POST', `${studio}/media`, { body: { path, content: svg(id), overwrite: true } })).body.commit.sha;
   const id = async () => /id="i(\d)"/.exec((await app.ask('GET', `${studio}/file?path=${path}&raw=true`)).body)?.[1];
 
+  it('come back executable only for those who may push them so', async () => {
+    const editor = await app.makeToken(['edit_studio']);
+    const git = await app.repository();
+    const plan = async () => ({
+      changes: [{ path: 'public/run.svg', content: Buffer.from(svg(1), 'base64'), mode: '100755' as const }],
+      message: 'Run',
+      result: null,
+    });
+    const { commit } = await git.write({ branch: 'main', author: { name: 'A', email: 'a@example.org' }, plan });
+    const modeOf = async () =>
+      (await (await git.snapshot(await git.head('main'))).lookup('public/run.svg')).entry?.mode;
+    const at = { path: 'public/run.svg', commit: commit?.sha, mode: 'restore' };
+    for (const [by, mode] of [
+      [{ token: editor }, '100644'],
+      [{}, '100755'],
+    ] as const) {
+      expect((await app.ask('DELETE', `${studio}/media/public/run.svg`)).status).toBe(200);
+      expect((await app.ask('POST', `${studio}/revert`, { body: at, ...by })).status).toBe(201);
+      expect(await modeOf()).toBe(mode);
+    }
+  });
+
   it('come back by undo and restore, and clash whole', async () => {
     const one = await upload(1);
     const two = await upload(2);

@@ -57,7 +57,7 @@ export interface Reverted {
 
 type RevertContext = Pick<
   StudioContext<'manage_studio' | 'delete_studio'>,
-  'git' | 'services' | 'studio' | 'project' | 'conditions' | 'require'
+  'git' | 'services' | 'studio' | 'project' | 'conditions' | 'grant' | 'require'
 >;
 
 /** The file that is reverted, and the collection it is an entry of. */
@@ -296,6 +296,10 @@ async function warningsOf(
   return [...caused, ...warnings];
 }
 
+/** The mode of a file that comes back: none becomes executable without the permission that a push of it needs. */
+const modeBack = ({ grant }: RevertContext, then: TreeEntry, current: TreeEntry | null) =>
+  grant.permissions.has('manage_studio') ? then.mode : (current?.mode ?? '100644');
+
 /**
  * Plans a revert.
  * @throws DomainError `not_found`, `not_editable`, `precondition_failed`, `sha_mismatch`, `merge_conflict` with `details.conflicts`,
@@ -329,7 +333,8 @@ export async function planRevert(
   await checkContent(context, staged, place, bytes, current);
   const content = outcome.kind === 'merged' ? await staged.contents.keep(bytes) : { oid: outcome.file.oid };
   if (!current) await checkFree(staged.tree, path, entry ? 'slug' : 'path');
-  const change: Change = { path, content, ...(outcome.kind === 'version' && { mode: outcome.file.mode }) };
+  const mode = outcome.kind === 'version' ? modeBack(context, outcome.file, current) : undefined;
+  const change: Change = { path, content, ...(mode && { mode }) };
   const merged = outcome.kind === 'merged' && { merged: true, resolved: outcome.resolved };
   return {
     changes: [change],

@@ -57,7 +57,7 @@ const revertedFile = z
 
 type Context = Pick<
   StudioContext<'manage_studio' | 'delete_studio'>,
-  'git' | 'services' | 'studio' | 'project' | 'conditions' | 'require' | 'actor' | 'tag'
+  'git' | 'services' | 'studio' | 'project' | 'conditions' | 'grant' | 'require' | 'actor' | 'tag'
 >;
 
 type Input = Omit<z.output<z.ZodObject<typeof revertInput>>, 'message'> & { message?: string | undefined };

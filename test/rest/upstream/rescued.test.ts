@@ -98,5 +98,8 @@ describe('the rescued commits of a branch', () => {
       await project.git.rescue('main', sha);
     }
     expect((await rescuedIn(project)).map(({ sha }: { sha: string }) => sha)).toEqual(shas.slice(0, 50));
+    const merged = (await project.git.head('main')) ?? '';
+    for (const name of ['merged', 'merged-too']) await project.git.rescue(name, merged);
+    expect((await rescuedIn(project)).map(({ sha }: { sha: string }) => sha)).toEqual(shas.slice(0, 50));
   });
 });

@@ -219,7 +219,9 @@ export const repository = z
     diverged: z.array(divergence).describe('Branches of a mirror that have to be merged with the upstream by a person'),
     rescued: z
       .array(rescued)
-      .describe('Commits that branches had when the upstream went another way, newest first; at most 50'),
+      .describe(
+        'Commits that branches had when the upstream went another way, at most 50: of branches that are there first, then of deleted ones; newest first',
+      ),
     import: importState.nullable(),
   })
   .meta({ id: 'Repository' });

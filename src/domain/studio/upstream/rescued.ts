@@ -23,14 +23,20 @@ async function rescuedIn(git: Repository): Promise<Rescued[]> {
   return refs.map(({ name, oid }) => ({ branch: name.slice(prefix.length + 1, -oid.length - 1), sha: oid, ref: name }));
 }
 
-/** The rescued commits of a repository, the newest first; at most 50. */
+/**
+ * The rescued commits of a repository, at most 50: those of branches that are there come first, for they may be missed, and the newest of either. Each
+ * branch that is merged as one commit and deleted on its host leaves one behind.
+ */
 export async function latestRescued(git: Repository): Promise<Rescued[]> {
   const all = await rescuedIn(git);
+  if (all.length === 0) return [];
+  const heads = new Set((await git.refsBelow('refs/heads')).map(({ name }) => name));
+  const isThere = ({ branch }: Rescued) => Number(heads.has(`refs/heads/${branch}`));
   const dated = await Promise.all(
     all.map(async (one) => ({ one, at: Date.parse((await git.commit(one.sha)).committer.date) })),
   );
   return dated
-    .sort((a, b) => b.at - a.at)
+    .sort((a, b) => isThere(b.one) - isThere(a.one) || b.at - a.at)
     .slice(0, mostShown)
     .map(({ one }) => one);
 }

@@ -1,10 +1,24 @@
+import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { open, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, vi } from 'vitest';
+import { builtProgram } from './support/build.ts';
 import { makeDemoWebhook } from './support/demo-webhook.ts';
 import { demoStudio, restClient } from './support/rest-client.ts';
-import { newDataDir, portico, readFirstRun, settingsFor, startProgram, startServer } from './support/server-process.ts';
+import {
+  demoDataDir,
+  kill,
+  newDataDir,
+  plainEnvironment,
+  portico,
+  readFirstRun,
+  settingsFor,
+  startProgram,
+  startServer,
+} from './support/server-process.ts';
 import { asRoot, remount, removeDisks, smallDisk } from './support/small-disk.ts';
 import { call, sign } from './support/webhook.ts';
 
@@ -152,4 +166,41 @@ asRoot('a start on a read-only or a full data directory is one sentence that nam
   const { code, stderr } = await refusal();
   expect(code).toBe(1);
   expect(stderr).toContain('No space left on device');
+});
+
+asRoot('a server whose log is on a full disk goes on without it, and ends when it is stopped', async () => {
+  const { dataDir, token } = await demoDataDir();
+  const logs = await newDataDir();
+  await smallDisk(logs, 1);
+  const log = path.join(logs, 'log');
+  const file = openSync(log, 'a');
+  const main = path.join(await builtProgram(), 'main.js');
+  const env = plainEnvironment(settingsFor(dataDir));
+  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', file, 'ignore'] });
+  closeSync(file);
+  stops.push(() => kill(child));
+  const readLog = () => readFile(log, 'utf8');
+  const [, url = ''] = await vi.waitFor(
+    async () => /Portico is ready at ([^\s"]+)/.exec(await readLog()) ?? Promise.reject(new Error('is starting')),
+    { timeout: 60_000, interval: 100 },
+  );
+  const rest = restClient(url.replace('localhost', '127.0.0.1'), token);
+  const ask = async () => expect((await rest.get(`${demoStudio}/collections`)).status).toBe(200);
+  const free = await fill(logs);
+  for (let time = 0; time < 100; time += 1) await ask();
+  await free();
+  await vi.waitFor(
+    async () => {
+      await ask();
+      const lines = (await readLog()).split('\n').filter((line) => line.includes('/collections'));
+      expect(lines.length).toBeGreaterThan(100);
+      for (const line of lines) JSON.parse(line);
+    },
+    { timeout: 60_000, interval: 100 },
+  );
+  await fill(logs);
+  await ask();
+  const ended = once(child, 'exit');
+  child.kill();
+  expect(await ended).toEqual([0, null]);
 });

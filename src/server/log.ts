@@ -1,3 +1,4 @@
+import { write, writeSync } from 'node:fs';
 import { type DestinationStream, pino, stdSerializers } from 'pino';
 import { redactText } from '../lib/text.ts';
 import type { Log } from '../ports/log.ts';
@@ -34,6 +35,74 @@ function errorFields(error: unknown, hidden: ReadonlySet<string>): unknown {
   return { ...(redactKeys(Object.fromEntries(plain), hidden) as object), ...(errors && { errors }) };
 }
 
+/** Characters of lines that wait to be written. */
+const mostWaiting = 4 * 1024 * 1024;
+/** After what could not be written is tried again; milliseconds. */
+const retryAfter = 100;
+
+/**
+ * Writes lines to an open file, those together that came while others were being written. On a full disk they wait, and what is too much is left out
+ * and counted: a server goes on without its log. What is left is written when the process exits, if it can be.
+ */
+export class LineOutput implements DestinationStream {
+  readonly #file: number;
+  #waiting = '';
+  #leftOut = 0;
+  /** What is being written. */
+  #batch: Buffer = Buffer.alloc(0);
+  #state: 'idle' | 'writing' | 'failed' = 'idle';
+
+  /** @param file its descriptor */
+  constructor(file: number) {
+    this.#file = file;
+    process.on('exit', () => this.flushSync());
+  }
+
+  write(line: string): void {
+    if (this.#waiting.length + line.length > mostWaiting) this.#leftOut += 1;
+    else this.#waiting += line;
+    if (this.#state === 'idle') this.#next();
+  }
+
+  /** Writes what waits, without the event loop. What cannot be written is given up. */
+  flushSync(): void {
+    // What is being written is on its way.
+    const failed = this.#state === 'failed' ? [this.#batch] : [];
+    let rest = Buffer.concat([...failed, Buffer.from(this.#takeWaiting())]);
+    this.#batch = Buffer.alloc(0);
+    try {
+      while (rest.length > 0) rest = rest.subarray(writeSync(this.#file, rest));
+    } catch {
+      // There is nowhere to say so.
+    }
+  }
+
+  #next(): void {
+    if (this.#batch.length === 0) this.#batch = Buffer.from(this.#takeWaiting());
+    this.#state = this.#batch.length === 0 ? 'idle' : 'writing';
+    if (this.#state === 'idle') return;
+    write(this.#file, this.#batch, (error, written) => {
+      this.#state = error ? 'failed' : 'writing';
+      if (error) return void setTimeout(() => this.#next(), retryAfter).unref();
+      this.#batch = this.#batch.subarray(written);
+      this.#next();
+    });
+  }
+
+  #takeWaiting(): string {
+    const [lines, count] = [this.#waiting, this.#leftOut];
+    [this.#waiting, this.#leftOut] = ['', 0];
+    if (count === 0) return lines;
+    const notice = {
+      level: 'warn',
+      time: new Date().toISOString(),
+      count,
+      msg: 'lines of the log could not be written',
+    };
+    return `${lines}${JSON.stringify(notice)}\n`;
+  }
+}
+
 /**
  * The process's log: one JSON line per event, redacted here so that no call site has to.
  * @param destination standard output unless a test listens.
@@ -56,8 +125,7 @@ export function createLog(options: {
     hooks: { streamWrite: redactText },
   };
   if (options.destination) return pino(settings, options.destination);
-  // Lines that come while some are being written share the next write; what is left is written when the process exits.
-  if (!process.stdout.isTTY) return pino(settings, pino.destination({ sync: false }));
+  if (!process.stdout.isTTY) return pino(settings, new LineOutput(process.stdout.fd));
   return pino({
     ...settings,
     transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', translateTime: 'HH:MM:ss' } },

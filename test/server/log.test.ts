@@ -1,8 +1,14 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, read as readFrom, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { generateToken } from '../../src/domain/identity/token-text.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
 import { redactText } from '../../src/lib/text.ts';
-import { createLog } from '../../src/server/log.ts';
+import { createLog, LineOutput } from '../../src/server/log.ts';
 import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { siteFiles } from '../support/site-files.ts';
@@ -140,5 +146,51 @@ describe('planted secrets', () => {
       duration_ms: expect.any(Number),
       request_id: id,
     });
+  });
+});
+
+describe('lines for a file that cannot be written', () => {
+  it('wait for room, up to a bound, and come in their order with the count of those left out', async () => {
+    const directory = mkdtempSync(path.join(tmpdir(), 'portico-log-'));
+    const fifo = path.join(directory, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const file = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
+    onTestFinished(() => {
+      closeSync(file);
+      rmSync(directory, { recursive: true });
+    });
+    const output = new LineOutput(file);
+    const line = (at: number) => `${JSON.stringify({ at, text: 'é'.repeat(1_000) })}\n`;
+    for (let at = 0; at < 6_000; at += 1) output.write(line(at));
+    let text = '';
+    const decoder = new StringDecoder();
+    const read = promisify(readFrom);
+    await vi.waitFor(
+      async () => {
+        const { bytesRead, buffer } = await read(file, { buffer: Buffer.alloc(64 * 1024) });
+        text += decoder.write(buffer.subarray(0, bytesRead));
+        expect(text).toContain('could not be written');
+        expect(text.endsWith('\n')).toBe(true);
+      },
+      { timeout: 60_000, interval: 1 },
+    );
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((one) => JSON.parse(one));
+    const notice = lines.findIndex(({ msg }) => msg !== undefined);
+    expect(lines[notice].count).toBe(6_000 - notice);
+    expect(lines.slice(0, notice).map(({ at }) => at)).toEqual(Array.from({ length: notice }, (_, at) => at));
+    expect(notice).toBeGreaterThan(3_000);
+    expect(notice).toBeLessThan(5_000);
+  });
+
+  it('are given up at the end of the process', () => {
+    const file = openSync('/dev/full', 'w');
+    onTestFinished(() => closeSync(file));
+    const output = new LineOutput(file);
+    output.write('a line\n');
+    output.write('another\n');
+    output.flushSync();
   });
 });

@@ -9,7 +9,7 @@ import { builtProgram } from './build.ts';
 import { oncePerRun } from './once-per-run.ts';
 
 /** An ordinary environment: none of the settings the tests run with. */
-function plainEnvironment(settings: Record<string, string>): Record<string, string> {
+export function plainEnvironment(settings: Record<string, string>): Record<string, string> {
   const { PATH = '' } = process.env;
   return { PATH, HOME: tmpdir(), TMPDIR: tmpdir(), LC_ALL: 'C', ...settings };
 }

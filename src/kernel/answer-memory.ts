@@ -4,6 +4,9 @@ import { DomainError } from './errors.ts';
 const mebibyte = 1024 * 1024;
 /** Answers of so many bytes are not counted. */
 const small = 256 * 1024;
+/** Bytes of all answers together, and of the answers to one caller: none is longer. */
+const allAnswers = 256 * mebibyte;
+export const longestAnswer = allAnswers / 2;
 /** How long a client may leave a large answer unread, milliseconds. */
 const unread = 60_000;
 
@@ -19,7 +22,8 @@ interface Options {
 const noRoom = () =>
   new DomainError('unavailable', 'Too much is being sent at the moment; read what was requested first');
 
-const tooLong = (most: number) =>
+/** The refusal of an answer that would be longer than so many bytes. */
+export const tooLong = (most: number) =>
   new DomainError('too_large', `One answer has at most ${most} bytes; request less, or a shorter page`);
 
 /** An answer on its way to a client: a response of Node. */
@@ -27,8 +31,8 @@ interface Sent {
   readonly closed: boolean;
   once(event: 'close', listener: () => void): unknown;
   off(event: 'close', listener: () => void): unknown;
-  /** Calls back when the connection has moved no byte for so long from now on; without a callback by that of the time before. */
-  setTimeout(milliseconds: number, callback?: () => void): unknown;
+  /** Calls back when the connection has moved no byte for so long. */
+  setTimeout(milliseconds: number, callback: () => void): unknown;
   destroy(): unknown;
 }
 
@@ -39,16 +43,12 @@ export const ownerOf = (actor: { id: string } | null, { ip }: { ip?: string | un
 interface Waiting {
   caller: string;
   bytes: number;
-  response: Sent;
   begin(): void;
 }
 
 /**
  * Memory that large answers hold until their clients have read them: one that never reads takes nothing but its own share, of which what it
  * requests further waits for. Answers take their room before they are read; callers alternate.
- *
- * An answer whose size shows only while it is made takes room bit by bit, and several that wait for more of it, each with a part, would wait for
- * each other for ever. So they go before those that hold nothing yet, and one at a time has what it wants without waiting, beyond all shares.
  */
 export class AnswerMemory {
   readonly #most: Required<Options>;
@@ -56,33 +56,25 @@ export class AnswerMemory {
   /** What single answers hold. */
   readonly #kept = new WeakMap<Sent, { bytes: number }>();
   readonly #waiting = new FairQueue<Waiting>();
-  /** The answer that takes room beyond all shares. */
-  #overdrawn: Sent | null = null;
 
-  constructor({ all = 256 * mebibyte, caller = all / 2, patience = 30_000 }: Options = {}) {
+  constructor({ all = allAnswers, caller = all / 2, patience = 30_000 }: Options = {}) {
     this.#most = { all, caller, patience };
   }
 
   /**
    * Takes room for an answer, or for more of it, as soon as there is some. It is given back when the connection has taken the answer, or is closed.
-   * @throws DomainError `unavailable` when room is missing for long, or the client is gone; `too_large` when more and more has become more than the
-   * share of a caller
+   * @throws DomainError `unavailable` when room is missing for long, or the client is gone; `too_large` when several parts have become more than the
+   * share of a caller: it would wait for its own room
    */
   async take(caller: string, size: number, response: Sent): Promise<void> {
     if (size <= small) return;
     const taken = this.#takenBy(response);
     if (taken > 0 && taken + size > this.#most.caller) throw tooLong(this.#most.caller);
     const bytes = Math.min(size, this.#most.caller);
-    const isNext = taken > 0 || this.#waiting.sizeOf(caller) === 0;
-    if ((isNext && this.#fits(caller, bytes)) || this.#mayOverdraw(response)) {
-      this.#held.add(bytes, caller);
-      this.#keep(caller, bytes, response);
-      return;
-    }
-    await this.#wait(caller, bytes, response);
+    const isNext = this.#waiting.sizeOf(caller) === 0;
+    if (isNext && this.#fits(caller, bytes)) this.#held.add(bytes, caller);
+    else await this.#wait(caller, bytes, response);
     this.#keep(caller, bytes, response);
-    // More of the same answer may have waited behind this.
-    this.#admit();
   }
 
   /**
@@ -104,13 +96,6 @@ export class AnswerMemory {
     return this.#kept.get(response)?.bytes ?? 0;
   }
 
-  /** Whether an answer that holds room already has more of it beyond all shares, which it then does until it has been read. */
-  #mayOverdraw(response: Sent): boolean {
-    if (response.closed || this.#takenBy(response) === 0) return false;
-    this.#overdrawn ??= response;
-    return this.#overdrawn === response;
-  }
-
   #keep(caller: string, bytes: number, response: Sent): void {
     const known = this.#kept.get(response);
     const kept = known ?? { bytes: 0 };
@@ -118,11 +103,10 @@ export class AnswerMemory {
     const giveBack = () => {
       this.#held.add(-kept.bytes, caller);
       kept.bytes = 0;
-      if (this.#overdrawn === response) this.#overdrawn = null;
       this.#admit();
     };
     if (response.closed) return void giveBack();
-    if (known) return void response.setTimeout(unread);
+    if (known) return;
     this.#kept.set(response, kept);
     response.once('close', giveBack);
     response.setTimeout(unread, () => response.destroy());
@@ -142,7 +126,7 @@ export class AnswerMemory {
     let onClose = () => {};
     try {
       await new Promise<void>((resolve, reject) => {
-        const waiting = { caller, bytes, response, begin: resolve };
+        const waiting = { caller, bytes, begin: resolve };
         const leave = () => {
           this.#waiting.delete(waiting);
           reject(noRoom());
@@ -159,12 +143,8 @@ export class AnswerMemory {
     }
   }
 
-  /** Lets in what there is room for: none before another of its caller, nor past one that waits for others to read, but for more of an answer. */
+  /** Lets in what there is room for: none before another of its caller, nor past one that waits for others to read. */
   #admit(): void {
-    for (const next of [...this.#waiting]) {
-      if (this.#takenBy(next.response) === 0) continue;
-      if (this.#fits(next.caller, next.bytes) || this.#mayOverdraw(next.response)) this.#begin(next);
-    }
     let isBlocked = false;
     const mayBegin = ({ caller, bytes }: Waiting) => {
       if (isBlocked) return false;
@@ -172,13 +152,10 @@ export class AnswerMemory {
       isBlocked = !fits && this.#fitsShare(caller, bytes);
       return fits;
     };
-    for (const next of this.#waiting.takeAll(mayBegin)) this.#begin(next);
-  }
-
-  #begin(next: Waiting): void {
-    this.#waiting.delete(next);
-    this.#held.add(next.bytes, next.caller);
-    next.begin();
+    for (const next of this.#waiting.takeAll(mayBegin)) {
+      this.#held.add(next.bytes, next.caller);
+      next.begin();
+    }
   }
 }
 

@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import { AnswerMemory } from '../../src/kernel/answer-memory.ts';
-import fc from '../support/properties.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -144,45 +143,6 @@ describe('large answers', () => {
     const whole = new Response();
     answers.add('a', 4 * mebibyte, whole);
     whole.close();
-  });
-
-  it('of which several have a part go on one after the other, before those that have nothing yet', async () => {
-    const { begun, request } = memory();
-    const [first, second] = [request('a', 2), request('a', 2)];
-    const next = request('a', 1);
-    await first.more(1);
-    const more = second.more(1);
-    await turns();
-    expect(begun).toEqual(['a', 'a', 'more of a']);
-    first.response.close();
-    await Promise.all([more, next.taken]);
-    expect(begun).toEqual(['a', 'a', 'more of a', 'more of a', 'a']);
-    second.response.close();
-    await next.taken;
-    next.response.close();
-  });
-
-  it('all come to their end, whatever they take bit by bit', async () => {
-    const steps = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });
-    const answer = fc.record({ caller: fc.constantFrom('a', 'b', 'c'), steps });
-    await fc.assert(
-      fc.asyncProperty(fc.array(answer, { minLength: 1, maxLength: 12 }), async (all) => {
-        const answers = new AnswerMemory({ all: 32 * mebibyte, patience: 2 ** 30 });
-        let ended = 0;
-        const make = async ({ caller, steps }: (typeof all)[number]) => {
-          const response = new Response();
-          for (const size of steps) {
-            await answers.take(caller, size * mebibyte, response);
-            await turns();
-          }
-          response.close();
-          ended += 1;
-        };
-        for (const one of all) void make(one);
-        for (let turn = 0; turn < 100 && ended < all.length; turn += 1) await turns();
-        expect(ended).toBe(all.length);
-      }),
-    );
   });
 
   it('that become more than the share of a caller are refused, and wait for none of their own room', async () => {

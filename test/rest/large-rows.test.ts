@@ -286,3 +286,31 @@ describe('commits', () => {
     expect(Math.max(...taken(take))).toBeGreaterThanOrEqual(shown);
   });
 });
+
+describe('pages of entries', () => {
+  const long = 'x'.repeat(30_000);
+  const listed = `${studio}/collections/posts?per_page=100`;
+  beforeAll(() =>
+    seed(
+      app,
+      Object.fromEntries(
+        Array.from({ length: 60 }, (_, at) => [`content/posts/p${at}.md`, `---\nlong: ${long}\n---\n`]),
+      ),
+    ),
+  );
+
+  it('take room once for all that they show, and hold nothing until there is some', async () => {
+    const take = room();
+    const { status, body } = await app.ask('GET', listed);
+    expect([status, body.length]).toEqual([200, 60]);
+    for (const { frontmatter } of body) expect(frontmatter).toEqual({ long });
+    const sizes = taken(take).filter((bytes) => bytes > 0);
+    expect(sizes).toEqual([expect.any(Number)]);
+    expect(sizes[0]).toBeGreaterThan(60 * long.length);
+  });
+
+  it('are not made while there is no room', async () => {
+    room(false);
+    expectRefusal(await app.ask('GET', listed), 503, 'unavailable', /no room/);
+  });
+});

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { mapYielding } from '../../../lib/concurrency.ts';
 import { entryIn, type IndexedEntry } from '../content/collection-index.ts';
-import type { EntryFacts } from '../content/entry-facts.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
@@ -179,16 +178,14 @@ export const listTranslations = studioOperation({
     );
     const others = ({ path, translation_key }: IndexedEntry) =>
       (byKey.get(translation_key) ?? []).filter((entry) => entry.path !== path);
-    const found: z.output<typeof entrySummary>[][] = [];
-    // One after the other: together they may be more than an answer has room for.
-    for (const entry of entries) {
+    const groups = entries.map(others);
+    const records = await pageRecords(context, snapshot, groups.flat(), (place, known) => {
       signal.throwIfAborted();
-      const record = (place: IndexedEntry, known: EntryFacts) => ({
+      return {
         ...summaryOf(collection, place, known, frontmatter ? undefined : []),
         ...urlMember(routes, collection, place, known.frontmatter),
-      });
-      found.push(await pageRecords(context, snapshot, others(entry), record));
-    }
-    return found;
+      };
+    });
+    return groups.map(({ length }) => records.splice(0, length));
   },
 });

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { longestAnswer, tooLong } from '../../../kernel/answer-memory.ts';
 import { DomainError } from '../../../kernel/errors.ts';
 import { shownPointers } from '../../../lib/json-pointer.ts';
 import { isRecord, leastJson } from '../../../lib/objects.ts';
@@ -93,12 +94,14 @@ export function summaryOf(
   };
 }
 
-/** Bytes of records that are made before room is taken for them. */
+/** Bytes of records that are held before room is taken for them. */
 const madeAtOnce = 1024 * 1024;
 
 /**
- * Records of the entries of a page, in their order. Room is taken for them as they are made: aliases make a short file long.
+ * Records of the entries of a page, in their order. Room is taken for all of them together, for pages that each held a part would wait for each other.
+ * What they take shows only when they are made, since aliases make a short file long: a long page is made twice, and the first time none of it is kept.
  * @param record what is shown of an entry; nothing else of its facts is kept
+ * @throws DomainError `too_large` for more than an answer may have
  */
 export async function pageRecords<Place extends IndexedEntry, Item extends object>(
   { git, studio, room }: Pick<StudioContext, 'git' | 'studio' | 'room'>,
@@ -106,19 +109,23 @@ export async function pageRecords<Place extends IndexedEntry, Item extends objec
   places: readonly Place[],
   record: (place: Place, facts: EntryFacts) => Item | Promise<Item>,
 ): Promise<Item[]> {
-  const items: Item[] = [];
+  async function* made(): AsyncGenerator<Item> {
+    let next = 0;
+    for await (const facts of studio.content.eachListed(git, snapshot, places)) {
+      const place = places[next++];
+      if (place) yield await record(place, facts);
+    }
+  }
   let bytes = 0;
-  for await (const facts of studio.content.eachListed(git, snapshot, places)) {
-    const place = places[items.length];
-    if (!place) break;
-    const item = await record(place, facts);
-    items.push(item);
+  const items: Item[] = [];
+  for await (const item of made()) {
     bytes += leastJson(item, Number.POSITIVE_INFINITY);
-    if (bytes < madeAtOnce) continue;
-    await room(bytes);
-    bytes = 0;
+    if (bytes > longestAnswer) throw tooLong(longestAnswer);
+    if (bytes <= madeAtOnce) items.push(item);
+    else items.length = 0;
   }
   await room(bytes);
+  if (bytes > madeAtOnce) for await (const item of made()) items.push(item);
   return items;
 }
 

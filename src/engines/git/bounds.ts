@@ -3,6 +3,7 @@ import { totalmem } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { DomainError } from '../../kernel/errors.ts';
 import { ownBytes } from '../../lib/child-processes.ts';
+import { Tally } from '../../lib/fair-queue.ts';
 import type { GitChild } from './git-child.ts';
 
 /** What one git process, and each process it starts, may take. */
@@ -84,9 +85,6 @@ export function exceeded(
   return null;
 }
 
-/** A host that answers quickly fills some 100 MiB meanwhile; milliseconds. */
-const lookEvery = 100;
-
 /** Bytes that a process and what it has started have for themselves (proc_pid_task(5)). */
 async function bytesOf(pid: number): Promise<number> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'latin1').catch(() => '');
@@ -95,39 +93,63 @@ async function bytesOf(pid: number): Promise<number> {
   return bytes.reduce((sum, part) => sum + part);
 }
 
+interface Sharing {
+  /** Bytes that all may take together. */
+  most: number;
+  /** Milliseconds between two looks at what they take. */
+  every: number;
+  /** Why one is ended, for its caller. */
+  message: string;
+}
+
 /**
- * Bounds what some processes take of the memory together. Each has a bound of its own, but many connect to other hosts at once, since they mostly
- * wait, and a host can make each of them keep all it may have.
+ * Bounds what some processes take of the memory together, where each has a bound of its own but many run at once, since they mostly wait. Beyond it
+ * the largest of the caller that has most is ended, so that what one caller keeps ends nothing of others that have less.
  */
 export class SharedMemory {
-  readonly #most: number;
-  readonly #children = new Set<GitChild>();
+  readonly #sharing: Sharing;
+  readonly #callers = new Map<GitChild, string>();
   #isLooking = false;
 
-  /** @param most bytes of all together, from which on the largest is ended */
-  constructor(most: number) {
-    this.#most = most;
+  constructor(sharing: Sharing) {
+    this.#sharing = sharing;
   }
 
-  watch(child: GitChild): void {
-    this.#children.add(child);
-    void child.exited.then(() => this.#children.delete(child));
+  /** Counts a process until it is left out. */
+  watch(child: GitChild, caller: string): void {
+    this.#callers.set(child, caller);
     if (!this.#isLooking) void this.#look();
+  }
+
+  leaveOut(child: GitChild): void {
+    this.#callers.delete(child);
   }
 
   async #look(): Promise<void> {
     this.#isLooking = true;
-    while (this.#children.size > 0) {
+    while (this.#callers.size > 0) {
       const found = await Promise.all(
-        [...this.#children].map(async (child) => ({ child, bytes: await bytesOf(child.streams.pid ?? 0) })),
+        [...this.#callers].map(async ([child, caller]) => ({
+          child,
+          caller,
+          bytes: await bytesOf(child.streams.pid ?? 0),
+        })),
       );
-      const [largest] = found.sort((a, b) => b.bytes - a.bytes);
-      if (found.reduce((sum, { bytes }) => sum + bytes, 0) > this.#most)
-        largest?.child.kill(
-          new DomainError('unavailable', 'Other hosts sent more at once than there is memory for; try again shortly'),
-        );
-      await setTimeout(lookEvery, undefined, { ref: false });
+      this.#endBeyond(found.filter(({ child }) => this.#callers.has(child)));
+      await setTimeout(this.#sharing.every, undefined, { ref: false });
     }
     this.#isLooking = false;
+  }
+
+  #endBeyond(found: { child: GitChild; caller: string; bytes: number }[]): void {
+    const { most, message } = this.#sharing;
+    const held = new Tally();
+    for (const { caller, bytes } of found) held.add(bytes, caller);
+    while (held.all > most) {
+      const largest = found.sort((a, b) => held.of(b.caller) - held.of(a.caller) || b.bytes - a.bytes).shift();
+      if (largest === undefined) return;
+      largest.child.kill(new DomainError('unavailable', message));
+      held.add(-largest.bytes, largest.caller);
+    }
   }
 }

@@ -58,6 +58,13 @@ const shared = (size: number, most = waiting) =>
 
 /** Output of one command that is collected, bytes. */
 const mostCollected = 256 * 1024 * 1024;
+/** Milliseconds. A host that answers quickly fills some 100 MiB meanwhile. */
+const lookAtOutgoing = 100;
+/**
+ * Milliseconds. What stands still hardly grows, and no more fetches join it in a second than there are slots for; a look at 128 takes 20 ms of a
+ * processor.
+ */
+const lookAtUnread = 500;
 /** Processes of all kinds at once. */
 const mostChildren = 256;
 
@@ -76,6 +83,8 @@ export class GitProcesses {
   readonly bulkReads = shared(Math.max(16, 4 * availableParallelism()));
   /** Searches for the commits of lines, each of which may take seconds. */
   readonly blames = shared(Math.max(2, availableParallelism()), 100);
+  /** What serves clients that do not read, and has lent its slot. */
+  readonly unread: SharedMemory;
   readonly #home: string;
   readonly #onEnd: (command: string, seconds: number) => void;
   readonly #children = new Set<GitChild>();
@@ -88,13 +97,22 @@ export class GitProcesses {
   /**
    * @param home an empty directory that stands in for HOME
    * @param onEnd called for every process that has ended: git's name for what it did, and how long it lived, seconds
-   * @param memory of one process, bytes; all that connect to other hosts have twice as much together
+   * @param memory of one process, bytes; all that connect to other hosts have twice as much together, and so have those that are not read
    */
   constructor(home: string, onEnd: (command: string, seconds: number) => void = () => {}, memory = defaultMemory) {
     this.#home = home;
     this.#onEnd = onEnd;
     this.#memory = memory;
-    this.#outgoing = new SharedMemory(2 * memory);
+    this.#outgoing = new SharedMemory({
+      most: 2 * memory,
+      every: lookAtOutgoing,
+      message: 'Other hosts sent more at once than there is memory for; try again shortly',
+    });
+    this.unread = new SharedMemory({
+      most: 2 * memory,
+      every: lookAtUnread,
+      message: 'Fetches that are not read hold more memory than there is for them; try again shortly',
+    });
   }
 
   /**
@@ -123,11 +141,12 @@ export class GitProcesses {
     if (streams.stdin === undefined) throw new DomainError('unavailable', 'git could not be started');
     if (options.lowPriority === true && streams.pid !== undefined) lower(streams.pid);
     const child = watchChild(streams, options, bounds);
-    if (options.outgoing === true) this.#outgoing.watch(child);
+    if (options.outgoing === true) this.#outgoing.watch(child, '');
     const began = performance.now();
     this.#children.add(child);
     void child.exited.then(() => {
       this.#children.delete(child);
+      this.#outgoing.leaveOut(child);
       this.#onEnd(args[0] ?? '', (performance.now() - began) / 1000);
     });
     return child;

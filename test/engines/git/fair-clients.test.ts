@@ -9,7 +9,7 @@ import { packetLine } from '../../../src/engines/git/transfer/push-answer.ts';
 import type { PushVerdict } from '../../../src/ports/git-transfer.ts';
 import { client } from '../../support/git-client.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
-import { git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
+import { fsck, git, save, temporaryDirectory, testStore, writerOne } from '../../support/git-store.ts';
 
 const packet = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text;
 
@@ -75,6 +75,46 @@ describe('clients that do not read their clones', () => {
     const others = await Promise.all(slow.map(({ output }) => buffer(output)));
     await Promise.all(slow.map(({ served }) => served));
     expect(others.map(({ length }) => length)).toEqual(slow.map(() => whole.length));
+  });
+});
+
+describe('clones that are not read', () => {
+  const mebibyte = 1024 * 1024;
+
+  it('are ended beyond the memory there is for them, those of the client that holds most', async () => {
+    const { store, path } = testStore({ memory: 32 * mebibyte });
+    /** Of an object that is in no pack git holds all bytes until they are read. */
+    const create = async (id: string, bytes: number) => {
+      const changes = [{ path: 'big.bin', content: randomBytes(bytes) }];
+      const plan = async () => ({ changes, message: 'Add it', result: null });
+      await (await store.create(id, 'main')).write({ branch: 'main', author: writerOne, plan });
+      return git(path(id), ['rev-parse', 'main']);
+    };
+    const [large, site] = [await create('large', 12 * mebibyte), await create('site', 10 * mebibyte)];
+    const clone = (name: string, id: string, head: string) => {
+      const [input, output] = [new PassThrough(), new PassThrough()];
+      input.end(`${packet(`want ${head} no-progress\n`)}0000${packet('done\n')}`);
+      const { signal } = new AbortController();
+      const service = 'git-upload-pack';
+      const request = { client: name, service, advertise: false, protocol: null, input, output, signal } as const;
+      return { output, served: store.serve(id, request).finally(() => output.end()) };
+    };
+    const slow = clone('b', 'large', large);
+    const unread = Array.from({ length: 7 }, () => clone('a', 'site', site));
+    // None of their outputs is read or closed here.
+    await expect(Promise.race([slow, ...unread].map(({ served }) => served))).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'Fetches that are not read hold more memory than there is for them; try again shortly',
+    });
+    const whole = await buffer(slow.output);
+    await slow.served;
+    const copy = temporaryDirectory();
+    git(copy, ['init', '-q', '--bare']);
+    git(copy, ['index-pack', '--stdin', '--strict'], whole.subarray(packet('NAK\n').length));
+    git(copy, ['update-ref', 'refs/heads/main', large]);
+    fsck(copy);
+    for (const { output } of unread) output.destroy();
+    await Promise.allSettled(unread.map(({ served }) => served));
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GitProcesses } from '../../../src/engines/git/git-process.ts';
 import { Slots } from '../../../src/engines/git/slots.ts';
 import { type Holder, StandingHolders } from '../../../src/engines/git/standing.ts';
+import { Lane } from '../../../src/engines/git/transfer/lane.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 import fc from '../../support/properties.ts';
 
@@ -130,6 +131,23 @@ describe('slots with owners', () => {
         }
       }),
     );
+  });
+});
+
+describe('a job that has lent its slot', () => {
+  it('no longer waits to have it again once what it serves is gone', async () => {
+    const lane = new Lane(1);
+    const { signal } = new AbortController();
+    const gone = new AbortController();
+    await lane.run('a', signal, async (slot) => {
+      slot.lend();
+      await lane.run('b', signal, async () => {
+        const again = slot.regain(gone.signal);
+        gone.abort(new Error('gone'));
+        await expect(again).rejects.toThrow('gone');
+      });
+    });
+    expect(await lane.run('c', signal, async () => 'free')).toBe('free');
   });
 });
 

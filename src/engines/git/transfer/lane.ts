@@ -6,8 +6,11 @@ export interface Lendable {
   readonly isWaiting: boolean;
   /** Gives the slot to others. */
   lend(): void;
-  /** Has the slot again once one is free; at once when it was not lent. Throws the signal's reason when it aborts meanwhile. */
-  regain(): Promise<void>;
+  /**
+   * Has the slot again once one is free; at once when it was not lent. Throws the reason of either signal, this or that of the job, that aborts
+   * meanwhile.
+   */
+  regain(gone: AbortSignal): Promise<void>;
 }
 
 /** Jobs of one kind at once, of which each client has at most half: what one client keeps busy is never all there is. */
@@ -30,11 +33,11 @@ export class Lane {
         release?.();
         release = null;
       },
-      regain: async () => {
+      regain: async (gone) => {
         if (release !== null) return;
         isWaiting = true;
         try {
-          release = await this.#slots.take(client, signal);
+          release = await this.#slots.take(client, AbortSignal.any([signal, gone]));
         } finally {
           isWaiting = false;
         }

@@ -101,6 +101,12 @@ export async function serveGit(
   // Pushes do not support version 2; git clients request it only when they fetch.
   const protocol = service === 'git-upload-pack' ? request.protocol : null;
   const quarantines: string[] = [];
+  /** Ends the wait for a slot that nothing needs any longer. */
+  const gone = new AbortController();
+  /** A write to a client that stopped reading would wait for ever. */
+  const cutOff = () => {
+    if (output.writableNeedDrain) output.destroy();
+  };
   const child = processes.spawn(
     [service.slice('git-'.length), '--stateless-rpc', ...(advertise ? ['--http-backend-info-refs'] : []), gitDir],
     {
@@ -113,14 +119,17 @@ export async function serveGit(
       env: { ...(protocol === null ? {} : { GIT_PROTOCOL: protocol }), ...hook?.env },
       signal,
       cpu: isPush ? pushCpu : fetchCpu,
-      onKill: (group) => quarantines.push(...quarantinesOf(group, gitDir)),
+      onKill: (group) => {
+        if (isPush) quarantines.push(...quarantinesOf(group, gitDir));
+        cutOff();
+        gone.abort();
+      },
     },
   );
   const watchdog = setTimeout(() => {
     if (slot?.isWaiting) return void watchdog.refresh();
     child.kill(new DomainError('request_timeout', 'The connection was silent for too long'));
-    // A write to a client that stopped reading would wait for ever.
-    if (output.writableNeedDrain) output.destroy();
+    cutOff();
   }, silence);
   feed(child, request, watchdog);
   let written = 0;
@@ -134,19 +143,26 @@ export async function serveGit(
     await onEnd();
     return message;
   };
+  /** What git keeps without a slot counts together with that of others. */
+  const lend = () => {
+    if (slot === null) return;
+    slot.lend();
+    processes.unread.watch(child, request.client);
+  };
   const answer = async function* () {
     if (advertise && protocol !== 'version=2') yield Buffer.from(`${packetLine(`# service=${service}\n`)}0000`);
     const { stdout } = child.streams;
     for await (const chunk of isPush ? pushAnswer(stdout, show, settle) : stdout) {
       watchdog.refresh();
       written += chunk.length;
-      const lending = setTimeout(() => slot?.lend(), lendAfter);
+      const lending = setTimeout(lend, lendAfter);
       try {
         yield chunk;
       } finally {
         clearTimeout(lending);
       }
-      await slot?.regain();
+      await slot?.regain(gone.signal);
+      processes.unread.leaveOut(child);
       watchdog.refresh();
     }
   };
@@ -156,6 +172,7 @@ export async function serveGit(
     child.kill(error);
   } finally {
     clearTimeout(watchdog);
+    processes.unread.leaveOut(child);
   }
   const { code, ended, over, stderr } = await child.exited;
   for (const path of quarantines) await rm(path, { recursive: true, force: true });

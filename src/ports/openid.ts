@@ -19,8 +19,6 @@ export interface OpenIdIdentity {
 export interface OpenId {
   /** Host of the provider, for the text of a button. */
   readonly host: string;
-  /** Whether it is the one that has confirmed an identity. */
-  isIssuer(issuer: string): boolean;
   /**
    * @param callback address that the provider sends the browser back to
    * @returns where to send the browser, and what to keep for `finish`

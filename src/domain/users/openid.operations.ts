@@ -125,8 +125,8 @@ export const unlinkIdentity = publicOperation({
     await holdAccount(em, { id: user_id, password });
     const row = await em.findOne(UserIdentity, { id, user_id });
     if (!row) throw new DomainError('not_found', 'Linked account not found');
-    // One of a provider that the settings no longer name signs nobody in.
-    const isWayIn = ({ issuer }: UserIdentity) => services.openid?.isIssuer(issuer) === true;
+    // One at another host than the provider's signs no one in any more. An issuer by itself may be spelled otherwise than in the settings.
+    const isWayIn = ({ issuer }: UserIdentity) => services.openid?.host === URL.parse(issuer)?.host;
     const others = await em.find(UserIdentity, { user_id, id: { $ne: id } });
     const hasPassword = password != null && services.settings.password_sign_in;
     if (isWayIn(row) && !hasPassword && !others.some(isWayIn))

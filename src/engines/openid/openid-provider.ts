@@ -87,11 +87,8 @@ export function createOpenId({ http, issuer, clientId, clientSecret }: Options):
     return known;
   };
 
-  const isIssuer = (text: string) => URL.parse(text)?.href === server.href;
-
   return {
     host,
-    isIssuer,
     async begin(callback) {
       const client = await load();
       const checks = {
@@ -117,7 +114,7 @@ export function createOpenId({ http, issuer, clientId, clientSecret }: Options):
     },
 
     async finish(url, { issuer, state, nonce, verifier }) {
-      if (!isIssuer(issuer))
+      if (issuer !== server.href)
         throw new DomainError('forbidden', 'This sign-in was begun at another provider; try again');
       const client = await load();
       const config = await configuration(client);

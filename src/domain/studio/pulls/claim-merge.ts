@@ -52,6 +52,8 @@ export async function finishMerge(
 ): Promise<Pull> {
   const now = services.clock.now();
   const times = { merging_at: null, merged_at: now, closed_at: null, updated_at: now };
-  await em.nativeUpdate(Pull, { id }, { ...heads, ...times, state: 'merged', version: raw<number>('version + 1') });
+  // One whose claim has run out meanwhile finds the merge of another, which its record is about.
+  const open = { id, state: { $ne: 'merged' as const } };
+  await em.nativeUpdate(Pull, open, { ...heads, ...times, state: 'merged', version: raw<number>('version + 1') });
   return em.fork().findOneOrFail(Pull, id);
 }

@@ -89,6 +89,8 @@ type Context = Pick<StudioContext, 'git' | 'studio'>;
 
 /** Changed files of a merge that are checked while others wait for the branch. */
 const checkedInTurn = 100;
+/** Milliseconds that others wait at most for one that came to nothing ahead of its turn, since they kept moving the branch. */
+const longestTurn = 5_000;
 
 /** Ends the turn of a merge that has to be prepared first. */
 class Unprepared extends Error {}
@@ -122,32 +124,32 @@ async function rulesOf({ publish, base }: MergeRequest): Promise<string | null> 
   return publish ? publishRules(await publish.context(), base) : null;
 }
 
-/** Merges two heads. @throws Unprepared in its turn, when more would be checked than others should wait for */
+/** Merges two heads. @param most changed files that are checked @throws Unprepared for more */
 async function planMerge(
   context: Context,
   request: MergeRequest,
   { pinned, ...heads }: CheckedHeads,
-  { signal, isTurn }: { signal: AbortSignal; isTurn: boolean },
+  { signal, most }: { signal: AbortSignal; most: number },
 ): Promise<CommitPlan<Planned>> {
   const { git } = context;
   const { base, strategy, fast_forward = strategy === 'ff', message, resolutions, require, admit, publish } = request;
   const { current, incoming } = heads;
+  const isBounded = Number.isFinite(most);
   const leaveIfLong = async (before: Oid | null, after: Snapshot) => {
     const { tree } = await git.snapshot(before);
-    if ((await after.changesSince(tree, checkedInTurn)) === null)
-      throw new Unprepared('this takes too long for a turn');
+    if ((await after.changesSince(tree, most)) === null) throw new Unprepared('this takes too long for a turn');
   };
   const check = async (result: () => Promise<Snapshot>): Promise<string | null> => {
     await admit?.(heads, result);
     const now = await publish?.context();
     const rules = now ? await publishRules(now, base) : null;
     if (!now || rules === null) return null;
-    if (isTurn) await leaveIfLong(current, await result());
+    if (isBounded) await leaveIfLong(current, await result());
     await checkPublishable(now, { base, ...heads, result, toleratesHead: publish?.toleratesHead === true, signal });
     return rules;
   };
   // Most long ones are known before anything is merged.
-  if (isTurn && (await rulesOf(request)) !== null)
+  if (isBounded && (await rulesOf(request)) !== null)
     await leaveIfLong(await git.mergeBase(current, incoming), await git.snapshot(incoming));
   if (fast_forward && (strategy === 'ff' || (await git.isAncestor(current, incoming)))) {
     const rules = await check(() => git.snapshot(incoming));
@@ -172,7 +174,7 @@ async function prepareMerge(context: Context, request: MergeRequest): Promise<Pr
   const heads = await headsOf(context, request, await git.head(request.base));
   const { commit, result } = await git.writeOnto(heads.current, {
     author: request.author,
-    plan: (_head, signal) => planMerge(context, request, heads, { signal, isTurn: false }),
+    plan: (_head, signal) => planMerge(context, request, heads, { signal, most: Number.POSITIVE_INFINITY }),
   });
   return { ...result, to: commit?.sha ?? heads.current };
 }
@@ -183,17 +185,25 @@ async function prepareMerge(context: Context, request: MergeRequest): Promise<Pr
  */
 const tries = { most: 10, within: 20_000 };
 
-/** Prepares a merge, again as long as the base has moved when its turn comes, and moves the base. @throws DomainError `branch_moved` */
+/**
+ * Prepares a merge, again as long as the base has moved when its turn comes, and moves the base. One that takes seconds alone is in the end made in its
+ * turn: a branch that others write to all the time would never get it.
+ * @throws DomainError `branch_moved`
+ */
 async function writePrepared(context: Context, request: MergeRequest): Promise<Merged> {
   const began = performance.now();
+  let taken = 0;
   for (let tried = 0; tried === 0 || (tried < tries.most && performance.now() - began < tries.within); tried += 1) {
+    const start = performance.now();
     const prepared = await prepareMerge(context, request);
+    taken = performance.now() - start;
     try {
-      return await writeInTurn(context, request, prepared);
+      return await writeInTurn(context, request, { prepared });
     } catch (error) {
       if (!(error instanceof Unprepared)) throw error;
     }
   }
+  if (taken <= longestTurn) return writeInTurn(context, request, { most: Number.POSITIVE_INFINITY });
   const { base } = request;
   throw new DomainError(
     'branch_moved',
@@ -224,15 +234,22 @@ async function alone<T>({ git }: Context, branch: string, work: () => Promise<T>
  */
 export async function writeMerge(context: Context, request: MergeRequest): Promise<Merged> {
   try {
-    return await writeInTurn(context, request, null);
+    return await writeInTurn(context, request, {});
   } catch (error) {
     if (!(error instanceof Unprepared)) throw error;
     return alone(context, request.base, () => writePrepared(context, request));
   }
 }
 
-/** @throws Unprepared when the merge has to be prepared, or prepared anew */
-async function writeInTurn(context: Context, request: MergeRequest, prepared: Prepared | null): Promise<Merged> {
+/**
+ * @param turn what has been prepared for it, and how many changed files are checked in it
+ * @throws Unprepared when the merge has to be prepared, or prepared anew
+ */
+async function writeInTurn(
+  context: Context,
+  request: MergeRequest,
+  { prepared, most = checkedInTurn }: { prepared?: Prepared; most?: number },
+): Promise<Merged> {
   const { git } = context;
   const { base, head, author, message } = request;
   const { commit, result } = await git.write<Planned>({
@@ -250,7 +267,7 @@ async function writeInTurn(context: Context, request: MergeRequest, prepared: Pr
         if (rules === null || rules === prepared.rules)
           return { changes: [], message, result: prepared, fast_forward_to: prepared.to, expect };
       }
-      return { ...(await planMerge(context, request, heads, { signal, isTurn: true })), expect };
+      return { ...(await planMerge(context, request, heads, { signal, most })), expect };
     },
   });
   const { current, incoming, resolved } = result;

@@ -222,6 +222,25 @@ describe('409', () => {
     const own = write(path, 'x', { sha: await shaOf(path, branch) });
     expect((await change({ branch, actions: [own] })).body.results).toMatchObject([{ path }]);
   });
+
+  it('beside a directory that is alike for what that one has, and nothing else', async () => {
+    const branch = await ownBranch(app);
+    await commitTo(app, branch, { 'LIB/deep/c.ts': 'c' });
+    expect((await change({ branch, actions: [write('lib/new.ts', 'x')] })).body.results).toMatchObject([
+      { path: 'lib/new.ts' },
+    ]);
+    for (const [path, differs] of [
+      ['LIB/A.ts', 'A.ts differs from a.ts'],
+      ['LIB/a.ts', 'LIB/a.ts differs from lib/a.ts'],
+      ['lib/deep/new.ts', 'lib/deep differs from LIB/deep'],
+    ] as const)
+      expectRefusal(
+        await change({ branch, actions: [write(path, 'x')] }),
+        409,
+        'name_collision',
+        `actions.0.path: ${differs} only in case or normalisation`,
+      );
+  });
 });
 
 describe('422', () => {

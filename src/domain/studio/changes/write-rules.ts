@@ -81,7 +81,8 @@ export function checkUnseen(conditions: Conditions, sha: string | undefined): vo
 }
 
 /**
- * Checks that a new file may stand at a path.
+ * Checks that a new file may stand at a path. Only what is new of it is held against what is there: a directory that stands beside one of another
+ * spelling has its new files nevertheless, unless that one has the like.
  * @throws DomainError `already_exists`, `name_collision` when a name beside it differs only in case or normalisation,
  * `not_editable` when an ancestor is a symlink, a submodule or a file.
  */
@@ -91,17 +92,21 @@ export async function checkFree(head: Snapshot, path: string, field: string): Pr
     throw fieldError('not_editable', field, `${blocked} is a symlink or submodule and is never written through`);
   if (entry) throw fieldError('already_exists', field, `${path} exists`);
   const segments = path.split('/');
+  // The directory in every spelling that is there.
+  let directories = [''];
   for (const [level, name] of segments.entries()) {
-    const directory = segments.slice(0, level).join('/');
-    for (const sibling of await head.alike(directory, name)) {
-      if (sibling.name !== name)
-        throw fieldError('name_collision', field, `${name} differs from ${sibling.name} only in case or normalisation`);
-      if (sibling.mode !== '40000')
-        throw fieldError(
-          'not_editable',
-          field,
-          `${[directory, name].filter(Boolean).join('/')} is a file, not a directory`,
-        );
+    const here = segments.slice(0, level + 1).join('/');
+    const alike: (TreeEntry & { path: string })[] = [];
+    for (const directory of directories)
+      for (const found of await head.alike(directory, name))
+        alike.push({ ...found, path: directory === '' ? found.name : `${directory}/${found.name}` });
+    const own = alike.find((each) => each.path === here);
+    const other = alike[0];
+    if (!own && other) {
+      const [one, two] = other.name === name ? [here, other.path] : [name, other.name];
+      throw fieldError('name_collision', field, `${one} differs from ${two} only in case or normalisation`);
     }
+    if (own && own.mode !== '40000') throw fieldError('not_editable', field, `${here} is a file, not a directory`);
+    directories = alike.flatMap((each) => (each.mode === '40000' ? [each.path] : []));
   }
 }

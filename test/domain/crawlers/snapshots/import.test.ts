@@ -376,6 +376,26 @@ describe('what is refused', () => {
     expect(Object.keys(await filesOf(directory))).toEqual([path]);
   });
 
+  it('a new directory beside one that is alike, but none that stands beside one', async () => {
+    await edit({
+      'Twin/a.txt': 'a',
+      'twin/b.txt': 'b',
+      'x/Deep/a.txt': 'a',
+      'x/deep/b.txt': 'b',
+      'Twin/New/a.txt': 'a',
+    });
+    const snapshot = await imports.capture({ '/': 'home' });
+    for (const directory of ['twin', 'x/deep', 'x/deep/new', 'x'])
+      expect(await importSite(snapshot, { directory })).toMatchObject({ state: 'completed', added: 1, skipped: [] });
+    for (const [directory, error] of [
+      ['TWIN', 'directory: TWIN differs from Twin only in case or normalisation'],
+      ['twin/new', 'directory: new differs from New only in case or normalisation'],
+      ['twin/New', 'directory: twin/New differs from Twin/New only in case or normalisation'],
+      ['x/Deep', 'directory: x/Deep/_portico differs from x/deep/_portico only in case or normalisation'],
+    ])
+      expect(await importSite(snapshot, { directory })).toMatchObject({ state: 'failed', error });
+  });
+
   it('a directory in which a foreign manifest lies, or that is a file', async () => {
     await edit({ 'other/_portico/snapshot.json': '{"x":1}', plain: 'a file' });
     const snapshot = await imports.capture({ '/': 'home' });

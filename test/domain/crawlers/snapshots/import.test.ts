@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { shortHash } from '../../../../src/domain/crawlers/snapshots/import/map-files.ts';
+import { manifestPath, shortHash } from '../../../../src/domain/crawlers/snapshots/import/map-files.ts';
 import { planImport } from '../../../../src/domain/crawlers/snapshots/import/plan-import.ts';
 import { Pace } from '../../../../src/lib/concurrency.ts';
 import { foldCase } from '../../../../src/lib/text.ts';
@@ -147,11 +147,12 @@ describe('importing a snapshot', () => {
     });
   });
 
-  it('mirrors a folder whose name has changed only in case', async () => {
-    await importSite(await imports.capture({ '/Blog/a': 'a' }), { directory: 'mirrored' });
-    const done = await importSite(await imports.capture({ '/blog/a': 'a' }), { directory: 'mirrored' });
-    expect(done).toMatchObject({ added: 1, removed: 1, skipped: [] });
-    expect(Object.keys(await filesOf('mirrored'))).toEqual(['_portico/snapshot.json', 'blog/a/index.html']);
+  it('mirrors into a folder whose name has changed only in case', async () => {
+    await importSite(await imports.capture({ '/Blog/a': 'a', '/Blog/gone': 'b' }), { directory: 'mirrored' });
+    const done = await importSite(await imports.capture({ '/blog/a': 'new' }), { directory: 'mirrored' });
+    expect(done).toMatchObject({ added: 0, changed: 1, removed: 1, skipped: [] });
+    expect(await filesOf('mirrored')).toMatchObject({ 'Blog/a/index.html': 'new' });
+    expect(await filesOf('mirrored')).not.toHaveProperty('Blog/gone/index.html');
   });
 
   it('adds: nothing is removed, and it is still known as its own afterwards', async () => {
@@ -255,6 +256,54 @@ async function planned(there: string[], fresh: string[]) {
     vi.restoreAllMocks();
   }
 }
+
+describe('a directory in another spelling', () => {
+  const pages = { '/': 'home', '/blog/b': 'b', '/blog/c': '<a href="/Blog/a">', '/blog/d': 'd' };
+  const linked = '<a href="../a/">';
+
+  it.each([
+    ['mirror', 'own.html'],
+    ['add', 'own.html'],
+    ['mirror', 'd/index.html'],
+  ])('keeps that of the branch (%s, with an own %s), and links lead there', async (mode, own) => {
+    const directory = `kept-${mode}-${shortHash(own)}`;
+    await importSite(await imports.capture(pages), { directory, mode });
+    await edit({ [`${directory}/blog/${own}`]: 'mine' });
+    const done = await importSite(await imports.capture({ ...pages, '/Blog/a': 'a' }), { directory, mode });
+    expect(done).toMatchObject({ added: 1, changed: 1, removed: 0 });
+    expect(done.skipped.map(({ reason }: { reason: string }) => reason)).toEqual(own === 'own.html' ? [] : ['edited']);
+    const { [manifestPath]: _, ...files } = await filesOf(directory);
+    const index = { 'index.html': 'home', 'blog/a/index.html': 'a', 'blog/b/index.html': 'b' };
+    expect(files).toEqual({ ...index, 'blog/c/index.html': linked, 'blog/d/index.html': 'd', [`blog/${own}`]: 'mine' });
+  });
+
+  it('removes nothing whose replacement cannot stand', async () => {
+    const oid = 'a'.repeat(40);
+    const there = ['blog/b', 'blog/gone', 'blog/own', 'Other/x', 'Other/New/y', 'other/own'];
+    const written = Object.fromEntries(there.filter((path) => !path.endsWith('own')).map((path) => [path, oid]));
+    const about = { snapshot: 1, origin, files: {}, redirects: {} };
+    const head = {
+      lookup: async () => ({ entry: null, blocked: null }),
+      files: async () => [...there, manifestPath].map((path) => ({ path, mode: '100644', oid })),
+      blob: async () => Buffer.from(JSON.stringify({ ...about, written })),
+    } as unknown as StagedTree;
+    const fresh = ['Blog/b', 'other/x', 'other/new/y'];
+    const files = fresh.map((path) => ({ path, url: path, oid: 'b'.repeat(40), content: Buffer.from('x') }));
+    const plan = await planImport(head, { directory: '', mode: 'mirror', files, about });
+    expect(plan.skipped).toEqual([{ path: 'Blog/b', url: 'Blog/b', reason: 'blocked' }]);
+    const done = plan.changes.flatMap(({ path, content }) => (path === manifestPath ? [] : [[path, content !== null]]));
+    expect(done).toEqual([
+      ['blog/gone', false],
+      ['Other/x', false],
+      ['Other/New/y', false],
+      ['other/x', true],
+      ['other/new/y', true],
+    ]);
+    expect([plan.added, plan.removed]).toEqual([2, 3]);
+    const kept = JSON.parse(String(plan.changes.find(({ path }) => path === manifestPath)?.content)).written;
+    expect(kept['blog/b']).toBe(oid);
+  });
+});
 
 describe('names beside those of a branch', () => {
   const upTo = <T>(count: number, make: (at: number) => T) => Array.from({ length: count }, (_, at) => make(at));

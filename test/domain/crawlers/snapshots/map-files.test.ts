@@ -92,16 +92,40 @@ describe('URLs and files', () => {
   it('directories that some system takes for the same have one spelling', async () => {
     const pages = [file('/blog/b'), file('/Blog/a'), file('/BLOG/c/Caf%C3%A9/x'), file('/blog/C/cafe%CC%81/y')];
     expect(await mapped(...pages)).toEqual([
-      'Blog/b/index.html',
-      'Blog/a/index.html',
-      'Blog/c/Café/x/index.html',
-      'Blog/c/Café/y/index.html',
+      'blog/b/index.html',
+      'blog/a/index.html',
+      'blog/c/Café/x/index.html',
+      'blog/c/Café/y/index.html',
     ]);
     expect(await mapped(file('/_PORTICO/a'))).toEqual(['_portico/a/index.html']);
     expect(await mapped(file('/Blog', 'text/plain'), file('/blog/a'))).toEqual([
       `Blog~${shortHash(`${origin}/Blog`)}`,
       'blog/a/index.html',
     ]);
+  });
+
+  it('a new directory has the spelling of its first page, however another path sorts', async () => {
+    const [first, second, third] = [file('/blog/b/Z/1'), file('/Blog/a'), file(`${docs}/BLOG/B/z/0`)];
+    expect(await mapped(first, second, third)).toEqual([
+      'blog/b/Z/1/index.html',
+      'blog/a/index.html',
+      'blog/b/Z/0/index.html',
+    ]);
+    expect((await mapped(second, third, first))[1]).toBe('Blog/B/z/0/index.html');
+  });
+
+  it('a directory that stands keeps its spelling, in each of them where it has two', async () => {
+    const pages = [file('/Blog/a'), file('/BLOG/New/x'), file('/blog/new/y'), file('/blog/OLD/y'), file('/other')];
+    const at = async (...standing: string[]) => {
+      const { files } = await mapFiles(pages, addresses, standing);
+      return pages.map(({ url }) => files.get(url)?.replace('/index.html', ''));
+    };
+    expect(await at('blog/z')).toEqual(['blog/a', 'blog/New/x', 'blog/New/y', 'blog/OLD/y', 'other']);
+    expect(await at('Blog/z')).toEqual(['Blog/a', 'Blog/New/x', 'Blog/New/y', 'Blog/OLD/y', 'other']);
+    expect(await at('Blog/z', 'blog/z')).toEqual(['Blog/a', 'Blog/New/x', 'blog/New/y', 'blog/OLD/y', 'other']);
+    expect(await at('blog/z', 'Blog/old/y')).toEqual(['Blog/a', 'Blog/New/x', 'blog/New/y', 'Blog/old/y', 'other']);
+    // What stands as a file is no directory.
+    expect((await at('blog'))[0]).toBe('Blog/a');
   });
 
   it('of hosts that share a tree the first one wins', async () => {
@@ -173,7 +197,9 @@ describe('URLs and files', () => {
     await fc.assert(
       fc.asyncProperty(captured, async (given) => {
         const all = given.flatMap(([address, type]) => (address === null ? [] : [file(address, type)]));
-        const { files, collisions } = await mapFiles(all, addresses);
+        const earlier = await mapFiles(all.slice(all.length >> 1), addresses);
+        const standing = [...earlier.owners.keys()];
+        const { files, collisions } = await mapFiles(all, addresses, standing);
         expect(files.size + collisions.length).toBe(all.length);
         const keys = [...files.values()].map((path) => path.normalize('NFC').toLowerCase());
         expect(new Set(keys).size).toBe(keys.length);
@@ -186,7 +212,7 @@ describe('URLs and files', () => {
           ),
         );
         const spellings = new Map([[foldCase('_portico'), '_portico']]);
-        for (const path of files.values()) {
+        for (const path of [...standing, ...files.values()]) {
           const names = path.split('/');
           for (let depth = 1; depth < names.length; depth += 1) {
             const directory = names.slice(0, depth).join('/');
@@ -194,6 +220,8 @@ describe('URLs and files', () => {
             expect(directory).toBe(spellings.get(key) ?? directory);
             spellings.set(key, directory);
           }
+        }
+        for (const path of files.values()) {
           expect([path, pathProblem(path), nameProblem(path)]).toEqual([path, null, null]);
           expect(folders.has(path.normalize('NFC').toLowerCase())).toBe(false);
           expect(path.toLowerCase()).not.toBe(manifestPath);

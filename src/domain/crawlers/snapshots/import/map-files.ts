@@ -133,25 +133,90 @@ interface Wish {
   path: string;
 }
 
+/** Characters of the folders that two paths have in common, with their slashes. */
+export function sharedFolders(one: string, other: string): number {
+  let end = 0;
+  for (let at = 0; at < one.length && one[at] === other[at]; at += 1) if (one[at] === '/') end = at + 1;
+  return end;
+}
+
+const inFoldedOrder = <T extends { folded: string }>(all: readonly T[]): Promise<T[]> =>
+  sortYielding(all, (a, b) => (a.folded < b.folded ? -1 : Number(a.folded > b.folded)));
+
+/** A path, and how many of its folders are there already. */
+interface Spelled {
+  path: string;
+  known: number;
+}
+
+/**
+ * Spells folders as they stand. Where one stands in two spellings, those of a path that stand as they are stay, and the deepest folder that is
+ * there in any spelling goes before one above it: a new one would not do beside it.
+ */
+async function spellingOf(standing: readonly string[]): Promise<(path: string) => Spelled> {
+  const exact = await inTextOrder(standing);
+  const byFolded = await inFoldedOrder(await mapYielding(standing, (path) => ({ path, folded: foldCase(path) })));
+  const inOrder = byFolded.map(({ folded }) => folded);
+  return (path) => {
+    const folded = foldCase(path);
+    const at = placeIn(inOrder, folded);
+    const end = Math.max(...[at - 1, at].map((beside) => sharedFolders(folded, inOrder[beside] ?? '')));
+    const shared = folded.slice(0, end);
+    const known = shared.split('/').length - 1;
+    const names = path.split('/');
+    const start = names
+      .slice(0, known)
+      .map((name) => `${name}/`)
+      .join('');
+    const isThere = exact[placeIn(exact, start)]?.startsWith(start);
+    const found = isThere ? undefined : byFolded[placeIn(inOrder, shared)]?.path.split('/');
+    return { path: [...(found ?? names).slice(0, known), ...names.slice(known)].join('/'), known };
+  };
+}
+
+/** The names of a path, and how many of its folders the one before it in folded order has as well. */
+function namesBeside(path: string, folded: readonly string[], before: readonly string[]) {
+  const most = Math.min(folded.length, before.length) - 1;
+  let shared = 0;
+  while (shared < most && folded[shared] === before[shared]) shared += 1;
+  return { names: path.split('/'), shared };
+}
+
 /**
  * Gives directories that differ only in case or normalisation one spelling, since some systems have no two such, and what stands in a branch is
- * compared so: that of the first path in their folded order, in which all paths of a directory follow one another.
+ * compared so: the one that stands, so that one page with another does not rename all others; of a new directory, that of the path that comes
+ * first. In folded order all paths of a directory follow one another.
+ * @param standing paths whose directories keep their spelling
  */
-async function withOneSpelling(wishes: readonly Wish[]): Promise<Wish[]> {
-  const all = await mapYielding(wishes, ({ url, path }, at) => ({ at, url, path, folded: foldCase(path) }));
-  const inOrder = await sortYielding(all, (a, b) => (a.folded < b.folded ? -1 : Number(a.folded > b.folded)));
-  const spelled: Wish[] = new Array(wishes.length);
-  let before: { names: string[]; folded: string[] } = { names: [], folded: [] };
-  await forEachYielding(inOrder, ({ at, url, path }) => {
-    const names = path.split('/');
-    const folded = names.map(foldCase);
-    const directories = Math.min(names.length, before.names.length) - 1;
-    for (let depth = 0; depth < directories && folded[depth] === before.folded[depth]; depth += 1)
+async function withOneSpelling(wishes: readonly Wish[], standing: readonly string[]): Promise<Wish[]> {
+  const spelled = await spellingOf(standing);
+  const all = await mapYielding(wishes, ({ url, path }, at) => ({ at, url, folded: foldCase(path), ...spelled(path) }));
+  const inOrder = await inFoldedOrder(all);
+  // From the front: the first to come of all paths up to each.
+  let before: { names: string[]; folded: string[]; firsts: number[] } = { names: [], folded: [], firsts: [] };
+  await forEachYielding(inOrder, (wish) => {
+    const folded = wish.folded.split('/');
+    const { names, shared } = namesBeside(wish.path, folded, before.folded);
+    const firsts = names.map(() => wish.at);
+    for (let depth = wish.known; depth < shared; depth += 1) {
+      const first = before.firsts[depth] ?? wish.at;
+      if (first > wish.at) continue;
+      firsts[depth] = first;
       names[depth] = before.names[depth] as string;
-    before = { names, folded };
-    spelled[at] = { url, path: names.join('/') };
+    }
+    wish.path = names.join('/');
+    before = { names, folded, firsts };
   });
-  return spelled;
+  // From the back: the last path of a directory has the first of all of them.
+  let after: { names: string[]; folded: string[] } = { names: [], folded: [] };
+  await forEachYielding(inOrder.toReversed(), (wish) => {
+    const folded = wish.folded.split('/');
+    const { names, shared } = namesBeside(wish.path, folded, after.folded);
+    for (let depth = wish.known; depth < shared; depth += 1) names[depth] = after.names[depth] as string;
+    wish.path = names.join('/');
+    after = { names, folded };
+  });
+  return all;
 }
 
 /** Texts in the order of their characters, sorted in steps. */
@@ -200,8 +265,13 @@ async function settle(wishes: readonly Wish[]): Promise<Map<string, string>> {
 /**
  * Maps captured contents to files, in steps.
  * @param captured in the order in which they win: by host, then by URL
+ * @param standing paths of earlier imports, whose directories keep their spelling
  */
-export async function mapFiles(captured: readonly CapturedFile[], addresses: SiteAddresses): Promise<FileMap> {
+export async function mapFiles(
+  captured: readonly CapturedFile[],
+  addresses: SiteAddresses,
+  standing: readonly string[] = [],
+): Promise<FileMap> {
   const winners = new Map<string, CapturedFile>();
   const collisions: string[] = [];
   await forEachYielding(captured, (file) => {
@@ -223,7 +293,7 @@ export async function mapFiles(captured: readonly CapturedFile[], addresses: Sit
     const path = place.search === '' ? wished : withMark(wished, `~${shortHash(place.search.slice(1))}`);
     wishes.push({ url: file.url, path: bounded(besideManifest(path), file.url) });
   });
-  const files = await settle(await withOneSpelling(wishes));
+  const files = await settle(await withOneSpelling(wishes, standing));
   const owners = new Map([...files].map(([url, path]) => [path, url]));
   for (const [url, other] of shared) files.set(url, files.get(other) ?? '');
   return { files, owners, collisions };

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../../kernel/errors.ts';
-import { inPieces, mapYielding, Pace } from '../../../../lib/concurrency.ts';
+import { forEachYielding, inPieces, mapYielding, Pace } from '../../../../lib/concurrency.ts';
 import { foldCase } from '../../../../lib/text.ts';
-import type { TreeFile } from '../../../../ports/git-records.ts';
+import type { Snapshot, TreeFile } from '../../../../ports/git-records.ts';
 import type { Change, StagedTree } from '../../../../ports/git-writes.ts';
 import type { ProjectContext } from '../../../projects/operation.ts';
 import { PlannedContents } from '../../../studio/changes/staged-content.ts';
@@ -13,7 +13,7 @@ import { checkFree } from '../../../studio/changes/write-rules.ts';
 import type { LinkMapper } from '../rewrite/carrier.ts';
 import { rewritableKind, rewriteContent } from '../rewrite/rewrite-content.ts';
 import type { SkippedFile, SnapshotOrigins } from '../snapshot.entity.ts';
-import { type CapturedFile, directoriesOf, inTextOrder, manifestPath, placeIn } from './map-files.ts';
+import { type CapturedFile, directoriesOf, inTextOrder, manifestPath, placeIn, sharedFolders } from './map-files.ts';
 
 const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
@@ -108,11 +108,11 @@ async function earlierImport(
   throw new DomainError('not_editable', `directory: ${manifestPath} is there and was not written by an import`);
 }
 
-/** Characters of the folders that two paths have in common, with their slashes. */
-function sharedFolders(one: string, other: string): number {
-  let end = 0;
-  for (let at = 0; at < one.length && one[at] === other[at]; at += 1) if (one[at] === '/') end = at + 1;
-  return end;
+/** What earlier imports have written into a directory, of the files that are there. */
+export async function standingOfImports(head: Snapshot, present: ReadonlyMap<string, string>): Promise<string[]> {
+  const file = present.get(manifestPath);
+  const earlier = file === undefined ? null : readManifest(await head.blob(file));
+  return Object.keys(earlier?.written ?? {}).filter((path) => present.has(path));
 }
 
 /**
@@ -132,6 +132,32 @@ async function blockedBy(paths: readonly string[]): Promise<(path: string) => bo
   };
 }
 
+/**
+ * Finds which of the files that are to go stay after all, for what is to replace them under another spelling cannot stand: the page would be gone.
+ * What stays may be in the way of others.
+ * @param there what stays in any case
+ */
+async function replacing(
+  there: readonly string[],
+  leaving: readonly string[],
+  fresh: readonly string[],
+): Promise<{ isBlocked: (path: string) => boolean; kept: Set<string> }> {
+  const kept = new Set<string>();
+  const replaced = new Map(await mapYielding(leaving, (path) => [foldCase(path), path]));
+  const replacements =
+    leaving.length === 0
+      ? []
+      : (await mapYielding(fresh, (path) => ({ path, old: replaced.get(foldCase(path)) }))).filter(({ old }) => old);
+  for (;;) {
+    const isBlocked = await blockedBy([...there, ...kept]);
+    const { size } = kept;
+    await forEachYielding(replacements, ({ path, old }) => {
+      if (old !== undefined && !kept.has(old) && isBlocked(path)) kept.add(old);
+    });
+    if (kept.size === size) return { isBlocked, kept };
+  }
+}
+
 /** Decides about every file of a snapshot, and about every one an earlier import has left. */
 export async function planImport(head: StagedTree, { directory, mode, files, about }: Importing): Promise<ImportPlan> {
   const there = await standing(head, directory);
@@ -140,6 +166,7 @@ export async function planImport(head: StagedTree, { directory, mode, files, abo
   const plan: ImportPlan = { changes: [], added: 0, changed: 0, removed: 0, skipped: [] };
   const written = new Map<string, string>();
   const wanted = new Set(files.map(({ path }) => path));
+  const leaving = new Map<string, string>();
   for (const [path, oid] of ours) {
     const current = there.get(path);
     if (wanted.has(path) || !current) continue;
@@ -147,12 +174,17 @@ export async function planImport(head: StagedTree, { directory, mode, files, abo
     if (mode === 'add') continue;
     if (current.oid !== oid) plan.skipped.push({ path, url: null, reason: 'edited' });
     else {
-      plan.changes.push({ path: below(directory, path), content: null });
-      plan.removed += 1;
+      leaving.set(path, oid);
       there.delete(path);
     }
   }
-  const isBlocked = await blockedBy([...there.keys()]);
+  const fresh = files.flatMap(({ path }) => (there.has(path) ? [] : [path]));
+  const { isBlocked, kept } = await replacing([...there.keys()], [...leaving.keys()], fresh);
+  for (const [path, oid] of leaving) {
+    if (kept.has(path)) written.set(path, oid);
+    else plan.changes.push({ path: below(directory, path), content: null });
+  }
+  plan.removed = leaving.size - kept.size;
   const pace = new Pace();
   for (const { path, url, oid, content } of files) {
     if (pace.isDue) await pace.yield();

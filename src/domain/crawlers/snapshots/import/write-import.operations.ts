@@ -20,7 +20,15 @@ import type { LinkMapper } from '../rewrite/carrier.ts';
 import { siteAddresses } from '../site-addresses.ts';
 import { CrawlSnapshot, type SkippedFile, SnapshotImport } from '../snapshot.entity.ts';
 import { manifestPath, mapFiles } from './map-files.ts';
-import { fileFinder, type Importing, type ImportPlan, makeFiles, planImport, readSite } from './plan-import.ts';
+import {
+  fileFinder,
+  type Importing,
+  type ImportPlan,
+  makeFiles,
+  planImport,
+  readSite,
+  standingOfImports,
+} from './plan-import.ts';
 
 interface SiteFiles {
   /** Scheme and host that were crawled. */
@@ -90,14 +98,15 @@ async function claimImport(em: EntityManager, id: number): Promise<ImportClaim |
 
 type PrepareContext = Pick<CrawlerContext, 'git' | 'services' | 'crawlers' | 'em' | 'log' | 'signal'>;
 
-/** Object ids of what a branch holds below a directory. */
+/** Object ids of what a branch holds below a directory, and the paths that earlier imports have there. */
 async function presentFiles(
   { git }: Pick<PrepareContext, 'git'>,
   branch: string,
   directory: string,
-): Promise<Map<string, string>> {
+): Promise<{ present: Map<string, string>; standing: string[] }> {
   const head = await git.snapshot(await git.head(branch));
-  return new Map((await head.files(directory)).map(({ path, oid }) => [path, oid]));
+  const present = new Map((await head.files(directory)).map(({ path, oid }) => [path, oid]));
+  return { present, standing: await standingOfImports(head, present) };
 }
 
 /**
@@ -115,10 +124,11 @@ async function prepareImport(
   if (origins === null || origins === undefined || snapshot.state === 'expired')
     throw new DomainError('not_found', 'The snapshot is no longer kept');
   const site = await readSite(em, { id: snapshot.id, origins });
-  const { files, owners, collisions } = await mapFiles(site.captured, siteAddresses(origin, origins));
+  const { branch, directory, rewrite_links } = row.request;
+  const { present, standing } = await presentFiles(context, branch, directory);
+  const { files, owners, collisions } = await mapFiles(site.captured, siteAddresses(origin, origins), standing);
   if (collisions.length > 0)
     log.info({ import: row.id, collisions: collisions.length, example: collisions[0] }, 'merge_collision');
-  const { branch, directory, rewrite_links } = row.request;
   const fileOf = fileFinder(files, site.redirects);
   const stripParams = crawlers.limits.strip_params;
   const wanted = site.captured.flatMap((file) => {
@@ -126,7 +136,6 @@ async function prepareImport(
     if (path === undefined || owners.get(path) !== file.url) return [];
     return { path, file, links: rewrite_links ? importLinks({ origin, stripParams, fileOf }, path) : null };
   });
-  const present = await presentFiles(context, branch, directory);
   const made = await makeFiles(context, { wanted, present, signal });
   const about = {
     snapshot: snapshot.id,

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { longestAnswer, tooLong } from '../../../kernel/answer-memory.ts';
 import { DomainError } from '../../../kernel/errors.ts';
 import { shownPointers } from '../../../lib/json-pointer.ts';
-import { isRecord, leastJson } from '../../../lib/objects.ts';
+import { isRecord } from '../../../lib/objects.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
@@ -119,7 +119,7 @@ export async function pageRecords<Place extends IndexedEntry, Item extends objec
   let bytes = 0;
   const items: Item[] = [];
   for await (const item of made()) {
-    bytes += leastJson(item, Number.POSITIVE_INFINITY);
+    bytes += Buffer.byteLength(JSON.stringify(item));
     if (bytes > longestAnswer) throw tooLong(longestAnswer);
     if (bytes <= madeAtOnce) items.push(item);
     else items.length = 0;

@@ -48,16 +48,21 @@ export function isNightDue(last: string | null, at: string, now: Date): boolean 
   return last === null || last < today || last > tomorrow;
 }
 
+/** Fires what is due of all that has schedules. */
+export async function fireSchedules(services: AllServices, signal: AbortSignal): Promise<void> {
+  await Promise.all([
+    dispatchSchedules(services, crawlerScheduleSource, signal),
+    dispatchSchedules(services, workflowScheduleSource, signal),
+  ]);
+}
+
 /** Fires what is due at once and at every minute, in every worker: none of them leads. @returns how to end it; waits for what is under way */
 export function beginSchedules(services: AllServices): () => Promise<void> {
   const ended = new AbortController();
   let underWay: Promise<void> | null = null;
   const fire = async () => {
     try {
-      await Promise.all([
-        dispatchSchedules(services, crawlerScheduleSource, ended.signal),
-        dispatchSchedules(services, workflowScheduleSource, ended.signal),
-      ]);
+      await fireSchedules(services, ended.signal);
     } catch (err) {
       services.log.error({ err }, 'schedules were not fired; they are looked at again within a minute');
     }

@@ -2,12 +2,14 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { releaseExpired } from '../domain/assistant/budget.ts';
 import { AuditRow } from '../domain/audit/audit.entity.ts';
 import { watchRuns } from '../domain/crawlers/runs/acquire-run.ts';
+import { crawlerScheduleSource } from '../domain/crawlers/schedules/crawler-schedule-source.ts';
 import { tickImports } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { removeExpiredSnapshots, retainCrawls } from '../domain/crawlers/snapshots/retention.ts';
 import { recheckDomains } from '../domain/crawlers/verification/record-check.ts';
 import { Token } from '../domain/identity/token.entity.ts';
 import { wakeDueDeliveries } from '../domain/notifications/deliver.ts';
 import { Project } from '../domain/projects/project.entity.ts';
+import { resumeSchedules } from '../domain/schedules/dispatch.ts';
 import type { AllServices } from '../domain/services.ts';
 import { Setting } from '../domain/setting.entity.ts';
 import { collectOutputs, pruneDeployments } from '../domain/studio/deployments/collect-outputs.ts';
@@ -19,9 +21,10 @@ import { OneTimeLink } from '../domain/users/one-time-link.ts';
 import { pruneSessions } from '../domain/users/sessions.ts';
 import { pruneThrottle } from '../domain/users/throttle.ts';
 import { pruneExecutions } from '../domain/workflows/executions/prune-executions.ts';
+import { workflowScheduleSource } from '../domain/workflows/triggers/workflow-schedule-source.ts';
 import { IdempotencyKey } from '../kernel/idempotency.ts';
 import { executeBound } from '../kernel/sql.ts';
-import { everyMinute, isNightDue } from './clock.ts';
+import { everyMinute, fireSchedules, isNightDue } from './clock.ts';
 
 /** Name of the setting that says when this was done last. */
 const mark = 'upkeep clock';
@@ -61,24 +64,32 @@ const claims = [
 /**
  * Notices that the clock was set back since it was last looked at, and mends what would wait for it to catch up. Looked at every minute, so
  * nothing waits longer than a minute beside its own time; what is set back by less is not noticed, and delays by less.
+ * @returns whether it was set back
  */
 export async function outliveSetbacks({
   orm,
   sharedClock,
   log,
-}: Pick<AllServices, 'orm' | 'sharedClock' | 'log'>): Promise<void> {
+}: Pick<AllServices, 'orm' | 'sharedClock' | 'log'>): Promise<boolean> {
+  const em = orm.em.fork();
+  const now = await sharedClock.now(em);
+  const last = lastOf(await em.findOne(Setting, { name: mark }));
+  const setback = last === null ? 0 : Date.parse(last) - now.getTime();
+  const isSetBack = setback > 0;
+  if (isSetBack) {
+    log.warn({ seconds: Math.round(setback / 1000) }, 'the clock was set back; what waits for a time is moved along');
+    // Before the mark is written: where this fails, it is done again.
+    for (const source of [crawlerScheduleSource, workflowScheduleSource])
+      await resumeSchedules({ orm, log }, source, now);
+  }
   await orm.em.fork().transactional(async (em) => {
-    const now = await sharedClock.now(em);
-    const row = await em.findOne(Setting, { name: mark });
-    const last = typeof row?.value === 'string' ? Date.parse(row.value) : Number.NaN;
-    const setback = last - now.getTime();
-    if (setback > 0) {
-      log.warn({ seconds: Math.round(setback / 1000) }, 'the clock was set back; what waits for a time is moved along');
+    if (isSetBack) {
       for (const sql of moves) await executeBound(em, sql, [setback, now]);
       for (const sql of claims) await executeBound(em, sql, [now]);
     }
     await em.upsert(Setting, { name: mark, value: now.toISOString() });
   });
+  return isSetBack;
 }
 
 /** What one night removes at most; the rest waits for the next. */
@@ -219,7 +230,14 @@ export function createUpkeep(services: AllServices, auditDays: number): Upkeep {
   const ended = new AbortController();
   const { signal } = ended;
   const all: [when: When, name: string, work: () => Promise<unknown>][] = [
-    [everyBeat, 'clock', () => outliveSetbacks(services)],
+    [
+      everyBeat,
+      'clock',
+      async () => {
+        // Their own beat of this minute may have been before, and found nothing due.
+        if (await outliveSetbacks(services)) await fireSchedules(services, signal);
+      },
+    ],
     [{ night: '03:17' }, 'retention', () => runRetention(services, auditDays)],
     [{ night: '03:32' }, 'content', () => pruneStoredContent(services, signal)],
     [{ night: '03:37' }, 'crawl_retention', () => retainCrawls(services, signal)],

@@ -2,9 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../kernel/services.ts';
 import { mapYielding } from '../../lib/concurrency.ts';
-import { type DueFire, dueFire } from './next-fires.ts';
+import { minute } from './local-time.ts';
+import { type DueFire, dueFire, firesOfTiming } from './next-fires.ts';
 import type { FireOutcome } from './schedule-fire.entity.ts';
-import type { DueSchedule, ScheduleSource } from './schedule-source.ts';
+import type { DueSchedule, NextFire, ScheduleSource, TimedSchedule } from './schedule-source.ts';
 
 const claimFireSql = `
   insert into schedule_fire (source, source_id, fire_at, outcome, missed, created_at)
@@ -193,4 +194,41 @@ export async function dispatchSchedules<Due extends DueSchedule>(
     await setTimeout(pause, null, { signal }).catch(() => {});
   }
   return total;
+}
+
+/** How a schedule goes on after a time, where that is sooner than it would be. */
+function sooner({ id, next_fire_at, ...timing }: TimedSchedule, after: Date): NextFire[] {
+  const next = firesOfTiming(timing).after(after);
+  return next !== null && next < next_fire_at ? [{ id, next_fire_at: next, started_id: null }] : [];
+}
+
+/**
+ * Lets the schedules of a source go on by a clock that was set back: a next time that was worked out before lies too far ahead. So times that were
+ * fired come again, and start nothing, since each has its row. Those of the last minute are due, too: the setback was not noticed until now.
+ */
+export async function resumeSchedules(
+  { orm, log }: Pick<Services, 'orm' | 'log'>,
+  source: Pick<ScheduleSource, 'name' | 'ahead' | 'setNext'>,
+  now: Date,
+): Promise<void> {
+  const after = new Date(now.getTime() - minute);
+  const resume = (schedule: TimedSchedule) => {
+    try {
+      return sooner(schedule, after);
+    } catch (err) {
+      log.error({ err, source: source.name, schedule: schedule.id }, 'a schedule keeps its next time');
+      return [];
+    }
+  };
+  let beyond: string | null = null;
+  do {
+    const last = beyond;
+    // In transactions of their own: people who edit these schedules need not wait for all of them.
+    beyond = await orm.em.fork().transactional(async (em) => {
+      const schedules = await source.ahead(em, now, atOnce, last);
+      const next = (await mapYielding(schedules, resume)).flat();
+      if (next.length > 0) await source.setNext(em, next);
+      return schedules.at(-1)?.id ?? null;
+    });
+  } while (beyond !== null);
 }

@@ -3,12 +3,15 @@ import type { Services } from '../../kernel/services.ts';
 import type { Timing } from './next-fires.ts';
 import type { ScheduleSourceName } from './schedule-fire.entity.ts';
 
-/** A schedule whose time has come. */
-export interface DueSchedule extends Timing {
+/** A schedule with its next time. */
+export interface TimedSchedule extends Timing {
   /** Its number or UUID, as text. */
   id: string;
   next_fire_at: Date;
 }
+
+/** A schedule whose time has come. */
+export type DueSchedule = TimedSchedule;
 
 /** A schedule at the time it fires for. */
 export interface Fire<Due extends DueSchedule> {
@@ -37,6 +40,11 @@ export interface ScheduleSource<Due extends DueSchedule = DueSchedule> {
   claim(em: EntityManager, now: Date, limit: number, without: readonly string[]): Promise<Due[]>;
   /** Whether any are due, including ones locked by other processes. */
   anyDue(em: EntityManager, now: Date, without: readonly string[]): Promise<boolean>;
+  /**
+   * Locks schedules whose next time lies ahead, in the order of their ids.
+   * @param beyond the id after which to go on; null: from the first
+   */
+  ahead(em: EntityManager, now: Date, limit: number, beyond: string | null): Promise<TimedSchedule[]>;
   /**
    * Starts what schedules are for, those apart that must not overlap with what is there or with one before them.
    * @returns what came of each, in their order

@@ -4,6 +4,7 @@ import { CrawlerRun } from '../../../src/domain/crawlers/runs/crawler-run.entity
 import { queueRun } from '../../../src/domain/crawlers/runs/queue-run.ts';
 import { crawlerScheduleSource } from '../../../src/domain/crawlers/schedules/crawler-schedule-source.ts';
 import { dispatchSchedules } from '../../../src/domain/schedules/dispatch.ts';
+import { outliveSetbacks } from '../../../src/jobs/upkeep.ts';
 import { acme, shared, startTestApp } from '../../support/app.ts';
 
 const minute = 60_000;
@@ -252,6 +253,95 @@ it('fires no time twice when the clock is set back', async () => {
   at('2026-03-01T10:00:00Z');
   expect(await dispatch()).toBe(1);
   expect(await runs(schedule)).toHaveLength(2);
+});
+
+describe('after the clock was set back', () => {
+  const minutes = (from: string, to: string) => {
+    const [first, last] = [from, to].map((time) => Date.parse(`2026-03-01T${time}:00Z`)) as [number, number];
+    return Array.from({ length: (last - first) / minute + 1 }, (_, index) => new Date(first + index * minute));
+  };
+  /** What a worker does at full minutes. @returns how many fires it dispatched */
+  const beats = async (...times: Date[]) => {
+    let count = 0;
+    for (const time of times) {
+      app.clock.now = time;
+      count += await dispatch();
+      if (await outliveSetbacks(app.services)) count += await dispatch();
+      await endRuns();
+    }
+    return count;
+  };
+  const timesOf = async (schedule: number) => (await runs(schedule)).map(({ fire_at }) => fire_at);
+  beforeEach(() => sql(`delete from setting where name = 'upkeep clock'`));
+
+  it('by an hour that it had jumped ahead, a schedule misses no time, and fires none twice', async () => {
+    at('2026-03-01T08:59:30Z');
+    const { schedule } = await crawlerWith('* * * * *');
+    const [before, ahead, after] = [minutes('09:00', '09:02'), minutes('10:03', '10:03'), minutes('09:04', '10:05')];
+    await beats(...before, ...ahead);
+    // The very minute in which the setback is noticed, too.
+    expect(await beats(...after.slice(0, 1))).toBe(1);
+    await beats(...after.slice(1));
+    const others = after.filter((time) => time.getTime() !== ahead[0]?.getTime());
+    expect(await timesOf(schedule)).toEqual([...before, ...ahead, ...others]);
+  });
+
+  it('times that were fired are not fired again', async () => {
+    at('2026-03-01T08:59:30Z');
+    const { schedule } = await crawlerWith('*/5 * * * *');
+    await beats(...minutes('09:00', '09:30'));
+    const fired = await timesOf(schedule);
+    expect(fired).toHaveLength(7);
+    // They come again, and start nothing.
+    expect(await beats(...minutes('09:01', '09:34'))).toBe(6);
+    expect(await timesOf(schedule)).toEqual(fired);
+    expect(await fires(schedule)).toHaveLength(7);
+    await beats(...minutes('09:35', '09:35'));
+    expect(await timesOf(schedule)).toEqual([...fired, new Date('2026-03-01T09:35:00Z')]);
+  });
+
+  it('a daily time is fired that came before the setback was noticed', async () => {
+    at('2026-03-01T10:01:30Z');
+    const { schedule } = await crawlerWith('3 9 * * *');
+    await beats(...minutes('10:02', '10:02'));
+    await beats(new Date('2026-03-01T09:03:01Z'));
+    expect(await timesOf(schedule)).toEqual(minutes('09:03', '09:03'));
+  });
+
+  it('a schedule that is faulty, or off, keeps its time, and the others go on', async () => {
+    at('2026-03-01T08:59:30Z');
+    const [bad, off, good] = [
+      await crawlerWith('0 * * * *'),
+      await crawlerWith('0 * * * *'),
+      await crawlerWith('0 * * * *'),
+    ];
+    await beats(...minutes('10:30', '10:30'));
+    await sql(`update crawler_schedule set timezone = 'Mars/Olympus' where id = ?`, [bad.schedule]);
+    await sql('update crawler_schedule set enabled = false where id = ?', [off.schedule]);
+    await beats(...minutes('09:30', '09:30'));
+    const next = await sql<{ id: number; next_fire_at: string }>(
+      'select id, next_fire_at from crawler_schedule order by id',
+    );
+    expect(next.map(({ id, next_fire_at }) => [id, new Date(next_fire_at).toISOString().slice(11, 16)])).toEqual([
+      [bad.schedule, '11:00'],
+      [off.schedule, '11:00'],
+      [good.schedule, '10:00'],
+    ]);
+    expect(app.log.some((line) => line.includes('a schedule keeps its next time'))).toBe(true);
+  });
+
+  it('hundreds of schedules go on', async () => {
+    await beats(...minutes('10:30', '10:30'));
+    await manyCrawlers(250);
+    await sql(
+      `insert into crawler_schedule (crawler_id, name, schedule_cron_string, timezone, enabled, next_fire_at, created_at, updated_at)
+       select id, 's', '0 * * * *', 'UTC', true, timestamptz '2026-03-01T11:00:00Z', now(), now() from crawler`,
+    );
+    await beats(...minutes('09:30', '09:30'));
+    expect(
+      await sql(`select 1 from crawler_schedule where next_fire_at = timestamptz '2026-03-01T10:00:00Z'`),
+    ).toHaveLength(250);
+  });
 });
 
 it('fires the others when one cannot be fired', async () => {

@@ -43,6 +43,11 @@ async function busyOf(em: EntityManager, crawlers: readonly number[]): Promise<S
   return new Set(runs.map(({ crawler_id }) => crawler_id));
 }
 
+const aheadSql = `
+  select id, schedule_cron_string, timezone, next_fire_at from crawler_schedule
+  where enabled and next_fire_at > ? and (?::integer is null or id > ?::integer)
+  order by id limit ? for update`;
+
 const setNextSql = `
   update crawler_schedule
   set next_fire_at = next.next_fire_at, last_run_id = coalesce(next.started_id, crawler_schedule.last_run_id)
@@ -67,6 +72,14 @@ export const crawlerScheduleSource: ScheduleSource<Due> = {
   claim,
   async anyDue(em, now, without) {
     return (await em.execute<unknown[]>(`select 1 ${dueSql} limit 1`, [now, without.join(' ')])).length > 0;
+  },
+  async ahead(em, now, limit, beyond) {
+    const rows = await em.execute<Omit<DueRow, 'crawler_id' | 'name'>[]>(aheadSql, [now, beyond, beyond, limit]);
+    return rows.map(({ id, next_fire_at, ...timing }) => ({
+      ...timing,
+      id: String(id),
+      next_fire_at: new Date(next_fire_at),
+    }));
   },
   async start(em, services, due) {
     // Of several due schedules of one crawler only the first starts a run.

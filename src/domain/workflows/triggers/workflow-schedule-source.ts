@@ -26,6 +26,11 @@ const claimSql = `
   order by next_fire_at, schedule.id limit ?
   for update of schedule skip locked for share of workflow skip locked`;
 
+const aheadSql = `
+  select id, schedule_cron_string, timezone, next_fire_at from workflow_trigger
+  where enabled and type = 'cron' and deleted_at is null and next_fire_at > ? and (?::uuid is null or id > ?::uuid)
+  order by id limit ? for update`;
+
 const setNextSql = `
   update workflow_trigger set next_fire_at = next.next_fire_at
   from json_to_recordset(?::json) as next (id uuid, next_fire_at timestamptz)
@@ -42,6 +47,19 @@ export const workflowScheduleSource: ScheduleSource<Due> = {
   claim,
   async anyDue(em, now, without) {
     return (await em.execute<unknown[]>(`select 1 ${dueSql} limit 1`, [now, without.join(' ')])).length > 0;
+  },
+  async ahead(em, now, limit, beyond) {
+    const rows = await em.execute<Omit<DueRow, 'workflow_id' | 'project_id' | 'version'>[]>(aheadSql, [
+      now,
+      beyond,
+      beyond,
+      limit,
+    ]);
+    return rows.map(({ id, next_fire_at, ...timing }) => ({
+      ...timing,
+      id: String(id),
+      next_fire_at: new Date(next_fire_at),
+    }));
   },
   async start(em, services, due) {
     const requests = due.map(({ schedule: { id, workflow_id, project_id, version }, fire_at }) => ({

@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { dispatchSchedules } from '../../../../src/domain/schedules/dispatch.ts';
 import { workflowScheduleSource } from '../../../../src/domain/workflows/triggers/workflow-schedule-source.ts';
+import { createUpkeep } from '../../../../src/jobs/upkeep.ts';
 import { shared } from '../../../support/app.ts';
 import { startWebhookApp, workflowsPath } from '../../../support/webhook.ts';
 
@@ -61,4 +62,22 @@ it('a time that passed too long ago is missed', async () => {
   expect(await executions()).toEqual([]);
   const [fire] = await rows('select outcome from schedule_fire where source_id = ?', [trigger]);
   expect(fire).toMatchObject({ outcome: 'missed' });
+});
+
+it('goes on in the minute in which the clock is put right that was an hour ahead', async () => {
+  // Before what is done at night.
+  at('00:04');
+  await rows('update workflow_trigger set next_fire_at = ? where id = ?', ['2026-03-01T00:05:00Z', trigger]);
+  await rows(`delete from setting where name = 'upkeep clock'`);
+  const upkeep = createUpkeep(app.services, 365);
+  const beat = async (time: string) => {
+    at(time);
+    await dispatch();
+    await upkeep.beat(1);
+    return (await executions()).length;
+  };
+  const counts: number[] = [];
+  for (const time of ['00:05', '01:10', '00:15', '00:20', '01:05', '01:10', '01:15']) counts.push(await beat(time));
+  await upkeep.end();
+  expect(counts).toEqual([1, 2, 3, 4, 5, 5, 6]);
 });

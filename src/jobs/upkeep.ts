@@ -44,6 +44,7 @@ const moves = [
   `update notification set ${moved('next_attempt_at')} where status = 'pending' and next_attempt_at > $2`,
   `update notification set ${moved('leased_until')} where status = 'pending' and leased_until > $2`,
   `update assistant_conversation set ${moved('lease_until')} where state = 'running' and lease_until > $2`,
+  `update assistant_reservation set ${moved('expires_at')} where expires_at > $2`,
   // In the order in which crawls take these rows.
   `update crawler_run set ${moved('heartbeat_at')} where status in ('provisioning', 'running') and heartbeat_at > $2`,
   `update crawl_host set ${moved('next_at')} where next_at > $2`,

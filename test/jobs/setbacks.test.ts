@@ -95,6 +95,20 @@ describe('after the clock was set back by an hour', () => {
     const until = '2026-03-01 07:00:30+00';
     expect(held).toEqual({ lease_until: until, heartbeat_at: until, blocked_until: until });
   });
+
+  it('tokens that a step of the assistant has reserved are held no longer than they would have been', async () => {
+    const em = app.services.orm.em.fork();
+    await em.execute(
+      `insert into assistant_reservation (id, organization_id, month, tokens, question, expires_at)
+         select gen_random_uuid(), id, '2026-03', 10, 1, ? from organization where machine_name = 'acme'`,
+      [new Date('2026-03-01T08:15:00Z')],
+    );
+    set(-hour);
+    await outliveSetbacks(app.services);
+    expect(await em.execute('select expires_at from assistant_reservation')).toEqual([
+      { expires_at: '2026-03-01 07:15:00+00' },
+    ]);
+  });
 });
 
 it('a clock that goes on moves nothing', async () => {

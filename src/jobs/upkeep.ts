@@ -54,6 +54,9 @@ const moves = [
   `update deployment set ${moved('heartbeat_at')} where status <> 'completed' and heartbeat_at > $2`,
   `update upstream set ${moved('lease_until')} where lease_until > $2`,
   `update sign_in_throttle set ${moved('blocked_until')} where blocked_until > $2`,
+  // The next look is a day after the last one, and how long a proof has been away is seen at these looks.
+  `update domain_verification set ${moved('checked_at')}, ${moved('absent_since')}
+     where state = 'verified' and checked_at + interval '1 day' > $2`,
 ];
 
 /** Claims of commands and of merges, which hold for some time from when they were made: these are made now. `$1` is the time now. */

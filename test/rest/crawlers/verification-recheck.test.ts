@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { recheckBeforeRun, recheckDomains } from '../../../src/domain/crawlers/verification/record-check.ts';
+import { outliveSetbacks } from '../../../src/jobs/upkeep.ts';
 import { acme, type TestApp } from '../../support/app.ts';
 import { useVerifying, type Verifying } from '../../support/crawlers/verifying.ts';
 
@@ -11,7 +12,11 @@ useVerifying((started) => {
 });
 
 describe('the daily look', () => {
-  beforeEach(() => app.services.orm.em.fork().execute('delete from domain_verification'));
+  beforeEach(() =>
+    app.services.orm.em
+      .fork()
+      .execute(`delete from domain_verification; delete from setting where name = 'upkeep clock'`),
+  );
   const signal = new AbortController().signal;
   const hour = 3_600_000;
   const later = (hours: number) => {
@@ -38,6 +43,58 @@ describe('the daily look', () => {
     expect(setting.dns.requested).toContain(record);
     const { body } = await app.ask('GET', `${at}/verification`);
     expect([body.state, body.verified_at]).toEqual(['verified', verified_at]);
+  });
+
+  it.each([
+    ['at once', 0],
+    ['half an hour before', 0.5],
+    ['five hours before', 5],
+  ])('comes a day after a check that was made %s when the clock is set back by an hour', async (_when, before) => {
+    const { record } = await proved();
+    later(before);
+    await outliveSetbacks(app.services);
+    later(-1);
+    await outliveSetbacks(app.services);
+    setting.dns.requested.length = 0;
+    later(24 - before - 0.01);
+    await recheckDomains(app.services, signal);
+    expect(setting.dns.requested).not.toContain(record);
+    later(0.01);
+    await recheckDomains(app.services, signal);
+    expect(setting.dns.requested).toContain(record);
+  });
+
+  it('counts absence through a setback', async () => {
+    const made = await proved();
+    setting.dns.zone.delete(made.record);
+    const look = async () => {
+      later(24);
+      await recheckDomains(app.services, signal);
+      return stateOf(made);
+    };
+    expect([await look(), await look()]).toEqual(['verified', 'verified']);
+    await outliveSetbacks(app.services);
+    later(-1);
+    await outliveSetbacks(app.services);
+    expect([await look(), await look()]).toEqual(['verified', 'lost']);
+  });
+
+  it('goes by the time of the database', async () => {
+    const { record, at } = await proved();
+    const { clock } = app.services;
+    app.services.clock = { now: () => new Date((app.clock.now?.getTime() ?? 0) + 30 * hour) };
+    try {
+      setting.dns.requested.length = 0;
+      await recheckDomains(app.services, signal);
+      expect(setting.dns.requested).not.toContain(record);
+      later(24);
+      await recheckDomains(app.services, signal);
+      expect(setting.dns.requested).toContain(record);
+      const { body } = await app.ask('GET', `${at}/verification`);
+      expect(body.checked_at).toBe(app.clock.now?.toISOString());
+    } finally {
+      app.services.clock = clock;
+    }
   });
 
   it('loses a domain after 72 hours of absence, notifies the webhook, and keeps the settings', async () => {

@@ -15,7 +15,7 @@ import { ensureToken } from './verification-token.ts';
 /** A proof may be away so long, seen to be so each time, before the host counts as lost. */
 const patience = 72 * 3_600_000;
 
-type Keys = Pick<Services, 'jobs' | 'log' | 'clock'>;
+type Keys = Pick<Services, 'jobs' | 'log' | 'clock' | 'sharedClock'>;
 
 const findingOf = ({ method, outcome, detail }: Proof): Finding => ({
   method,
@@ -110,7 +110,7 @@ export async function recordCheck(
 ): Promise<DomainVerification> {
   return services.orm.em.fork().transactional(async (em) => {
     const row = await holdVerification(em, organization_id, host);
-    const isLost = lay(row, proofs, services.clock.now());
+    const isLost = lay(row, proofs, await services.sharedClock.now(em));
     await em.flush();
     if (isLost) await notifyLost(em, services, limits, row);
     return row;
@@ -139,14 +139,13 @@ async function recheck(services: CrawlerServices, { organization_id, host }: Hos
 
 /** Looks again for the proofs that were last seen a day ago. */
 export async function recheckDomains(services: CrawlerServices, signal: AbortSignal): Promise<void> {
-  const before = new Date(services.clock.now().getTime() - day);
-  const due = await services.orm.em
-    .fork()
-    .find(
-      DomainVerification,
-      { state: 'verified', checked_at: { $lte: before } },
-      { orderBy: { checked_at: 'asc' }, limit: most },
-    );
+  const em = services.orm.em.fork();
+  const before = new Date((await services.sharedClock.now(em)).getTime() - day);
+  const due = await em.find(
+    DomainVerification,
+    { state: 'verified', checked_at: { $lte: before } },
+    { orderBy: { checked_at: 'asc' }, limit: most },
+  );
   await Promise.all(
     due.map(async (row) => {
       try {
@@ -165,8 +164,9 @@ export async function recheckBeforeRun(
   signal: AbortSignal,
 ): Promise<void> {
   if (isTrusted(services.crawlers.limits.trusted_domains, host)) return;
-  const proofs = await services.orm.em.fork().find(DomainVerification, { organization_id, state: 'verified' });
-  const before = services.clock.now().getTime() - fresh;
+  const em = services.orm.em.fork();
+  const proofs = await em.find(DomainVerification, { organization_id, state: 'verified' });
+  const before = (await services.sharedClock.now(em)).getTime() - fresh;
   const old = proofs.filter((row) => covers(row, host) && (row.checked_at?.getTime() ?? 0) <= before);
   await Promise.all(old.map((row) => recheck(services, row, signal)));
 }

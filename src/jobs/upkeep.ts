@@ -47,6 +47,7 @@ const moves = [
   `update assistant_reservation set ${moved('expires_at')} where expires_at > $2`,
   // In the order in which crawls take these rows.
   `update crawler_run set ${moved('heartbeat_at')} where status in ('provisioning', 'running') and heartbeat_at > $2`,
+  `update crawler_run set ${moved('progress_at')} where status in ('provisioning', 'running') and progress_at > $2`,
   `update crawl_host set ${moved('next_at')} where next_at > $2`,
   `update crawl_host set ${moved('paused_until')} where paused_until > $2`,
   `update crawl_url set ${moved('not_before')} where not_before > $2

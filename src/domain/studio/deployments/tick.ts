@@ -86,7 +86,8 @@ export async function timeOutReports(services: Services): Promise<void> {
         if ((await within.execute<unknown[]>(held, [row.id, lastReport])).length === 0) return;
         if (!(await concludeQueued(within, row.id, ending))) await conclude(within, row, ending);
       });
-    else if (!row.report_token_hash && silent > sendAgainAfter)
+    // One that lies so far ahead was queued before the clock was set back.
+    else if (!row.report_token_hash && Math.abs(silent) > sendAgainAfter)
       await em.transactional((within) => notify({ em: within, services }, row, 'deployment.requested'));
   }
 }

@@ -1,6 +1,6 @@
 /** What crawls wait for and are held by, when the clock of the database is set back by an hour: times that were worked out before lie ahead. */
 import { describe, expect, it } from 'vitest';
-import { acquireRun } from '../../../../src/domain/crawlers/runs/acquire-run.ts';
+import { acquireRun, watchRuns } from '../../../../src/domain/crawlers/runs/acquire-run.ts';
 import { Setting } from '../../../../src/domain/setting.entity.ts';
 import { outliveSetbacks } from '../../../../src/jobs/upkeep.ts';
 import { shared, startTestApp } from '../../../support/app.ts';
@@ -48,5 +48,20 @@ describe('after the clock was set back by an hour', () => {
     await look();
     expect(await execute('select 1 from crawl_url where run_id = ? and not_before > now()', [id])).toEqual([]);
     expect(await acquireRun(app.services.orm.em.fork(), id)).not.toBeNull();
+  });
+
+  it('a run that has stalled is ended', async () => {
+    site.become(({ path }) => (path === '/robots.txt' ? undefined : page('Start')));
+    const { id } = await crawl(app, site.host);
+    await execute(
+      `update crawler_run set status = 'running', completed_at = null, heartbeat_at = now(), progress_at = now() + interval '29 minutes'
+       where id = ?`,
+      [id],
+    );
+    await execute('update crawl_host set paused_until = null');
+    await execute(`update snapshot set state = 'building', sealed_at = null where run_id = ?`, [id]);
+    await look();
+    await watchRuns(app.services);
+    expect(await execute('select status from crawler_run where id = ?', [id])).toEqual([{ status: 'failed' }]);
   });
 });

@@ -159,7 +159,10 @@ it('contents count once for an organisation, and a run’s own not at all', asyn
   expect((await spaceTaken(em(), organization + 1, 0)).bytes).toBe(0);
 });
 
-it('imports that wait for longer than a minute are woken', async () => {
+it.each([
+  ['that wait for longer than a minute', 61_000],
+  ['from before the clock was set back', -3_600_000],
+])('imports %s are woken', async (_which, passed) => {
   const id = await snapshotAt(1);
   const path = `/api/v2/organizations/acme/projects/site/crawlers/${crawler.id}/snapshots/${id}/import`;
   const sent: unknown[] = [];
@@ -169,9 +172,9 @@ it('imports that wait for longer than a minute are woken', async () => {
   };
   const { body } = await app.ask('POST', path, { body: { branch: 'main' } });
   await tickImports(services);
-  expect(sent).toEqual([]);
-  app.clock.now = new Date(Date.now() + 61_000);
+  expect(sent).not.toContainEqual({ import_id: body.id });
+  app.clock.now = new Date(Date.now() + passed);
   await tickImports(services);
   app.clock.now = null;
-  expect(sent).toEqual([{ import_id: body.id }]);
+  expect(sent).toContainEqual({ import_id: body.id });
 });

@@ -67,6 +67,17 @@ it('a provider that reports just before its time is over is not given up', async
   expect(await rowOf(id)).toMatchObject({ status: 'completed', failure_reason: 'provider_timeout' });
 });
 
+it('a request whose job was lost is sent again though the clock was set back', async () => {
+  const hook = { provider: 'webhook', deploy_webhook_url: 'https://provider.test/', timeout_seconds: 60 };
+  const id = await queued('Lost', hook);
+  const sent: unknown[] = [];
+  const jobs = { ...app.services.jobs, send: async (_kind: unknown, payload: unknown) => void sent.push(payload) };
+  app.clock.now = new Date(Date.now() - 3_600_000);
+  await timeOutReports({ ...app.services, jobs });
+  app.clock.now = null;
+  expect(sent).toEqual([expect.objectContaining({ deployment_id: id, event: 'deployment.requested' })]);
+});
+
 it('an output that is gone back to while old ones are let go of stays', async () => {
   const first = await queued('Back', plain);
   const { environment_id } = await rowOf(first);

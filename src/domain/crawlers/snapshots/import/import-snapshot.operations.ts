@@ -91,11 +91,13 @@ const minute = 60_000;
 
 /** Wakes imports that wait for longer than a minute, or were left by a process that died. */
 export async function tickImports(services: Services): Promise<void> {
-  const before = new Date(services.clock.now().getTime() - minute);
+  const now = services.clock.now();
   const em = services.orm.em.fork();
+  // What lies ahead was written before the clock was set back.
+  const isOld = { $or: [{ created_at: { $lt: new Date(now.getTime() - minute) } }, { created_at: { $gt: now } }] };
   const left = await em.find(
     SnapshotImport,
-    { state: { $in: ['queued', 'running'] }, created_at: { $lt: before } },
+    { state: { $in: ['queued', 'running'] }, ...isOld },
     { orderBy: { id: 'asc' }, limit: 100 },
   );
   for (const { id } of left) await em.transactional((within) => wakeImport(within, services, id));

@@ -249,6 +249,25 @@ describe('members', () => {
     await (by === second ? owner : owner).ask('PATCH', `${members}/${id}`, { body: { role: 'admin' } });
   });
 
+  it('stay when all other Owners are disabled', async () => {
+    const { email } = await member('owner');
+    const list = (await owner.ask('GET', `${members}?per_page=100`)).body as {
+      id: number;
+      email: string;
+      role: string;
+    }[];
+    const { email: own } = (await owner.graphql('{ me { email } }')).body.data.me;
+    const emails = list.filter(({ role }) => role === 'owner').map((each) => each.email);
+    expect(emails).toEqual(expect.arrayContaining([own, email]));
+    const others = { email: { $in: emails.filter((each) => each !== own) } };
+    const em = app.services.orm.em.fork();
+    await em.nativeUpdate(User, others, { disabled_at: new Date() });
+    const me = `${members}/${list.find((each) => each.email === own)?.id}`;
+    const answers = [await owner.ask('DELETE', me), await owner.ask('PATCH', me, { body: { role: 'editor' } })];
+    await em.nativeUpdate(User, others, { disabled_at: null });
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(2).fill([409, 'conflict']));
+  });
+
   it('are made Owners, changed and removed as such by Owners only', async () => {
     const { browser: admin } = await member('admin');
     const { id: other } = await member('owner');

@@ -95,11 +95,12 @@ function requireStanding({ grant, actor }: Pick<Granting, 'grant' | 'actor'>, { 
     throw new DomainError('forbidden', 'Only an Owner of the organisation may change or remove an Owner');
 }
 
-/** @throws DomainError `conflict` when no Owner who has joined would be left */
+/** @throws DomainError `conflict` when no Owner would be left who has joined and can sign in */
 async function requireOtherOwner(em: EntityManager, { id, organization_id, role, joined_at }: Member): Promise<void> {
   if (role !== 'owner' || !joined_at) return;
-  const others = await em.count(Member, { organization_id, role: 'owner', joined_at: { $ne: null }, id: { $ne: id } });
-  if (others === 0)
+  const others = await em.find(Member, { organization_id, role: 'owner', joined_at: { $ne: null }, id: { $ne: id } });
+  const people = await em.count(User, { id: { $in: others.map(({ user_id }) => user_id) }, disabled_at: null });
+  if (people === 0)
     throw new DomainError('conflict', 'The last Owner of an organisation stays: make somebody else Owner first');
 }
 

@@ -150,6 +150,44 @@ function graphqlTargets(url: string, token: string): Target[] {
   ];
 }
 
+/** Messages of the Model Context Protocol, hostile where its library reads them, and where a tool does. */
+function mcpTargets(url: string, token: string): Target[] {
+  const headers = () => ({
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  });
+  const size = defaultBodyLimit - 4_096;
+  const place = '"organization":"demo","project":"site"';
+  const shapes: [name: string, method: string, params: (text: string) => string][] = [
+    ['metadata', 'tools/list', (text) => `{"_meta":${text}}`],
+    ['parameters', 'tools/list', (text) => text],
+    ['arguments', 'tools/call', (text) => `{"name":"create_entry","arguments":${text}}`],
+    [
+      'frontmatter',
+      'tools/call',
+      (text) =>
+        `{"name":"create_entry","arguments":{${place},"collection":"posts","slug":"hostile","frontmatter":${text},"body":""}}`,
+    ],
+    [
+      'capabilities',
+      'initialize',
+      (text) => `{"protocolVersion":"2025-06-18","capabilities":${text},"clientInfo":{"name":"hostile","version":"1"}}`,
+    ],
+    [
+      'context',
+      'completion/complete',
+      (text) =>
+        `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"a","value":"b"},"context":{"arguments":${text}}}`,
+    ],
+  ];
+  return shapes.map(([name, method, params]) => ({
+    ...{ name: `mcp, ${name}`, method: 'POST', url: `${url}/mcp`, headers },
+    body: (value) =>
+      `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params(value.make(size, mostValues - 100))}}`,
+  }));
+}
+
 const agent = new Agent({ keepAlive: true, maxSockets: together });
 
 /** Sends a body whatever becomes of it. @returns the status; 0: the connection was closed */
@@ -264,6 +302,7 @@ export const hostile: Benchmark = {
     const groups: [string, readonly Target[]][] = [
       ['REST', spread(rest, bench.scaled(rest.length, 3))],
       ['GraphQL', graphqlTargets(server.url, token)],
+      ['MCP', mcpTargets(server.url, token)],
       ['webhook', [webhook]],
     ];
     // Its code is loaded by the first request.

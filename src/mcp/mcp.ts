@@ -11,12 +11,18 @@ import { authenticateToken } from '../domain/identity/authenticate.ts';
 import type { AllServices } from '../domain/services.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { answerMemory, ownerOf } from '../kernel/answer-memory.ts';
-import { DomainError, type ErrorCode } from '../kernel/errors.ts';
+import { DomainError, type ErrorCode, fieldError } from '../kernel/errors.ts';
 import { readJsonBody } from '../kernel/json-input.ts';
 import { createServer, type McpRequest, shownFault } from './server.ts';
 
 /** Most bytes of a message. */
 const bodyLimit = 10 * 1024 * 1024;
+
+/** Most values of a message, but for those within the arguments of a tool: names of objects and items of lists, all in all. */
+const mostValues = 1_000;
+
+/** Characters of a name of the caller's own that a refusal repeats. */
+const shownName = 100;
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -51,6 +57,36 @@ async function actorOf(services: AllServices, { headers: { authorization } }: Re
   if (!actor || actor.run !== undefined)
     throw new DomainError('unauthenticated', 'Unauthenticated: send an API token as Authorization: Bearer');
   return actor;
+}
+
+/**
+ * Bounds what the library walks before any handler sees it. It does so several times without a pause, and is slow with objects of many names.
+ * It passes on the arguments of a tool by their names alone; what they hold is measured by the operation that the tool calls.
+ * @throws DomainError `invalid_request`
+ */
+function checkExtent(message: unknown): void {
+  const isCall = (message as { method?: unknown } | null)?.method === 'tools/call';
+  const left: { field: string; value: unknown; level: number }[] = [{ field: 'body', value: message, level: 0 }];
+  let values = 0;
+  let largest = { field: 'body', size: 0 };
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { field, value, level } = next;
+    if (value === null || typeof value !== 'object') continue;
+    const names = Object.keys(value);
+    values += names.length;
+    if (names.length > largest.size) largest = { field, size: names.length };
+    if (values > mostValues)
+      throw fieldError(
+        'invalid_request',
+        largest.field,
+        `the message has more than ${mostValues} values besides those within arguments of a tool; send fewer`,
+      );
+    if (isCall && level === 2 && field === 'params.arguments') continue;
+    for (const name of names) {
+      const at = level === 0 ? name : level < 3 ? `${field}.${name}` : field;
+      left.push({ field: at.slice(0, shownName), value: (value as Record<string, unknown>)[name], level: level + 1 });
+    }
+  }
 }
 
 const statusOf: Partial<Record<ErrorCode, number>> = {
@@ -96,6 +132,7 @@ export function createMcp(services: AllServices, origins: readonly string[]): Re
     const body = request.method === 'POST' ? await readJsonBody(request, bodyLimit, actor.id) : undefined;
     // Only the first revision had them, and each message may take what a request may.
     if (Array.isArray(body)) throw new DomainError('invalid_request', 'body: must be one message; send each by itself');
+    checkExtent(body);
     const own: McpRequest = {
       services,
       actor,

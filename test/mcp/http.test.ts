@@ -1,3 +1,4 @@
+import { Server } from '@modelcontextprotocol/server';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { presets } from '../../src/kernel/actor.ts';
 import { seed, shared, startTestApp } from '../support/app.ts';
@@ -81,6 +82,49 @@ describe('POST /mcp', () => {
     expect((await post(list, { headers: { 'Content-Type': 'text/plain' } })).status).toBe(415);
     const unknown = await post({ ...list, method: 'tools/none' });
     expect(JSON.stringify(unknown.body)).toContain('-32601');
+  });
+
+  it('bounds what the library has to walk, before the library sees any of it', async () => {
+    const handlers = vi.spyOn(Server.prototype, 'setRequestHandler');
+    const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [String(at * 7), '']));
+    const initialize = { protocolVersion: '2025-06-18', clientInfo: { name: 'a', version: '1' } };
+    const completion = { ref: { type: 'ref/prompt', name: 'x' }, argument: { name: 'a', value: 'b' } };
+    const places: [string, string, (values: object) => object, number][] = [
+      ['tools/list', 'params._meta', (values) => ({ _meta: values }), 5],
+      ['tools/list', 'params._meta.list', (values) => ({ _meta: { list: Object.values(values) } }), 6],
+      ['tools/list', 'params', (values) => values, 4],
+      ['tools/call', 'params._meta', (values) => ({ _meta: values, name: 'list_branches', arguments: {} }), 7],
+      ['tools/call', 'params.arguments', (values) => ({ name: 'list_branches', arguments: values }), 6],
+      ['initialize', 'params.capabilities', (values) => ({ ...initialize, capabilities: values }), 9],
+      [
+        'completion/complete',
+        'params.context.arguments',
+        (values) => ({ ...completion, context: { arguments: values } }),
+        12,
+      ],
+      ['prompts/get', 'params.arguments', (values) => ({ name: 'improve_text', arguments: values }), 6],
+    ];
+    for (const [method, field, params, others] of places) {
+      const answer = (count: number) => post({ ...list, method, params: params(named(count - others)) });
+      handlers.mockClear();
+      const { status, body } = await answer(1_001);
+      expect({ status, id: body.id, data: body.error?.data.code }, field).toEqual({
+        ...{ status: 400, id: null, data: 'invalid_request' },
+      });
+      expect(body.error.message).toBe(
+        `${field}: the message has more than 1000 values besides those within arguments of a tool; send fewer`,
+      );
+      expect(handlers, field).not.toHaveBeenCalled();
+      await answer(1_000);
+      expect(handlers, field).toHaveBeenCalled();
+    }
+    const given = { project: 'site', unknown: named(2_000) };
+    const { status } = await post({
+      ...list,
+      method: 'tools/call',
+      params: { name: 'list_branches', arguments: given },
+    });
+    expect(status).toBe(200);
   });
 
   it('has no stream to GET, and no session to DELETE', async () => {

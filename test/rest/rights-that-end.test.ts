@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Token } from '../../src/domain/identity/token.entity.ts';
 import { hashToken } from '../../src/domain/identity/token-text.ts';
 import { createProject, deleteProject } from '../../src/domain/projects/projects.operations.ts';
+import { GitRepository } from '../../src/engines/git/repository.ts';
 import { permissionNames } from '../../src/kernel/actor.ts';
 import { lookEvery } from '../../src/kernel/run.ts';
 import { acme, metricsToken, seed, shared, startTestApp, studio } from '../support/app.ts';
@@ -157,6 +158,71 @@ describe('a write that waits for its turn', () => {
     const actions = [{ op: 'delete', collection: 'posts', slug: 'in-turn' }];
     const { body } = await queued({ message: 'Delete', actions }, narrow, 'changes');
     expect([body.code, body.message]).toEqual(['forbidden', 'Missing permission: delete_studio']);
+  });
+});
+
+describe('a deletion that waits for its turn', () => {
+  const { deleteBranch } = GitRepository.prototype;
+  const protect = (...protected_branches: string[]) =>
+    app.ask('PATCH', `${studio}/repository`, { body: { protected_branches } });
+  const propose = (base = 'main') => app.ask('POST', `${studio}/pulls`, { body: { title: 'P', head: 'topic', base } });
+
+  /** Has something happen when a branch is about to wait. */
+  function beforeTurn(happen: () => Promise<{ status: number }>): void {
+    vi.spyOn(GitRepository.prototype, 'deleteBranch').mockImplementationOnce(async function (
+      this: GitRepository,
+      ...given
+    ) {
+      expect((await happen()).status).toBeLessThan(300);
+      return deleteBranch.apply(this, given);
+    });
+  }
+  const isThere = async () => (await (await app.repository()).head('topic')) !== null;
+
+  beforeEach(async () => {
+    if (!(await isThere())) await app.ask('POST', `${studio}/branches`, { body: { name: 'topic' } });
+    await commitTo(app, 'topic', { 'public/b.txt': crypto.randomUUID() });
+  });
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await protect();
+    await app.ask('DELETE', `${studio}/branches/topic?force=true`);
+  });
+  const remove = (query = '') => app.ask('DELETE', `${studio}/branches/topic${query}`);
+
+  it('is not done when the branch has become protected', async () => {
+    beforeTurn(() => protect('topic'));
+    const { status, body } = await remove('?force=true');
+    expect([status, body.code, await isThere()]).toEqual([409, 'protected', true]);
+  });
+
+  it('is not done when a pull request was opened from the branch; with force it is closed', async () => {
+    beforeTurn(propose);
+    const { status, body } = await remove();
+    expect([status, body.code, await isThere()]).toEqual([409, 'in_use', true]);
+    const [number] = body.details.pulls;
+    expect((await app.ask('PATCH', `${studio}/pulls/${number}`, { body: { state: 'closed' } })).status).toBe(200);
+    beforeTurn(propose);
+    expect((await remove('?force=true')).status).toBe(204);
+    expect((await app.ask('GET', `${studio}/pulls/${number + 1}`)).body).toMatchObject({
+      state: 'closed',
+      changed_files: 1,
+    });
+  });
+
+  it('is not done after a merge when the branch has become protected, or another pull request was opened', async () => {
+    await app.ask('POST', `${studio}/branches`, { body: { name: 'other' } });
+    for (const happen of [() => protect('topic'), () => propose('other')]) {
+      await commitTo(app, 'topic', { 'public/b.txt': crypto.randomUUID() });
+      const { body: pull } = await propose();
+      beforeTurn(happen);
+      const path = `${studio}/pulls/${pull.number}/merge`;
+      const { status, body } = await app.ask('POST', path, { body: { delete_branch: true } });
+      expect({ status, deleted: body.branch_deleted, there: await isThere() }).toEqual({
+        ...{ status: 200, deleted: false, there: true },
+      });
+      await protect();
+    }
   });
 });
 

@@ -4,19 +4,34 @@ import type { AnyOperation, Extension } from '../../kernel/operation.ts';
 import { replacing } from '../../lib/objects.ts';
 import type { CommitRequest } from '../../ports/git-writes.ts';
 import type { ProjectContext } from '../projects/operation.ts';
-import { movesByPulls } from './repository/branch-rules.ts';
+import { isProtected, movesByPulls } from './repository/branch-rules.ts';
 
 /**
  * Holds a write against the rights and settings of the moment its turn comes.
  * @param branch that it commits to directly, or by merging; null: it does neither
  * @throws DomainError as `run()` does, and `branch_protected`
  */
-async function checkTurn(operation: AnyOperation, before: ProjectContext, branch: string | null): Promise<void> {
+async function checkTurn(
+  operation: AnyOperation,
+  before: ProjectContext,
+  branch: string | null,
+): Promise<ProjectContext> {
   const now = await before.renewed();
   for (const name of [operation.permission, ...Object.keys(operation.also ?? {})])
     if (isGrantable(name) && before.grant.permissions.has(name)) requirePermission(now.grant, name);
   if (branch !== null && !movesByPulls(before.project, branch) && movesByPulls(now.project, branch))
     throw new DomainError('branch_protected', `${branch} has become protected; it moves by merging pull requests`);
+  return now;
+}
+
+/**
+ * Holds the deletion of a branch against the same, and against protection.
+ * @throws DomainError as `run()` does, and `protected`
+ */
+async function checkDeletion(operation: AnyOperation, before: ProjectContext, branch: string): Promise<void> {
+  const now = await checkTurn(operation, before, null);
+  if (isProtected(now.project, branch))
+    throw new DomainError('protected', `${branch} has become protected; it cannot be deleted`);
 }
 
 /**
@@ -39,7 +54,11 @@ export const inTurn: Extension<'project', object, Pick<ProjectContext, 'project'
     context.git = replacing(git, {
       write: (request) => git.write({ ...request, plan: turned(request.branch, request) }),
       writeOnto: (parent, request) => git.writeOnto(parent, { ...request, plan: turned(null, request) }),
-      deleteBranch: (name, expected) => git.deleteBranch(name, expected, () => check(null)),
+      deleteBranch: (name, expected, ownCheck) =>
+        git.deleteBranch(name, expected, async () => {
+          await checkDeletion(operation, context, name);
+          await ownCheck?.();
+        }),
     });
     return execute();
   },

@@ -67,7 +67,7 @@ export const mergePull = studioOperation({
     const sha = commit?.sha ?? current;
     await git.updateRefs([{ name: pullBaseRef(row.number), to: sha }]);
     const done = await finishMerge(context, row, { head_sha: incoming, base_sha: current, merge_commit_sha: sha });
-    const branch_deleted = input.delete_branch === true && (await dropBranch(context, row.head_branch, incoming));
+    const branch_deleted = input.delete_branch === true && (await dropBranch(context, row, incoming));
     const message = (commit ?? (await git.commit(sha))).message;
     const pull = await showPull(context, done, true);
     return { merged: true, sha, message, commit, branch_deleted, conflicts: [], resolved, pull };
@@ -102,10 +102,16 @@ async function mergeClaimed(
   });
 }
 
-/** A branch that has moved since stays: what it holds now was not merged. */
-async function dropBranch({ git, log }: Pick<StudioContext, 'git' | 'log'>, branch: string, at: Oid): Promise<boolean> {
+/** A branch that has moved since stays: what it holds now was not merged. So does one that has come to be protected, or wanted otherwise. */
+async function dropBranch(
+  context: Pick<StudioContext, 'em' | 'git' | 'log' | 'project'>,
+  row: Pull,
+  at: Oid,
+): Promise<boolean> {
+  const { git, log } = context;
+  const branch = row.head_branch;
   try {
-    await git.deleteBranch(branch, at);
+    await git.deleteBranch(branch, at, () => checkDeletable(context, row));
     return true;
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;

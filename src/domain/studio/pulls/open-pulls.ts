@@ -58,17 +58,23 @@ export async function keepPushedHeads(
 }
 
 /**
- * Deletes a branch that still holds `at`; pull requests it is the head of keep what they propose, and are closed.
+ * Deletes a branch that still holds `at`; pull requests it is the head of keep what they propose, and are closed. They are those of the moment
+ * its turn comes: one may have been opened while writers of the branch were in front.
+ * @param admit refuses the deletion for pull requests that are open then
  * @throws DomainError `branch_moved`, `not_found`, `protected`
  */
 export async function deleteWithPulls(
   context: Pick<StudioContext, 'em' | 'git' | 'services' | 'project'>,
   branch: string,
   at: Oid,
+  admit: (pulls: readonly Pull[]) => void = () => {},
 ): Promise<void> {
-  const pulls = await openPullsFrom(context, branch);
-  await keepHeads(context, pulls, branch);
-  await context.git.deleteBranch(branch, at);
+  let pulls: Pull[] = [];
+  await context.git.deleteBranch(branch, at, async () => {
+    pulls = await openPullsFrom(context, branch);
+    admit(pulls);
+    await keepHeads(context, pulls, branch);
+  });
   await closeForLostHead(context, pulls, at);
 }
 

@@ -11,6 +11,7 @@ import { Draft } from '../drafts/draft.entity.ts';
 import { Environment } from '../environments/environment.entity.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { deleteWithPulls, openPullsFrom } from '../pulls/open-pulls.ts';
+import type { Pull } from '../pulls/pull.entity.ts';
 import { checkNewRefName, checkRefName, RefNames } from '../ref-name.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { isRescued } from '../upstream/rescued.ts';
@@ -186,18 +187,15 @@ export const deleteBranch = studioOperation({
     const main = await git.defaultBranch();
     if (name === main) throw new DomainError('protected', `name: ${name} is the default branch`);
     if (isProtected(project, name)) throw new DomainError('protected', `name: ${name} is a protected branch`);
-    const pulls = await openPullsFrom(context, name);
-    if (pulls.length > 0 && !force) {
-      throw new DomainError(
-        'in_use',
-        `name: ${name} is the head of an open pull request; close it first, or use force`,
-        {
-          details: { pulls: pulls.map(({ number }) => number) },
-        },
-      );
-    }
+    const admit = (pulls: readonly Pull[]) => {
+      if (pulls.length === 0 || force) return;
+      const details = { pulls: pulls.map(({ number }) => number) };
+      const problem = `name: ${name} is the head of an open pull request; close it first, or use force`;
+      throw new DomainError('in_use', problem, { details });
+    };
+    admit(await openPullsFrom(context, name));
     const record = await branchRecord(context, { name, oid });
-    await deleteWithPulls(context, name, oid);
+    await deleteWithPulls(context, name, oid, admit);
     return record;
   },
 });

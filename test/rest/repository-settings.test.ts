@@ -1,4 +1,5 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GitRepository } from '../../src/engines/git/repository.ts';
 import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { makeBranch, post, seedPosts } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
@@ -42,6 +43,21 @@ describe('200', () => {
     expect((await set({ default_branch: 'topic' })).body.default_branch).toBe('topic');
     const { body } = await app.ask('GET', `${studio}/branches`);
     expect(body[0]).toMatchObject({ name: 'topic', default: true });
+  });
+
+  it('moves it to no branch that is deleted at that moment', async () => {
+    await makeBranch(app, 'fleeting');
+    const { setDefaultBranch } = GitRepository.prototype;
+    vi.spyOn(GitRepository.prototype, 'setDefaultBranch').mockImplementationOnce(async function (
+      this: GitRepository,
+      name,
+    ) {
+      await this.deleteBranch(name, (await this.head(name)) ?? '');
+      return setDefaultBranch.call(this, name);
+    });
+    expectRefusal(await set({ default_branch: 'fleeting' }), 404, 'not_found', /^default_branch: fleeting/);
+    vi.restoreAllMocks();
+    expect((await app.ask('GET', `${studio}/repository`)).body.default_branch).toBe('main');
   });
 
   it('reads the site below its content root', async () => {

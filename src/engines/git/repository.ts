@@ -106,8 +106,17 @@ export class GitRepository extends RepositoryReads implements Repository {
       await inTurn?.();
       const found = await this.refs.read(ref);
       if (found === null) throw new DomainError('not_found', `There is no branch ${name}`);
-      if ((await this.refs.head()) === ref) throw new DomainError('protected', 'The default branch cannot be deleted');
+      const checkHead = async () => {
+        if ((await this.refs.head()) === ref)
+          throw new DomainError('protected', 'The default branch cannot be deleted');
+      };
+      await checkHead();
       await this.moveRefs([{ ref, to: null, from: expected }]);
+      // It may have become the default branch at that moment. What moves HEAD looks afterwards whether the branch is there, so one of both sees it.
+      await checkHead().catch(async (error: unknown) => {
+        await this.moveRefs([{ ref, to: expected, from: null }]);
+        throw error;
+      });
     } finally {
       release();
     }

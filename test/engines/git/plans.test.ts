@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { BranchQueues } from '../../../src/engines/git/commits/branch-queue.ts';
+import type { GitRepository } from '../../../src/engines/git/repository.ts';
 import { workFor } from '../../../src/lib/concurrency.ts';
 import { commitFiles, lines, setRef } from '../../support/git-history.ts';
 import { fsck, git, save, testStore, writerOne } from '../../support/git-store.ts';
@@ -195,6 +196,18 @@ describe('deleteBranch', () => {
     await repository.deleteBranch('topic', topic);
     expect((await repository.branches()).map(({ name }) => name)).toEqual(['refs/heads/main']);
     await expect(save(repository, { z: '1' }, { branch: 'topic' })).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('leaves a branch that becomes the default one while it is removed', async () => {
+    const { repository, topic } = await fresh();
+    const { updater } = repository as GitRepository;
+    const commit = updater.commit.bind(updater);
+    vi.spyOn(updater, 'commit').mockImplementationOnce(async (updates) => {
+      await repository.setDefaultBranch('topic');
+      return commit(updates);
+    });
+    await expect(repository.deleteBranch('topic', topic)).rejects.toMatchObject({ code: 'protected' });
+    expect([await repository.defaultBranch(), await repository.head('topic')]).toEqual(['topic', topic]);
   });
 });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { defined } from '../../../lib/objects.ts';
 import { eventSubject } from '../../../ports/event-feed.ts';
+import type { Repository } from '../../../ports/git.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
 import { Project, studioSettings } from '../../projects/project.entity.ts';
 import { holdProject } from '../../projects/project-ref.ts';
@@ -127,6 +128,19 @@ export const cancelImport = localStudioOperation({
   },
 });
 
+/**
+ * Makes a branch the default one, unless it is deleted at that moment.
+ * @throws DomainError `not_found`
+ */
+async function makeDefault(git: Repository, branch: string): Promise<void> {
+  const before = await git.defaultBranch();
+  await git.setDefaultBranch(branch);
+  // A deletion that saw the other default branch may have come first; one that comes later sees this one, and puts the branch back.
+  if (await git.head(branch)) return;
+  await git.setDefaultBranch(before);
+  throw new DomainError('not_found', `default_branch: ${branch} does not exist`);
+}
+
 export const updateRepository = studioOperation({
   name: 'studio.updateRepository',
   kind: 'command',
@@ -149,7 +163,7 @@ export const updateRepository = studioOperation({
     if (draft_preview !== undefined) await nameDraftSource(context, draft_preview);
     await grantsChanged(em, organization.id);
     // Last, because a transaction that is rolled back does not take it back.
-    if (default_branch !== undefined) await git.setDefaultBranch(default_branch);
+    if (default_branch !== undefined) await makeDefault(git, default_branch);
     return record(context);
   },
 });

@@ -83,6 +83,21 @@ describe('201', () => {
     expect(one.body.commit.message).toBe('Delete posts/en/a');
   });
 
+  it.each([2, 100])('keeps that to 64 KiB for %i changes, in which each has its line', async (count) => {
+    const name = await branch();
+    const deep = `en/${`${'語'.repeat(80)}/`.repeat(16)}`;
+    const actions = Array.from({ length: count }, (_, at) => post(`${deep}n${at}`));
+    const { status, body } = await change({ branch: name, actions });
+    expect(status).toBe(201);
+    const { message } = body.commit;
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(65_536);
+    const [first, blank, ...lines] = message.split('\n');
+    expect([first, blank, lines.length]).toEqual([`Make ${count} changes`, '', count]);
+    const begins = `Create posts/${deep}`.slice(0, 200);
+    for (const line of lines) expect(line).toMatch(count === 2 ? /^Create posts.*\/n\d$/ : /^Create posts.*…$/);
+    expect(lines.filter((line: string) => line.startsWith(begins))).toHaveLength(count);
+  });
+
   it('rewrites relations of entries that the same change made', async () => {
     const name = await branch();
     const { body } = await change({

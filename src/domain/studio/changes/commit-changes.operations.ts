@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { yieldLoop } from '../../../lib/concurrency.ts';
+import { shortened } from '../../../lib/text.ts';
 import type { CommitPlan, StagedTree } from '../../../ports/git-writes.ts';
 import { entryChange, entryDraft, renameDetails, withAssets, writeInput } from '../entries/entries.schema.ts';
 import { planCreate } from '../entries/plan/plan-create.ts';
@@ -272,10 +273,16 @@ async function checkAll(
   });
 }
 
+/** Most bytes of a message that nobody gave: a hundred names of 4 KB would make a commit larger than what a push takes. */
+const mostOfMessage = 64 * 1024;
+
+/** What steps do together. Each has an equal share of the message, in which a unit of its text takes up to three bytes. */
 function describe(steps: readonly Step<Done>[]): string {
   const [only, ...others] = steps.map(({ summary }) => summary);
   if (only === undefined || others.length === 0) return only ?? '';
-  return `Make ${steps.length} changes\n\n${[only, ...others].join('\n')}`;
+  const longest = Math.floor((mostOfMessage / steps.length - 20) / 3);
+  const lines = [only, ...others].map((summary) => shortened(summary, longest));
+  return `Make ${steps.length} changes\n\n${lines.join('\n')}`;
 }
 
 /** Stores the files that actions bring: that may take long, and other writers of the branch need not wait for it. */

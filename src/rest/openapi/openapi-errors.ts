@@ -83,9 +83,7 @@ export function errorResponses(schema: ResponseObject['content']): Record<string
 
 /** The refusals a row can answer with, by status. */
 export function refusalsOf(row: Row): Record<string, { $ref: string }> {
-  const { method, operation, path } = row;
-  // A body is read wherever one is sent, also where it holds no field.
-  const hasBody = method !== 'get';
+  const { operation, path } = row;
   const isCommand = operation.kind === 'command';
   const isPublic = operation.permission === 'public';
   const applies: Record<Refusal, boolean> = {
@@ -93,12 +91,13 @@ export function refusalsOf(row: Row): Record<string, { $ref: string }> {
     401: !isPublic || row.signedBy !== undefined,
     403: !isPublic,
     404: /[:*]/.test(path),
-    408: hasBody,
+    // A body is read wherever one is sent, also with GET, and where it holds no field.
+    408: true,
     409: isCommand || operation.mayConflict === true,
     412: operation.comparesTag === true,
     413: true,
     414: true,
-    415: hasBody,
+    415: true,
     417: true,
     422: isCommand || operation.scope === 'project',
     428: operation.mayRequireTag === true,

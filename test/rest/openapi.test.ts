@@ -265,6 +265,15 @@ describe('the document says what the table does', () => {
     expect(Object.keys(plain.components.schemas).filter((name) => !/^[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
   });
 
+  test('no object has members of its own beside any others, of which orval makes a type that does not compile', () => {
+    const open = [...nodes(plain)].filter(
+      ([, { properties, additionalProperties }]) => properties && typeof additionalProperties === 'object',
+    );
+    expect(open.map(([place]) => place)).toEqual([]);
+    const both = { allOf: [{ properties: { errors: { type: 'array' } } }, { type: 'object' }] };
+    expect(plain.components.schemas.Error).toMatchObject({ properties: { details: both } });
+  });
+
   test('every operation names the refusals that any request can meet, and those its own rules add', () => {
     const statuses = (id: string) => Object.keys(of(id).responses).map(Number);
     for (const row of routes) {

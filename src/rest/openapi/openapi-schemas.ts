@@ -38,13 +38,31 @@ const below: Record<string, 'one' | 'named'> = {
 
 const saysNothing = (schema: object) => Object.keys(schema).every((name) => name === 'description');
 
-/** Calls anything "any JSON value" that no keyword bounds: generators make a type of a name, and nothing of an empty schema. */
-function nameAnything(schema: unknown): void {
+/**
+ * Parts an object with members of its own and any others into both: orval makes one type of them, with an index signature to which an optional
+ * member does not conform (TS2411).
+ */
+function partOpenObject(schema: JsonSchema): void {
+  const { type, properties, required, additionalProperties } = schema;
+  if (type !== 'object' || !properties || typeof additionalProperties !== 'object') return;
+  for (const name of ['type', 'properties', 'required', 'additionalProperties'] as const) delete schema[name];
+  schema.allOf = [
+    { type, properties, ...(required && { required }) },
+    { type, additionalProperties },
+  ];
+}
+
+/**
+ * Writes what generators can make types of. What no keyword bounds is called "any JSON value": of a name they make a type, of an empty schema
+ * nothing.
+ */
+function suitGenerators(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
   if (saysNothing(schema)) return void Object.assign(schema, { $ref: component('JsonValue') });
+  partOpenObject(schema as JsonSchema);
   for (const [name, value] of Object.entries(schema)) {
-    if (below[name] === 'one') nameAnything(value);
-    else if (below[name] === 'named') for (const each of Object.values(value as object)) nameAnything(each);
+    if (below[name] === 'one') suitGenerators(value);
+    else if (below[name] === 'named') for (const each of Object.values(value as object)) suitGenerators(each);
   }
 }
 
@@ -53,7 +71,7 @@ function relocated(schema: object): JsonSchema {
   const copy = JSON.parse(JSON.stringify(schema), (key, item) =>
     key === '$ref' && typeof item === 'string' ? item.replace(/^#\/\$defs\//, component('')) : item,
   );
-  nameAnything(copy);
+  suitGenerators(copy);
   return copy;
 }
 

@@ -65,7 +65,7 @@ async function removeSegments(user: number): Promise<void> {
 /** Paths of one process that removes them: a program has 2 MiB of arguments, and a path up to 4,096 bytes. */
 const removedAtOnce = 400;
 
-/** The directories among some paths, but not what links lead to: `chmod -R` follows those that it is given. */
+/** The directories among some paths, but not what links lead to: `chmod -R` follows links that it is given. */
 const directoriesAmong = async (paths: readonly string[]) =>
   (
     await Promise.all(paths.map(async (one) => ((await lstat(one).catch(() => null))?.isDirectory() ? [one] : [])))

@@ -97,7 +97,7 @@ export class GitProcesses {
   /**
    * @param home an empty directory that stands in for HOME
    * @param onEnd called for every process that has ended: git's name for what it did, and how long it lived, seconds
-   * @param memory of one process, bytes; all that connect to other hosts have twice as much together, and so have those that are not read
+   * @param memory of one process, bytes; all that connect to other hosts have twice as much together, and so have unread fetches
    */
   constructor(home: string, onEnd: (command: string, seconds: number) => void = () => {}, memory = defaultMemory) {
     this.#home = home;

@@ -46,7 +46,7 @@ interface RuleList {
   ends: Uint32Array;
 }
 
-/** Puts rules in order, in steps: the longest first, and of equal ones those that allow. */
+/** Puts rules in order, in steps: the longest first, and among equal ones rules to allow. */
 async function inOrder(rules: readonly string[]): Promise<RuleList> {
   const sorted = await sortYielding(rules, (a, b) => b.length - a.length || a.charCodeAt(0) - b.charCodeAt(0));
   let end = 0;

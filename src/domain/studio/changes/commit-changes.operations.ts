@@ -273,7 +273,7 @@ async function checkAll(
   });
 }
 
-/** Most bytes of a message that nobody gave: a hundred names of 4 KB would make a commit larger than what a push takes. */
+/** Most bytes of a message that is made here: a hundred names of 4 KB would make a commit larger than what a push takes. */
 const mostOfMessage = 64 * 1024;
 
 /** What steps do together. Each has an equal share of the message, in which a unit of its text takes up to three bytes. */

@@ -137,7 +137,7 @@ async function planMerge(
   const isBounded = Number.isFinite(most);
   const leaveIfLong = async (before: Oid | null, after: Snapshot) => {
     const { tree } = await git.snapshot(before);
-    if ((await after.changesSince(tree, most)) === null) throw new Unprepared('this takes too long for a turn');
+    if ((await after.changesSince(tree, most)) === null) throw new Unprepared('too long while others wait');
   };
   const check = async (result: () => Promise<Snapshot>): Promise<string | null> => {
     await admit?.(heads, result);

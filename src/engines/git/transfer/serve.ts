@@ -39,7 +39,7 @@ const pushPolicy: Config = [
 ];
 
 /**
- * Filters of partial clones are those that git's own clients use: one by patterns that lie in the repository has them matched against every path of
+ * Filters of partial clones are the ones of git's own clients: one by patterns that lie in the repository has them matched against every path of
  * every commit, one of many parts or depths goes through the objects for each, and either holds a slot for minutes by a request of a few bytes.
  */
 const fetchPolicy: Config = [

@@ -12,6 +12,7 @@ import type {
 } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { PlannedContents } from '../changes/staged-content.ts';
+import { maxEntryBytes } from '../entries/saved-entry.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { namesModules, settingsProblem } from '../path-rules.ts';
 import { withoutFollowing } from './followed-renames.ts';
@@ -119,8 +120,23 @@ interface FileToMerge extends FoundStages {
   byLines?: boolean;
 }
 
-/** Larger files than an entry can be are settled whole. */
-const largest = 5 * 1024 * 1024;
+/** Bytes of files that a merge may make: of entries, and of those that are merged with them field by field, and of all others. */
+const largest = { entry: maxEntryBytes, other: 100 * 1024 * 1024 };
+
+/**
+ * Whether the lines of both sides are together more than a file may hold: one branch after the other could make a file as long as they like. What is
+ * no larger than the file of one side has come there with the right to.
+ */
+async function hasOutgrown(
+  { git, merged }: Sides,
+  path: string,
+  { current, incoming }: FileStages,
+  most: number,
+): Promise<boolean> {
+  const made = await sideAt(merged, path);
+  const [size, ...sides] = await git.sizes([made, current, incoming].flatMap((side) => (side ? [side.oid] : [])));
+  return made !== null && (size ?? 0) > Math.max(most, ...sides.map((one) => one ?? 0));
+}
 
 /** Merges the three versions of one file key by key and line by line. */
 async function mergeFile(
@@ -132,9 +148,9 @@ async function mergeFile(
   const { git, merged } = sides;
   const held = [stages.base, stages.current, stages.incoming].flatMap((side) => (side ? [side.oid] : []));
   const sizes = await git.sizes(held);
-  if (sizes.some((size) => (size ?? 0) > largest)) {
-    return byLines ? {} : settleWhole(sides, { path, kind: 'binary', stages, related: [] }, settling);
-  }
+  const settle = () => settleWhole(sides, { path, kind: 'binary', stages, related: [] }, settling);
+  if (byLines && (await hasOutgrown(sides, path, stages, largest.entry))) return settle();
+  if (sizes.some((size) => (size ?? 0) > largest.entry)) return byLines ? {} : settle();
   const [base, current, incoming] = await Promise.all(
     [stages.base, stages.current, stages.incoming].map((side) => (side ? merged.blob(side.oid) : null)),
   );
@@ -147,6 +163,7 @@ async function mergeFile(
     ...(schema && { schema }),
   };
   let result = mergeEntry(input);
+  if (result.kind === 'clean' && (result.bytes?.length ?? 0) > largest.entry) return settle();
   if (result.kind === 'conflict' && byLines && (await isReadable(sides, path))) return {};
   const isOpen = result.kind === 'conflict' || !byLines;
   const resolution = isOpen ? await resolutions.settle(sides, { path, stages }) : null;
@@ -262,11 +279,13 @@ export async function mergeCommits(
   await forEachYielding(conflicts, (one) => add(one.path, () => mergeConflict(sides, one, settling)));
   await forEachYielding(auto_merged, async (path) => {
     const found = unfollowed?.code.has(path) ? null : await sides.stagesAt(path);
+    if (!found) return;
+    const settle = (kind: ConflictKind) =>
+      add(path, () => settleWhole(sides, { path, kind, ...found, related: [] }, settling));
     // Lines of two files that git takes can make one that it refuses.
-    if (found && namesModules(path))
-      await add(path, () => settleWhole(sides, { path, kind: 'content', ...found, related: [] }, settling));
-    else if (found && sides.schemaAt(path))
-      await add(path, () => mergeFile(sides, { path, ...found, byLines: true }, settling));
+    if (namesModules(path)) await settle('content');
+    else if (sides.schemaAt(path)) await add(path, () => mergeFile(sides, { path, ...found, byLines: true }, settling));
+    else if (await hasOutgrown(sides, path, found.stages, largest.other)) await settle('binary');
   });
   const stale = await resolutions.isStale((path) => sides.stagesAt(path));
   if (stale) throw resolutions.moved(await conflictsBetween(context, { current, incoming }));

@@ -189,6 +189,42 @@ describe('what merges by itself', () => {
   });
 });
 
+describe('what would be larger than an entry may be', () => {
+  const most = 5 * 1024 * 1024;
+  const entry = (own: Record<number, string> = {}) => post(fields, lines(40, own));
+  const filler = (bytes: number) => `${'x'.repeat(79)}\n`.repeat(bytes / 80).slice(0, -1);
+
+  it('is merged up to that size, and settled whole beyond', async () => {
+    const ours = entry({ 10: filler(most / 2) });
+    const left = most - ours.length;
+    const theirs = (more: number) => entry({ 30: `${filler(1600)}${'y'.repeat(left - 1597 + more)}` });
+    const within = await forked({ [a]: entry() }, { [a]: ours }, { [a]: theirs(0) });
+    expect(await within.result(a)).toHaveLength(most);
+    const { merge, stages, result } = await forked({ [a]: entry() }, { [a]: ours }, { [a]: theirs(1) });
+    const whole = { path: a, type: 'binary', reason: 'too large to be merged', hunks: [], stages: stages(a) };
+    expect((await merge()).conflicts).toMatchObject([whole]);
+    expect(await result(a, [{ path: a, take: 'incoming' }])).toBe(theirs(1));
+  });
+
+  it('is settled whole where fields clash as lines of neighbours, or their ancestor was as large', async () => {
+    const neighbours = (own: object, at: number) => post({ ...fields, ...own }, lines(40, { [at]: filler(3_200_000) }));
+    const pairs = [
+      [entry(), neighbours({ title: 'New' }, 10), neighbours({ description: 'Other' }, 30)],
+      [entry({ 20: filler(6_400_000) }), entry({ 10: filler(3_200_000) }), entry({ 30: filler(3_200_000) })],
+    ];
+    for (const [base = '', ours = '', theirs = ''] of pairs) {
+      const { merge } = await forked({ [a]: base }, { [a]: ours }, { [a]: theirs });
+      expect((await merge()).conflicts).toMatchObject([{ path: a, type: 'binary' }]);
+    }
+  });
+
+  it('is merged by lines where one side is as large already', async () => {
+    const large = entry({ 10: filler(6_400_000) });
+    const { result } = await forked({ [a]: large }, { [a]: `${large}more\n` }, { [a]: large.replace('\n1\n', '\n') });
+    expect(await result(a)).toBe(`${large}more\n`.replace('\n1\n', '\n'));
+  });
+});
+
 describe('conflicts', () => {
   it('name the fields and hunks that clash, with their stages', async () => {
     const { merge, stages } = await forked(

@@ -3,7 +3,7 @@ import { DomainError } from '../../kernel/errors.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { Spools } from '../../ports/spool.ts';
 import { GitProcesses, type Log, wallTime } from './git-process.ts';
-import type { IncomingLimits } from './incoming/limits.ts';
+import { defaultLimits, type TreeLimits } from './incoming/limits.ts';
 import { ObjectCaches } from './objects/object-source.ts';
 import { GitRepository } from './repository.ts';
 import type { UpstreamOptions } from './transfer/reach.ts';
@@ -28,8 +28,8 @@ export interface GitStoreOptions extends UpstreamOptions {
   memory?: number;
   /** Processor time of one push, seconds, for git and for each process it starts; default 300. */
   pushCpu?: number;
-  /** What imports, fetches and pushes may bring; what is not given is as `defaultLimits` has it. */
-  limits?: Partial<IncomingLimits>;
+  /** What imports, fetches, pushes and merges may bring; what is not given is as `defaultLimits` has it. */
+  limits?: Partial<TreeLimits>;
   metrics?: Pick<Metrics, 'gitProcess' | 'gitWriters'>;
   /** Called with branches (short names) this process moved, once that is durable. Must not throw. */
   onMoved?: (repository: string, branches: readonly string[]) => void;
@@ -44,12 +44,14 @@ export class RepositoryPool {
   /** Stands in for HOME, empty; git starts in it. */
   readonly home: string;
   readonly processes: GitProcesses;
+  readonly limits: TreeLimits;
   readonly #options: GitStoreOptions;
   readonly #caches = new ObjectCaches();
   readonly #open = new Map<string, GitRepository>();
 
   constructor(options: GitStoreOptions) {
     this.#options = options;
+    this.limits = { ...defaultLimits, ...options.limits };
     this.directory = resolve(options.dataDir, 'git');
     this.home = join(this.directory, '.home');
     this.processes = new GitProcesses(this.home, options.metrics?.gitProcess, options.memory);
@@ -77,6 +79,7 @@ export class RepositoryPool {
       committer: typeof committer === 'function' ? committer : () => committer,
       now,
       planTime,
+      limits: this.limits,
       onMoved,
       gitWriters: metrics?.gitWriters ?? (() => {}),
     });

@@ -24,6 +24,7 @@ import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from '
 import { introducedChanges } from './history/introduced.ts';
 import { isAncestor, mergeability, mergeBases, mergeTrees } from './history/merge.ts';
 import { PendingMerge, trivialMerge } from './history/trivial-merge.ts';
+import type { TreeLimits } from './incoming/limits.ts';
 import { identityOf, readFormat } from './layout.ts';
 import { isOid, type ObjectFormat } from './objects/object-id.ts';
 import { ObjectReader } from './objects/object-reader.ts';
@@ -41,6 +42,8 @@ export interface RepositoryContext {
   now: () => Date;
   /** How long a writer's plan may take, milliseconds. */
   planTime: number;
+  /** What the tree of a commit may hold. */
+  limits: TreeLimits;
   /** Called with branches (short names) that were moved. */
   onMoved: (repository: string, branches: readonly string[]) => void;
   gitWriters: Metrics['gitWriters'];

@@ -216,9 +216,9 @@ export class GitRepository extends RepositoryReads implements Repository {
 
   async #roundContext(): Promise<RoundContext> {
     const { gitDir, refs, updater } = this;
-    const { processes, committer, now, planTime } = this.context;
+    const { processes, committer, now, planTime, limits } = this.context;
     const place = { processes, gitDir, refs, updater, lock: this.#lock, objects: await this.source() };
-    return { ...place, committer, now, planTime };
+    return { ...place, committer, now, planTime, limits };
   }
 
   async #round(branch: string, writers: Writer[], isAwaited: () => boolean): Promise<Writer[]> {

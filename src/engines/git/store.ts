@@ -13,7 +13,6 @@ import type {
   UpstreamPush,
   UpstreamRefs,
 } from '../../ports/git-transfer.ts';
-import { defaultLimits, type IncomingLimits } from './incoming/limits.ts';
 import { createLayout, hasLayout, readFormat, removeLayout } from './layout.ts';
 import { type GitStoreOptions, RepositoryPool } from './repository-pool.ts';
 import { Slots } from './slots.ts';
@@ -68,12 +67,10 @@ class FileGitStore implements GitStore {
   readonly #outgoing = new Slots(64, { each: 16 });
   readonly #upkeep = new Slots(1);
   readonly #closing = new AbortController();
-  readonly #limits: IncomingLimits;
   readonly #bodies: BodyRoom;
 
   constructor(options: GitStoreOptions) {
     this.#options = options;
-    this.#limits = { ...defaultLimits, ...options.limits };
     this.#pool = new RepositoryPool(options);
     this.#bodies = new BodyRoom(options.bodyRoom ?? bodyRoom, async () => {
       const { bavail, bsize } = await statfs(options.dataDir);
@@ -128,7 +125,7 @@ class FileGitStore implements GitStore {
       repository: this.#pool.get(id),
       log,
       upstream: this.#options,
-      limits: this.#limits,
+      limits: this.#pool.limits,
       source,
     };
     return this.#imports.run(hostOf(source.url), () => importRepository(job), source.signal);
@@ -219,7 +216,7 @@ class FileGitStore implements GitStore {
 
   #upstreamContext(signal: AbortSignal): UpstreamContext {
     const { log } = this.#options;
-    return { processes: this.#pool.processes, options: this.#options, limits: this.#limits, log, signal };
+    return { processes: this.#pool.processes, options: this.#options, limits: this.#pool.limits, log, signal };
   }
 
   #served(id: string): ServedRepository {
@@ -264,7 +261,7 @@ class FileGitStore implements GitStore {
           ...served,
           repository: this.#pool.get(id),
           hooks: this.#hooks,
-          limits: this.#limits,
+          limits: this.#pool.limits,
           commands,
           slot,
           request: { ...request, authorizePush, input, signal },

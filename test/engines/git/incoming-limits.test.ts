@@ -1,12 +1,12 @@
-import { describe, expect, it, vi } from 'vitest';
-import type { IncomingLimits } from '../../../src/engines/git/incoming/limits.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { TreeLimits } from '../../../src/engines/git/incoming/limits.ts';
 import { Tree } from '../../../src/engines/git/objects/tree-codec.ts';
 import { client } from '../../support/git-client.ts';
 import { commitFiles, setRef } from '../../support/git-history.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
-import { fsck, git, temporaryDirectory, testStore } from '../../support/git-store.ts';
+import { fsck, git, temporaryDirectory, testStore, writerOne } from '../../support/git-store.ts';
 
-const limits: IncomingLimits = { files: 4, depth: 3, blobBytes: 10, pathBytes: 16, listBytes: 40 };
+const limits: TreeLimits = { files: 4, entries: 6, depth: 3, blobBytes: 10, pathBytes: 16, listBytes: 40 };
 
 /** A bare repository with one commit on main, made by stock git. */
 function elsewhere() {
@@ -20,18 +20,33 @@ function elsewhere() {
 
 const within: [string, Record<string, string>][] = [
   ['as many files as there may be', { b: '2', c: '3', 'd/e': '4' }],
+  ['as many files and directories as there may be', { 'b/c': '2', 'c/d': '3', d: '4' }],
   ['as many names in a path as there may be', { 'b/c/d': '2' }],
   ['a file as large as it may be', { b: '0123456789' }],
   ['a path as long as it may be', { 'b/0123456789abcd': '2' }],
 ];
 const beyond: [string, Record<string, string>, string][] = [
-  ['one file more', { b: '2', c: '3', 'd/e': '4', 'd/f': '5' }, 'main holds more than 4 files'],
+  [
+    'one file more',
+    { b: '2', c: '3', 'd/e': '4', 'd/f': '5' },
+    'main holds more than 4 files; remove some of them first',
+  ],
+  [
+    'one directory more',
+    { 'b/c': '2', 'c/d': '3', 'd/e': '4' },
+    'main holds more than 6 files and directories; remove some, or put more files into each directory',
+  ],
+  [
+    'paths that are too long together with those of directories',
+    { '012345678/01/a': '2', '012345678/01/b': '2' },
+    'main has paths of more than 40 bytes together; remove files, or shorten the names of directories',
+  ],
   ['one name more in a path', { 'b/c/d/e': '2' }, 'main has a path of more than 3 names'],
   ['one byte more in a path', { 'b/0123456789abcde': '2' }, 'main has a path of more than 16 bytes'],
   [
     'paths that are too long together',
-    { 'b/0123456789ab': '2', 'c/0123456789ab': '2', 'd/0123456789ab': '2' },
-    'main has paths of more than 40 bytes together',
+    { 'b/0123456789abcd': '2', 'b/0123456789abce': '2', 'c/0123456789abcd': '2' },
+    'main has paths of more than 40 bytes together; remove files, or shorten the names of directories',
   ],
   ['one byte more in a file', { 'b/big file': '0123456789a' }, 'b/big file is larger than 10 bytes'],
 ];
@@ -143,6 +158,121 @@ describe('a push', () => {
     for (let level = 0; level < 30; level += 1) tree = doubled();
     setRef(path, 'refs/heads/main', git(path, ['commit-tree', tree, '-p', first, '-m', 'bomb']));
     await expect(push('main')).rejects.toThrow('remote: main has a path of more than 3 names');
+  });
+});
+
+describe('a repository that holds more than it may', () => {
+  /** What a server of other limits has taken in. */
+  async function overfull() {
+    const { path, put } = elsewhere();
+    const full = put({ b: '2', c: '3', d: '4', e: '5' });
+    const before = testStore();
+    await before.store.importFrom('site', { url: path, kind: 'path' });
+    const { store } = testStore({ limits, dataDir: before.dataDir });
+    const repository = store.open('site');
+    const { url } = await gitOverHttp(store, { authorizePush: async () => ({ allow: true }) });
+    const putOnto = (files: Parameters<typeof commitFiles>[2], ref = 'refs/heads/main') =>
+      setRef(path, ref, commitFiles(path, full, files));
+    const push = (...refs: string[]) => client(path, 'push', '-q', url('site'), ...refs);
+    const write = (files: Record<string, string | null>) => {
+      const changes = Object.entries(files).map(([path, text]) => ({
+        path,
+        content: text === null ? null : Buffer.from(text),
+      }));
+      const plan = async () => ({ changes, message: 'Write', result: null });
+      return repository.write({ branch: 'main', author: writerOne, plan });
+    };
+    return { repository, full, putOnto, push, write };
+  }
+
+  it('takes pushes that add nothing to it, also of branches that stand on it, and those that take away', async () => {
+    const { repository, putOnto, push, full, write } = await overfull();
+    putOnto({ b: 'other' }, 'refs/heads/topic');
+    await push('topic');
+    const more = putOnto({ f: '6' });
+    await expect(push('main')).rejects.toThrow('remote: main holds more than 5 files; remove some of them first');
+    await expect(push(`${more}:refs/heads/new`)).rejects.toThrow('remote: new holds more than 5 files');
+    await expect(write({ f: '6' })).rejects.toMatchObject({ code: 'too_large' });
+    expect(await repository.head('main')).toBe(full);
+    const fewer = putOnto({ b: null });
+    await push('main');
+    expect(await repository.head('main')).toBe(fewer);
+    putOnto({ c: '4' });
+    await expect(push('-f', 'main')).rejects.toThrow('remote: main holds more than 4 files');
+  });
+});
+
+describe('a commit made here', () => {
+  async function writable() {
+    const made = testStore({ limits });
+    const { path } = elsewhere();
+    await made.store.importFrom('site', { url: path, kind: 'path' });
+    const repository = made.store.open('site');
+    const write = (files: Record<string, string | null>, more: object = {}) => {
+      const changes = Object.entries(files).map(([path, text]) => ({
+        path,
+        content: text === null ? null : Buffer.from(text),
+      }));
+      const plan = async () => ({ changes, message: 'Write', result: null, ...more });
+      return repository.write({ branch: 'main', author: writerOne, stored_head: true, plan });
+    };
+    const merge = async (topic: string) => {
+      const { tree } = await repository.mergeTrees((await repository.head('main')) ?? '', topic);
+      return write({}, { tree, parents: [topic] });
+    };
+    return { ...made, repository, gitDir: made.path('site'), write, merge };
+  }
+
+  it.each([
+    ['files', { b: '2', c: '3', d: '4' }, { e: '5' }, 'main holds more than 4 files; remove some of them first'],
+    [
+      'directories',
+      { 'b/c': '2', 'c/d': '3', d: '4' },
+      { d: null, 'd/e': '4' },
+      'main holds more than 6 files and directories',
+    ],
+    [
+      'paths',
+      { '0123456789/abcd': '2', c: '3' },
+      { '0123456789/efgh': '4' },
+      'main has paths of more than 40 bytes together',
+    ],
+  ])('may bring a branch as many %s as it may hold, and no more', async (_, within, beyond, message) => {
+    const { write, repository, gitDir } = await writable();
+    const { commit } = await write(within);
+    await expect(write(beyond)).rejects.toMatchObject({ code: 'too_large', message: expect.stringContaining(message) });
+    expect(await repository.head('main')).toBe(commit?.sha);
+    await write({ d: null, a: 'changed' });
+    fsck(gitDir);
+  });
+
+  it('that merges two branches is held against the limits by what comes of both', async () => {
+    const { write, merge, repository, gitDir } = await writable();
+    const root = (await repository.head('main')) ?? '';
+    const topic = setRef(gitDir, 'refs/heads/topic', commitFiles(gitDir, root, { b: '2', c: '3' }));
+    const { commit } = await write({ d: '4', e: '5' });
+    await expect(merge(topic)).rejects.toMatchObject({
+      code: 'too_large',
+      message: 'The merge holds more than 4 files; remove some of them first',
+    });
+    expect(await repository.head('main')).toBe(commit?.sha);
+    await write({ e: null });
+    const merged = await merge(topic);
+    expect((await merged.snapshot.files()).map(({ path }) => path)).toEqual(['a', 'b', 'c', 'd']);
+    fsck(gitDir);
+  });
+
+  it('that merges a branch reads the directories that are not known yet, and of a second one those that changed', async () => {
+    const { write, merge, repository, gitDir } = await writable();
+    const root = (await repository.head('main')) ?? '';
+    const topic = (name: string) => commitFiles(gitDir, root, { [name]: '2' });
+    const [one, two] = [topic('b'), topic('c')];
+    await write({ 'd/e': '3' });
+    await merge(one);
+    const read = vi.spyOn(Tree.prototype, 'nameBytes');
+    onTestFinished(() => read.mockRestore());
+    await merge(two).catch(() => {});
+    expect(read).toHaveBeenCalledTimes(1);
   });
 });
 

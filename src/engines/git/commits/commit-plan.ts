@@ -11,6 +11,8 @@ import type {
 import type { GitProcesses } from '../git-process.ts';
 import { isAncestor } from '../history/merge.ts';
 import { PendingMerge } from '../history/trivial-merge.ts';
+import { checkGrown, checkMerged, Growth } from '../incoming/check-incoming.ts';
+import type { TreeLimits } from '../incoming/limits.ts';
 import { rawLength } from '../objects/object-id.ts';
 import type { ObjectSource } from '../objects/object-source.ts';
 import { PendingObjects } from '../objects/pending-objects.ts';
@@ -65,6 +67,7 @@ interface Branch {
  * Applies changes to a tree, reading only the directories on the way; new blobs and trees go into `objects`.
  *
  * @param root the tree to start from; null: the empty one
+ * @param growth counts what they add, and take away
  * @returns the new root, the old one when nothing changed; null when no file is left
  * @throws DomainError `not_editable` through or onto a symlink or submodule, `name_collision` where a file and a directory meet,
  *   `invalid_path`, `too_large`
@@ -73,10 +76,11 @@ async function applyChanges(
   objects: PendingObjects,
   root: Oid | null,
   changes: readonly Change[],
+  growth = new Growth(),
 ): Promise<Oid | null> {
   const top: Branch = { path: '', change: null, below: new Map() };
   for (const change of changes) place(top, change);
-  return editDirectory(objects, root, top);
+  return editDirectory(objects, root, top, growth);
 }
 
 function place(top: Branch, change: Change): void {
@@ -99,13 +103,21 @@ function place(top: Branch, change: Change): void {
   at.change = change;
 }
 
-async function editDirectory(objects: PendingObjects, oid: Oid | null, branch: Branch): Promise<Oid | null> {
+async function editDirectory(
+  objects: PendingObjects,
+  oid: Oid | null,
+  branch: Branch,
+  growth: Growth,
+): Promise<Oid | null> {
   const tree = oid === null ? Tree.empty(rawLength[objects.format]) : await objects.tree(oid);
   const edits = new Map<string, TreeEntry | null>();
   for (const [name, child] of branch.below) {
     const old = tree.find(name);
-    const edited = await editEntry(objects, name, old, child);
-    if (edited?.oid !== old?.oid || edited?.mode !== old?.mode) edits.set(name, edited);
+    const edited = await editEntry(objects, name, old, child, growth);
+    if (edited?.oid === old?.oid && edited?.mode === old?.mode) continue;
+    edits.set(name, edited);
+    growth.count(child.path, old, -1);
+    growth.count(child.path, edited, 1);
   }
   if (edits.size === 0) return oid;
   const edited = tree.edit(edits);
@@ -118,6 +130,7 @@ async function editEntry(
   name: string,
   old: TreeEntry | null,
   branch: Branch,
+  growth: Growth,
 ): Promise<TreeEntry | null> {
   const { change, below, path } = branch;
   const file = change === null ? undefined : change;
@@ -130,7 +143,7 @@ async function editEntry(
     if (file === undefined && !creates(branch)) return rest;
     if (creates(branch)) throw new DomainError('name_collision', `${path} is a file, not a directory`);
   }
-  const oid = await editDirectory(objects, rest?.mode === modes.tree ? rest.oid : null, branch);
+  const oid = await editDirectory(objects, rest?.mode === modes.tree ? rest.oid : null, branch, growth);
   const directory = oid === null ? null : { name, mode: modes.tree, oid };
   if (file === undefined || file.content === null) return directory;
   if (directory !== null) throw new DomainError('name_collision', `${path} is a directory, not a file`);
@@ -190,6 +203,7 @@ export interface RoundContext {
   committer: () => { name: string; email: string };
   now: () => Date;
   planTime: number;
+  limits: TreeLimits;
 }
 
 export interface Tip {
@@ -243,8 +257,16 @@ async function addCommit(
   for (const [oid, size] of await context.objects.sizes(pending.adoptNamed(tip.scratch, named)))
     if (size === null) throw new Error(`a change names ${oid}, which is not stored`);
   const start = tree?.oid ?? tip.tree;
-  const edited = changes.length === 0 ? start : await applyChanges(pending, start, changes);
+  const growth = new Growth();
+  const edited = changes.length === 0 ? start : await applyChanges(pending, start, changes, growth);
   if (edited === tip.tree && parents.length === 0) return null;
+  if (edited !== null && edited !== tip.tree) {
+    const { gitDir, limits } = context;
+    const trees = { repository: gitDir, read: (oid: Oid) => pending.tree(oid) };
+    const between = { before: tip.tree, after: edited };
+    if (tree !== undefined) await checkMerged(trees, 'The merge', between, limits);
+    else checkGrown(trees, request.branch, { ...between, growth }, limits);
+  }
   return pending.addCommit({
     tree: edited ?? pending.addTree(Tree.empty(rawLength[pending.format])),
     parents: [...(tip.commit === null ? [] : [tip.commit]), ...parents],

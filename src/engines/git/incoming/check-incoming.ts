@@ -2,35 +2,45 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../kernel/errors.ts';
 import { forEachConcurrently, forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import { upTo } from '../../../lib/version-cache.ts';
-import type { Oid } from '../../../ports/git-records.ts';
+import type { Oid, TreeEntry } from '../../../ports/git-records.ts';
 import { longestMessage } from '../../../ports/git-writes.ts';
 import { CatFile, type StoredObject } from '../objects/cat-file.ts';
 import { formatOf, rawLength } from '../objects/object-id.ts';
-import { Tree } from '../objects/tree-codec.ts';
+import { modes, Tree } from '../objects/tree-codec.ts';
+import { RefFiles } from '../refs/ref-files.ts';
 import { findLargeBlob, type ObjectPlace, objectLines, type Reach } from './large-blobs.ts';
 import {
-  type IncomingLimits,
   type Tip,
+  type TreeLimits,
   tooDeep,
   tooLarge,
   tooLong,
+  tooManyEntries,
   tooManyFiles,
   tooMuchToList,
   tooWide,
 } from './limits.ts';
 
-/** What hangs below a tree: files in all, the names of its deepest path, and the bytes of its longest path and of all. */
+/** What hangs below a tree: files, and directories as well, the names of its deepest path, and the bytes of its longest path and of all. */
 interface Extent {
   files: number;
+  entries: number;
   depth: number;
   longest: number;
   bytes: number;
 }
 
-const nothing: Readonly<Extent> = { files: 0, depth: 0, longest: 0, bytes: 0 };
+const nothing: Readonly<Extent> = { files: 0, entries: 0, depth: 0, longest: 0, bytes: 0 };
 
 /** A tree has the extent it has for ever; a push changes few of them. */
 const known = new LRUCache<string, Extent>(upTo(50_000));
+
+/** Trees to be measured: those of a repository, or of a push or a commit that is not stored yet. */
+export interface Trees {
+  /** What its trees are known by. */
+  repository: string;
+  read(oid: Oid, tip: Pick<Tip, 'name'>): Promise<Tree>;
+}
 
 /** Directories of one tree that are measured at the same time. */
 const together = 64;
@@ -40,26 +50,29 @@ const together = 64;
  * counted one by one. What cannot be within the limits is refused as soon as that is known: a small pack may hold a tree of millions of entries.
  */
 class TreeExtents {
-  readonly #repository: string;
-  readonly #objects: CatFile;
-  readonly #limits: IncomingLimits;
+  readonly #trees: Trees;
+  readonly #limits: TreeLimits;
   readonly #measured = new Map<Oid, Promise<Extent>>();
   readonly #pace = new Pace();
-  /** Files seen below the tip so far, in trees that had to be read. */
-  #seen = 0;
+  /** Seen below the tip so far, in trees that had to be read. */
+  #seen = { files: 0, entries: 0 };
 
-  constructor(repository: string, objects: CatFile, limits: IncomingLimits) {
-    this.#repository = repository;
-    this.#objects = objects;
+  constructor(trees: Trees, limits: TreeLimits) {
+    this.#trees = trees;
     this.#limits = limits;
+  }
+
+  /** @throws DomainError `too_large` when a tip's tree holds more than it may, `not_found` when there is no such tree */
+  async check(tip: Tip, tree: Oid): Promise<void> {
+    checkExtent(tip, await this.of(tip, tree), this.#limits);
   }
 
   /**
    * The extent of a tip's tree. One deeper than the limit is not followed to its end: its `depth` is above the limit then.
-   * @throws DomainError `too_large` when it holds too many files, `not_found` when there is no such tree
+   * @throws DomainError `too_large` when it holds too many files or directories, `not_found` when there is no such tree
    */
   of(tip: Tip, tree: Oid): Promise<Extent> {
-    this.#seen = 0;
+    this.#seen = { files: 0, entries: 0 };
     return this.#at(tip, tree, 1);
   }
 
@@ -73,10 +86,10 @@ class TreeExtents {
   }
 
   async #measure(tip: Tip, oid: Oid, level: number): Promise<Extent> {
-    const key = `${this.#repository}:${oid}`;
+    const key = `${this.#trees.repository}:${oid}`;
     const found = known.get(key);
     if (found) return found;
-    const tree = await this.#read(tip, oid);
+    const tree = await this.#trees.read(oid, tip);
     // Every directory holds a file at least, for git makes none that is empty; one that is empty all the same is counted as a file.
     if (tree.size > this.#limits.files) throw tooManyFiles(tip, this.#limits);
     const below = new Map<Oid, { times: number; longest: number; bytes: number }>();
@@ -87,33 +100,151 @@ class TreeExtents {
       const longest = Math.max(seen.longest, bytes);
       below.set(oid, { times: seen.times + 1, longest, bytes: seen.bytes + bytes });
     });
-    const extent = { files: tree.size, depth: tree.size === 0 ? 0 : 1, ...tree.nameBytes() };
+    const extent = { files: tree.size, entries: tree.size, depth: tree.size === 0 ? 0 : 1, ...tree.nameBytes() };
     for (const { times } of below.values()) extent.files -= times;
-    this.#seen += extent.files;
-    if (this.#seen > this.#limits.files) throw tooManyFiles(tip, this.#limits);
+    this.#seen.files += extent.files;
+    this.#seen.entries += extent.entries;
+    checkCounts(tip, this.#seen, this.#limits);
     await forEachConcurrently(below, together, async ([oid, above]) => {
       if (this.#pace.isDue) await this.#pace.yield();
-      const { files, depth, longest, bytes } = await this.#at(tip, oid, level + 1);
+      const { files, entries, depth, longest, bytes } = await this.#at(tip, oid, level + 1);
       extent.files += above.times * Math.max(files, 1);
+      extent.entries += above.times * entries;
       extent.depth = Math.max(extent.depth, depth + 1);
       extent.longest = Math.max(extent.longest, above.longest + longest);
-      extent.bytes += above.times * bytes + files * above.bytes;
+      extent.bytes += above.times * bytes + entries * above.bytes;
     });
     if (level + extent.depth - 1 <= this.#limits.depth) known.set(key, extent);
     return extent;
   }
+}
 
-  /** Few trees are in memory at a time, for git waits with the next until one has been taken. */
-  async #read(tip: Tip, oid: Oid): Promise<Tree> {
-    const found = await this.#objects.ask(oid, true, true);
-    if (found === null) throw new DomainError('not_found', `No such tree: ${oid}`);
-    if (found.content === null) throw tooWide(tip);
-    try {
-      return await Tree.read(found.content, rawLength[formatOf(oid)]);
-    } finally {
-      this.#objects.consumed(found.content.length);
-    }
+function checkCounts(tip: Tip, { files, entries }: Pick<Extent, 'files' | 'entries'>, limits: TreeLimits): void {
+  if (files > limits.files) throw tooManyFiles(tip, limits);
+  if (entries > limits.entries) throw tooManyEntries(tip, limits);
+}
+
+function checkExtent(tip: Tip, extent: Extent, limits: TreeLimits): void {
+  if (extent.depth > limits.depth) throw tooDeep(tip, limits);
+  checkCounts(tip, extent, limits);
+  if (extent.longest > limits.pathBytes) throw tooLong(tip, limits);
+  if (extent.bytes > limits.listBytes) throw tooMuchToList(tip, limits);
+}
+
+/**
+ * The limits for what follows some trees: what is there already may be more than may come, and what adds nothing to it is taken.
+ * @returns null where none of them is over a limit
+ */
+async function raisedBy(
+  trees: Trees,
+  tip: Tip,
+  before: readonly Oid[],
+  limits: TreeLimits,
+): Promise<TreeLimits | null> {
+  const endless = { files: Number.POSITIVE_INFINITY, entries: Number.POSITIVE_INFINITY };
+  const extents = new TreeExtents(trees, { ...limits, ...endless });
+  const raised = { ...limits };
+  for (const oid of before) {
+    const { files, entries, bytes } = await extents.of(tip, oid);
+    raised.files = Math.max(raised.files, files);
+    raised.entries = Math.max(raised.entries, entries);
+    raised.listBytes = Math.max(raised.listBytes, bytes);
   }
+  const isRaised = (['files', 'entries', 'listBytes'] as const).some((name) => raised[name] > limits[name]);
+  return isRaised ? raised : null;
+}
+
+/** @param before trees that are there already; called only where something is over a limit */
+async function checkTree(
+  extents: TreeExtents,
+  trees: Trees,
+  { tip, tree, before }: { tip: Tip; tree: Oid; before: () => Promise<readonly Oid[]> },
+  limits: TreeLimits,
+): Promise<void> {
+  try {
+    await extents.check(tip, tree);
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== 'too_large') throw error;
+    const raised = await raisedBy(trees, tip, await before(), limits);
+    if (raised === null) throw error;
+    await new TreeExtents(trees, raised).check(tip, tree);
+  }
+}
+
+/** What changes add to a tree, and take from it. */
+export class Growth {
+  readonly #sum: Extent = { ...nothing };
+
+  /** Counts what a path holds before, or afterwards. */
+  count(path: string, entry: TreeEntry | null, sign: 1 | -1): void {
+    if (entry === null) return;
+    const sum = this.#sum;
+    const bytes = Buffer.byteLength(path);
+    sum.entries += sign;
+    if (entry.mode !== modes.tree) sum.files += sign;
+    sum.bytes += sign * bytes;
+    if (sign === -1) return;
+    sum.longest = Math.max(sum.longest, bytes);
+    sum.depth = Math.max(sum.depth, path.split('/').length);
+  }
+
+  /** The extent of a tree with the changes. */
+  on(extent: Extent): Extent {
+    const { files, entries, bytes, longest, depth } = this.#sum;
+    return {
+      files: extent.files + files,
+      entries: extent.entries + entries,
+      bytes: extent.bytes + bytes,
+      longest: Math.max(extent.longest, longest),
+      depth: Math.max(extent.depth, depth),
+    };
+  }
+}
+
+/**
+ * Holds the tree of a merge against the limits: each of two branches may be within them, and both together beyond. Of most trees the extent is known;
+ * others are read.
+ *
+ * @param before the tree the branch has
+ * @throws DomainError `too_large` naming what is over a limit
+ */
+export async function checkMerged(
+  trees: Trees,
+  name: string,
+  { before, after }: { before: Oid | null; after: Oid },
+  limits: TreeLimits,
+): Promise<void> {
+  const there = async () => (before === null ? [] : [before]);
+  const tip = { name, oid: after };
+  await checkTree(new TreeExtents(trees, limits), trees, { tip, tree: after, before: there }, limits);
+}
+
+/**
+ * Holds what changes make of a tree against the limits where the extent of that tree is known, which is carried on. No tree is read for it: others wait
+ * for the branch.
+ *
+ * @throws DomainError `too_large` naming what is over a limit
+ */
+export function checkGrown(
+  { repository }: Pick<Trees, 'repository'>,
+  name: string,
+  { before, after, growth }: { before: Oid | null; after: Oid; growth: Growth },
+  limits: TreeLimits,
+): void {
+  const extent = before === null ? nothing : known.get(`${repository}:${before}`);
+  if (extent === undefined) return;
+  const grown = growth.on(extent);
+  const raised = {
+    ...limits,
+    files: Math.max(limits.files, extent.files),
+    entries: Math.max(limits.entries, extent.entries),
+    listBytes: Math.max(limits.listBytes, extent.bytes),
+    // Each new path has been held against the rules for paths.
+    depth: Number.POSITIVE_INFINITY,
+    pathBytes: Number.POSITIVE_INFINITY,
+  };
+  checkExtent({ name, oid: after }, grown, raised);
+  known.set(`${repository}:${after}`, grown);
 }
 
 /**
@@ -125,30 +256,45 @@ export async function checkIncoming(
   place: ObjectPlace,
   tips: readonly Tip[],
   reach: Reach,
-  limits: IncomingLimits,
+  limits: TreeLimits,
 ): Promise<void> {
   await checkTrees(place, tips, limits);
   const large = await findLargeBlob(place, tips, reach, limits);
   if (large !== null) throw tooLarge(large, limits);
 }
 
-async function checkTrees(place: ObjectPlace, tips: readonly Tip[], limits: IncomingLimits): Promise<void> {
+async function checkTrees(place: ObjectPlace, tips: readonly Tip[], limits: TreeLimits): Promise<void> {
   const { processes, gitDir, env, signal } = place;
   const objects = new CatFile(processes, gitDir, { env, signal });
+  const refs = new RefFiles(gitDir);
+  const trees = { repository: gitDir, read: (oid: Oid, tip: Pick<Tip, 'name'>) => readTree(objects, oid, tip) };
   try {
-    const extents = new TreeExtents(gitDir, objects, limits);
+    const extents = new TreeExtents(trees, limits);
     const known = new Map<Oid, Oid | null>();
     for (const tip of tips) {
       const tree = await treeOf(objects, tip.oid, known);
       if (tree === null) continue;
-      const { files, depth, longest, bytes } = await extents.of(tip, tree);
-      if (depth > limits.depth) throw tooDeep(tip, limits);
-      if (files > limits.files) throw tooManyFiles(tip, limits);
-      if (longest > limits.pathBytes) throw tooLong(tip, limits);
-      if (bytes > limits.listBytes) throw tooMuchToList(tip, limits);
+      const before = async () => {
+        const there = await Promise.all([tip.ref ?? null, await refs.head()].map((ref) => ref && refs.read(ref)));
+        const found = await Promise.all(there.map((oid) => oid && treeOf(objects, oid, known)));
+        return found.filter((oid) => oid !== null);
+      };
+      await checkTree(extents, trees, { tip, tree, before }, limits);
     }
   } finally {
     await objects.close();
+  }
+}
+
+/** Few trees are in memory at a time, for git waits with the next until one has been taken. */
+async function readTree(objects: CatFile, oid: Oid, tip: Pick<Tip, 'name'>): Promise<Tree> {
+  const found = await objects.ask(oid, true, true);
+  if (found === null) throw new DomainError('not_found', `No such tree: ${oid}`);
+  if (found.content === null) throw tooWide(tip);
+  try {
+    return await Tree.read(found.content, rawLength[formatOf(oid)]);
+  } finally {
+    objects.consumed(found.content.length);
   }
 }
 

@@ -1,6 +1,6 @@
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { gitStream } from '../git-stream.ts';
-import type { IncomingLimits, Tip } from './limits.ts';
+import type { Tip, TreeLimits } from './limits.ts';
 
 /** Objects to be looked at: those of a repository, or of a push that is still in quarantine. */
 export interface ObjectPlace {
@@ -45,7 +45,7 @@ export async function findLargeBlob(
   place: ObjectPlace,
   tips: readonly Tip[],
   reach: Reach,
-  { blobBytes }: IncomingLimits,
+  { blobBytes }: TreeLimits,
 ): Promise<string | null> {
   if (tips.length === 0) return null;
   const filter = [`--filter=blob:limit=${blobBytes + 1}`, '--filter-provided-objects', '--filter-print-omitted'];

@@ -2,6 +2,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import { forEachConcurrently, forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import { tally } from '../../../lib/tally.ts';
 import type { Oid, TreeFile } from '../../../ports/git-records.ts';
+import { defaultLimits } from '../incoming/limits.ts';
 import type { ObjectSource } from './object-source.ts';
 import { modes, type Tree } from './tree-codec.ts';
 
@@ -9,8 +10,8 @@ import { modes, type Tree } from './tree-codec.ts';
 const worthProcess = 8;
 /** Directories of one tree that are read at the same time. */
 const together = 64;
-/** Entries one listing may have: the 200,000 files a repository is served with, and their directories. */
-const mostEntries = 300_000;
+/** Entries one listing may have: as many as a tree. */
+const mostEntries = defaultLimits.entries;
 /** Characters all their paths may have: what is taken in has half as many at most. */
 const mostCharacters = 128 * 1024 * 1024;
 

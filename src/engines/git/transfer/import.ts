@@ -8,7 +8,7 @@ import { syncDirectories } from '../durable-files.ts';
 import type { SpawnOptions } from '../git-child.ts';
 import { type GitProcesses, type Log, wallTime } from '../git-process.ts';
 import { checkIncoming } from '../incoming/check-incoming.ts';
-import type { IncomingLimits, Tip } from '../incoming/limits.ts';
+import type { Tip, TreeLimits } from '../incoming/limits.ts';
 import { createLayout, hasLayout, readFormat, replaceLayout } from '../layout.ts';
 import { formatOf, isOid, type ObjectFormat } from '../objects/object-id.ts';
 import { RefFiles } from '../refs/ref-files.ts';
@@ -70,7 +70,7 @@ interface Import {
   repository: GitRepository;
   log: Log;
   upstream: UpstreamOptions;
-  limits: IncomingLimits;
+  limits: TreeLimits;
   source: ImportSource;
 }
 

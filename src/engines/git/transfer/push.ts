@@ -19,7 +19,7 @@ import { introducedChanges } from '../history/introduced.ts';
 import { newCollision } from '../history/new-collision.ts';
 import { checkIncoming, checkMessages } from '../incoming/check-incoming.ts';
 import type { ObjectPlace } from '../incoming/large-blobs.ts';
-import type { IncomingLimits, Tip } from '../incoming/limits.ts';
+import type { Tip, TreeLimits } from '../incoming/limits.ts';
 import { CatFile } from '../objects/cat-file.ts';
 import { formatOf, isOid, rawLength } from '../objects/object-id.ts';
 import { modes, Tree } from '../objects/tree-codec.ts';
@@ -39,7 +39,7 @@ const longestCheck = wallTime.fetch;
 interface Push extends ServedRepository {
   repository: GitRepository;
   hooks: PushHooks;
-  limits: IncomingLimits;
+  limits: TreeLimits;
   /** What it requests. */
   commands: readonly RefMove[];
   /** What it holds among all pushes until git is done with it. */
@@ -227,7 +227,7 @@ async function movedOf(repository: GitRepository, moves: readonly RefMove[]): Pr
 }
 
 function tipOf({ ref, new: oid }: RefMove): Tip[] {
-  return oid === null ? [] : [{ name: ref.replace(/^refs\/(heads|tags)\//, ''), oid }];
+  return oid === null ? [] : [{ name: ref.replace(/^refs\/(heads|tags)\//, ''), oid, ref }];
 }
 
 /** The client's terminal shows what we say. */

@@ -63,7 +63,9 @@ async function accept(context: UpstreamContext, repository: GitRepository, isWho
   const { processes, limits, signal } = context;
   const found = await differences(repository);
   const place = { processes, gitDir: repository.gitDir, env: {}, signal };
-  const tips = found.flatMap(({ branch, fetched }): Tip[] => (fetched ? [{ name: branch, oid: fetched }] : []));
+  const tips = found.flatMap(({ branch, fetched }): Tip[] =>
+    fetched ? [{ name: branch, oid: fetched, ref: `${tracking}/${branch}` }] : [],
+  );
   try {
     // None is taken: a branch that was passed over stands aside as an earlier fetch found it.
     if (!isWhole) throw upstreamError('incomplete');

@@ -5,7 +5,7 @@ import type { Oid } from '../../../ports/git-records.ts';
 import type { PushMove, Upstream, UpstreamPush, UpstreamRefs } from '../../../ports/git-transfer.ts';
 import { BoundExceeded } from '../bounds.ts';
 import { type GitOutput, type GitProcesses, type Log, wallTime } from '../git-process.ts';
-import type { IncomingLimits } from '../incoming/limits.ts';
+import type { TreeLimits } from '../incoming/limits.ts';
 import { isOid } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
@@ -15,7 +15,7 @@ import { failureOf, isDamage, isIncomplete, isStorageFull, upstreamError } from 
 export interface UpstreamContext {
   processes: GitProcesses;
   options: UpstreamOptions;
-  limits: IncomingLimits;
+  limits: TreeLimits;
   log: Log;
   signal: AbortSignal;
 }

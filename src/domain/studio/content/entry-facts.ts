@@ -1,3 +1,4 @@
+import type { DomainError } from '../../../kernel/errors.ts';
 import type { BlobKey } from '../../../ports/content-cache.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { dataFormat } from '../frontmatter/split.ts';
@@ -18,7 +19,7 @@ export interface EntryFacts {
   error?: FrontmatterError | UnreadableError;
 }
 
-/** The file's object is damaged. */
+/** The file's object is damaged, or too large to be read. */
 interface UnreadableError extends Omit<FrontmatterError, 'code'> {
   code: 'unreadable';
 }
@@ -31,6 +32,20 @@ export const unreadable: EntryFacts = {
   size: 0,
   error: { code: 'unreadable', message: 'the file is missing or damaged in the repository', line: 1, column: 1 },
 };
+
+/** The same of a file that is too large to be read: unlike a damaged one, it does not come back. */
+const oversized: EntryFacts = {
+  ...unreadable,
+  error: {
+    code: 'unreadable',
+    message: 'the file is larger than 100 MiB; delete it, or push a smaller one',
+    line: 1,
+    column: 1,
+  },
+};
+
+/** What lists show of a file that could not be read for some reason. */
+export const factsWithout = ({ code }: DomainError): EntryFacts => (code === 'too_large' ? oversized : unreadable);
 
 /** A file as far as its content goes. */
 export interface Place {

@@ -3,7 +3,7 @@ import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
-import { unreadable } from '../content/entry-facts.ts';
+import { factsWithout } from '../content/entry-facts.ts';
 import { searchWords } from '../content/search.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { soundBlobs } from '../content/stored/fact-store.ts';
@@ -65,7 +65,7 @@ async function include(
       at += 1;
       if (!found) continue;
       const { item, place } = found;
-      if (content instanceof DomainError) Object.assign(item, { error: unreadable.error });
+      if (content instanceof DomainError) Object.assign(item, { error: factsWithout(content).error });
       else item.body = parseFile(content, place.path).body;
     }
   }

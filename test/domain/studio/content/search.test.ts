@@ -1,9 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import { containsWords, searchWords } from '../../../../src/domain/studio/content/search.ts';
+import { Damage, FactStore } from '../../../../src/domain/studio/content/stored/fact-store.ts';
 import { foldText, words } from '../../../../src/domain/studio/frontmatter/words.ts';
+import { DomainError } from '../../../../src/kernel/errors.ts';
 import type { Repository } from '../../../../src/ports/git.ts';
+import type { Snapshot } from '../../../../src/ports/git-records.ts';
 import { seed, shared, startTestApp } from '../../../support/app.ts';
+import { noContentCache } from '../../../support/no-content-cache.ts';
 import fc from '../../../support/properties.ts';
 import { collectionAt, counted, newIndex, uncachedIndex } from './reading.ts';
 
@@ -209,5 +213,40 @@ describe('long texts', () => {
     }
     expect(watched.count.blobs).toBe(0);
     expect(index.entries.some((one) => one.slug === slug)).toBe(true);
+  });
+});
+
+describe('files that are too large to be read', () => {
+  const large = (oid: string) => /^[5-9]/.test(oid);
+  const read = (oid: string) => {
+    if (large(oid)) throw new DomainError('too_large', `The blob ${oid} is larger than 100 MiB`);
+    return { oid, content: Buffer.from(`---\ntitle: ${oid}\n---\n`) };
+  };
+  const snapshot = {
+    async *blobs(oids: readonly string[]) {
+      for (const oid of oids) yield read(oid);
+    },
+    blob: async (oid: string) => read(oid).content,
+  } as Partial<Snapshot> as Snapshot;
+  const files = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ path: `${at}.md`, oid: String(count - at) }));
+
+  it('are listed with the reason however many they are, and are no damage', async () => {
+    const damage = new Damage();
+    const facts = new FactStore(noContentCache, damage);
+    const listed = await facts.listed({ id: 'site' } as Repository, snapshot, files(100));
+    expect(listed).toHaveLength(100);
+    for (const [at, { oid }] of files(100).entries()) {
+      const error = {
+        code: 'unreadable',
+        message: 'the file is larger than 100 MiB; delete it, or push a smaller one',
+      };
+      expect(listed[at]).toMatchObject(large(oid) ? { frontmatter: null, error } : { title: oid });
+    }
+    expect(damage.met('site')).toBe(0);
+    const [first] = files(9);
+    await expect(facts.of({ id: 'site' } as Repository, snapshot, first ? [first] : [])).rejects.toMatchObject({
+      code: 'too_large',
+    });
   });
 });

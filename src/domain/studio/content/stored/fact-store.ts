@@ -5,7 +5,16 @@ import type { ContentCache } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { Snapshot } from '../../../../ports/git-records.ts';
 import type { ParsedFile } from '../../frontmatter/values.ts';
-import { blobKey, type EntryFacts, factsOf, factsWeight, keptFacts, type Place, unreadable } from '../entry-facts.ts';
+import {
+  blobKey,
+  type EntryFacts,
+  factsOf,
+  factsWeight,
+  factsWithout,
+  keptFacts,
+  type Place,
+  unreadable,
+} from '../entry-facts.ts';
 
 /** Counts how often objects were met that cannot be read, per repository: what was made meanwhile lacks what they say, and is not to be kept. */
 export class Damage {
@@ -26,11 +35,15 @@ type Blobs = Pick<Snapshot, 'blobs'> & Partial<Pick<Snapshot, 'blob'>>;
 /** More damaged blobs than this, and than there are sound ones: it is the repository that cannot be read. */
 const fewDamaged = 20;
 
-const isDamage = (error: unknown): error is DomainError =>
+export const isDamage = (error: unknown): error is DomainError =>
   error instanceof DomainError && error.code === 'repository_unavailable';
 
+/** Of one blob, whatever the others are. */
+const isOfOne = (error: unknown): error is DomainError =>
+  isDamage(error) || (error instanceof DomainError && error.code === 'too_large');
+
 /**
- * Contents of blobs in the order of the input; in place of one that cannot be read, the error: the others are still read.
+ * Contents of blobs in the order of the input; in place of one that is damaged or too large, the error: the others are still read.
  * @throws DomainError `repository_unavailable` when it is not only some
  */
 export async function* soundBlobs(source: Blobs, oids: readonly string[]): AsyncGenerator<Buffer | DomainError> {
@@ -46,10 +59,10 @@ export async function* soundBlobs(source: Blobs, oids: readonly string[]): Async
         if (pace.isDue) await pace.yield();
       }
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!isOfOne(error)) throw error;
       const alone = await readAlone(source, oids[next] ?? '');
       next += 1;
-      if (alone instanceof DomainError) damaged += 1;
+      if (isDamage(alone)) damaged += 1;
       if (damaged > fewDamaged && damaged > next - damaged) throw error;
       yield alone;
     }
@@ -61,7 +74,7 @@ async function readAlone(source: Blobs, oid: string): Promise<Buffer | DomainErr
     if (source.blob) return await source.blob(oid);
     for await (const { content } of source.blobs([oid])) return content;
   } catch (error) {
-    if (isDamage(error)) return error;
+    if (isOfOne(error)) return error;
     throw error;
   }
   throw new Error(`nothing was said of ${oid}`);
@@ -129,7 +142,7 @@ export class FactStore {
         if (group.missing.size > 0) this.#loading.add(ended);
         for await (const facts of this.#factsOf(git, snapshot, group, group.places.length === files.length)) {
           if (facts instanceof DomainError && !listed) throw facts;
-          yield facts instanceof DomainError ? unreadable : facts;
+          yield facts instanceof DomainError ? factsWithout(facts) : facts;
           if (pace.isDue) await pace.yield();
         }
       }
@@ -209,7 +222,7 @@ export class FactStore {
     }
     // What it said when it could be read, the cache may still know.
     if (isFew) await this.#addRows(git, damaged, contents);
-    if ([...damaged.keys()].some((key) => contents.get(key) instanceof DomainError)) this.#damage.note(git.id);
+    if ([...damaged.keys()].some((key) => isDamage(contents.get(key)))) this.#damage.note(git.id);
     return contents;
   }
 

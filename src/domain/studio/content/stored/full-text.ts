@@ -1,11 +1,10 @@
-import { DomainError } from '../../../../kernel/errors.ts';
 import { forEachYielding } from '../../../../lib/concurrency.ts';
 import type { ContentCache, SearchWords } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import { parseFile } from '../../frontmatter/parse-file.ts';
 import { blobKey, type Place } from '../entry-facts.ts';
 import { containsWords, wordsOf } from '../search.ts';
-import { type Damage, soundBlobs } from './fact-store.ts';
+import { type Damage, isDamage, soundBlobs } from './fact-store.ts';
 import type { Indexer } from './indexer.ts';
 import type { BlobNumbers, StoredBlobs } from './stored-blobs.ts';
 
@@ -80,8 +79,9 @@ export class FullText {
     let next = 0;
     for await (const content of soundBlobs(git, oids)) {
       const file = files[next++];
-      if (content instanceof DomainError) this.#damage.note(git.id);
-      else if (file && containsWords(wordsOf(parseFile(content, file.path)), wanted)) found.push(file);
+      if (isDamage(content)) this.#damage.note(git.id);
+      else if (Buffer.isBuffer(content) && file && containsWords(wordsOf(parseFile(content, file.path)), wanted))
+        found.push(file);
     }
     return found;
   }

@@ -262,6 +262,21 @@ describe('a commit made here', () => {
     fsck(gitDir);
   });
 
+  it('is not merged by moving a branch to it either, where it was made by another process', async () => {
+    const { dataDir, repository, gitDir } = await writable();
+    const root = (await repository.head('main')) ?? '';
+    const topic = commitFiles(gitDir, root, { b: '2', c: '3', d: '4', e: '5' });
+    const { store } = testStore({ limits, dataDir });
+    const move = (to: string) => {
+      const plan = async () => ({ changes: [], message: '', result: null, fast_forward_to: to });
+      return store.open('site').write({ branch: 'main', author: writerOne, stored_head: true, plan });
+    };
+    await expect(move(topic)).rejects.toMatchObject({ code: 'too_large' });
+    const fewer = commitFiles(gitDir, topic, { e: null });
+    await move(fewer);
+    expect(await repository.head('main')).toBe(fewer);
+  });
+
   it('that merges a branch reads the directories that are not known yet, and of a second one those that changed', async () => {
     const { write, merge, repository, gitDir } = await writable();
     const root = (await repository.head('main')) ?? '';

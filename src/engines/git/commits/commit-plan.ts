@@ -261,11 +261,10 @@ async function addCommit(
   const edited = changes.length === 0 ? start : await applyChanges(pending, start, changes, growth);
   if (edited === tip.tree && parents.length === 0) return null;
   if (edited !== null && edited !== tip.tree) {
-    const { gitDir, limits } = context;
-    const trees = { repository: gitDir, read: (oid: Oid) => pending.tree(oid) };
+    const trees = treesOf(context, pending);
     const between = { before: tip.tree, after: edited };
-    if (tree !== undefined) await checkMerged(trees, 'The merge', between, limits);
-    else checkGrown(trees, request.branch, { ...between, growth }, limits);
+    if (tree !== undefined) await checkMerged(trees, 'The merge', between, context.limits);
+    else checkGrown(trees, request.branch, { ...between, growth }, context.limits);
   }
   return pending.addCommit({
     tree: edited ?? pending.addTree(Tree.empty(rawLength[pending.format])),
@@ -277,21 +276,32 @@ async function addCommit(
   });
 }
 
+/** Trees as they are measured. */
+const treesOf = ({ gitDir }: RoundContext, objects: Pick<ObjectSource, 'tree'>) => ({
+  repository: gitDir,
+  read: (oid: Oid) => objects.tree(oid),
+});
+
 /** @returns the commit to move to; null when the branch has it already */
 async function fastForward(
-  { processes, gitDir, objects }: RoundContext,
+  context: RoundContext,
   tip: Tip,
   plan: CommitPlan<unknown>,
   to: Oid,
 ): Promise<Commit | null> {
   if (plan.changes.length > 0) throw new Error('a fast-forward changes nothing of its own');
+  const { processes, gitDir, objects, limits } = context;
   const commit = await objects.commit(to);
   if (tip.commit === null) return commit;
   // A tip that is not stored yet has no stored descendant; whether it contains `to` is decided once it is stored.
   const stored = await objects.commit(tip.commit).catch(() => null);
   if (stored !== null) {
     if (await isAncestor(processes, gitDir, to, tip.commit)) return null;
-    if (await isAncestor(processes, gitDir, tip.commit, to)) return commit;
+    if (await isAncestor(processes, gitDir, tip.commit, to)) {
+      const between = { before: tip.tree, after: commit.tree_sha };
+      await checkMerged(treesOf(context, objects), 'The merge', between, limits);
+      return commit;
+    }
   }
   throw new DomainError('not_fast_forward', 'The branch has commits that the other one lacks');
 }

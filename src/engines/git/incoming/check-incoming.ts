@@ -36,7 +36,7 @@ const nothing: Readonly<Extent> = { files: 0, entries: 0, depth: 0, longest: 0, 
 const known = new LRUCache<string, Extent>(upTo(50_000));
 
 /** Trees to be measured: those of a repository, or of a push or a commit that is not stored yet. */
-export interface Trees {
+interface Trees {
   /** What its trees are known by. */
   repository: string;
   read(oid: Oid, tip: Pick<Tip, 'name'>): Promise<Tree>;

@@ -277,17 +277,24 @@ describe('a commit made here', () => {
     expect(await repository.head('main')).toBe(fewer);
   });
 
-  it('that merges a branch reads the directories that are not known yet, and of a second one those that changed', async () => {
-    const { write, merge, repository, gitDir } = await writable();
+  it('that merges a branch measures what is not known, and after that reads no directory beside its changes', async () => {
+    const { repository, gitDir, merge } = await writable();
     const root = (await repository.head('main')) ?? '';
-    const topic = (name: string) => commitFiles(gitDir, root, { [name]: '2' });
-    const [one, two] = [topic('b'), topic('c')];
-    await write({ 'd/e': '3' });
-    await merge(one);
-    const read = vi.spyOn(Tree.prototype, 'nameBytes');
-    onTestFinished(() => read.mockRestore());
-    await merge(two).catch(() => {});
-    expect(read).toHaveBeenCalledTimes(1);
+    const unknown = commitFiles(gitDir, root, { 'd/e': '2', 'c/d/f': null, 'c/d/g': '3' });
+    setRef(gitDir, 'refs/heads/main', unknown);
+    const measured = vi.spyOn(Tree.prototype, 'nameBytes');
+    onTestFinished(() => measured.mockRestore());
+    const topic = (files: Parameters<typeof commitFiles>[2]) => commitFiles(gitDir, unknown, files);
+    // Its root, and three directories.
+    await merge(topic({ a: 'changed' }));
+    expect(measured).toHaveBeenCalledTimes(4);
+    await expect(merge(topic({ b: '4', 'd/f': '5' }))).rejects.toMatchObject({ code: 'too_large' });
+    await merge(topic({ 'd/e': null, e: '4' }));
+    await expect(merge(topic({ 'c/e/f': '4' }))).rejects.toMatchObject({
+      message: expect.stringContaining('more than 6 files and directories'),
+    });
+    await merge(topic({ 'c/e': '4' }));
+    expect(measured).toHaveBeenCalledTimes(4);
   });
 });
 

@@ -264,7 +264,7 @@ async function addCommit(
     const trees = treesOf(context, pending);
     const between = { before: tip.tree, after: edited };
     if (tree !== undefined) await checkMerged(trees, 'The merge', between, context.limits);
-    else checkGrown(trees, request.branch, { ...between, growth }, context.limits);
+    else checkGrown(trees, request.branch, between, growth, context.limits);
   }
   return pending.addCommit({
     tree: edited ?? pending.addTree(Tree.empty(rawLength[pending.format])),

@@ -201,23 +201,54 @@ export class Growth {
   }
 }
 
+/** A tree that follows another on a branch. */
+interface Step {
+  /** null: the branch holds nothing. */
+  before: Oid | null;
+  after: Oid;
+}
+
+/** With more entries in which two trees differ, the second is measured: many directories are read at a time then. */
+const mostDifferences = 10_000;
+
+/** What a tree holds beside another, by the directories in which they differ alone; null: too much for that. */
+async function growthOf(trees: Trees, tip: Tip, { before, after }: Step): Promise<Growth | null> {
+  const growth = new Growth();
+  let left = mostDifferences;
+  const read = (oid: Oid | null) => (oid === null ? Tree.empty(rawLength[formatOf(after)]) : trees.read(oid, tip));
+  const walk = async (from: Oid | null, to: Oid | null, prefix: string): Promise<boolean> => {
+    if (from === to) return true;
+    const changes = await (await read(to)).changesFrom(await read(from), left);
+    left -= changes?.length ?? 0;
+    for (const { name, old, new: entry } of changes ?? []) {
+      const path = `${prefix}${name}`;
+      growth.count(path, old, -1);
+      growth.count(path, entry, 1);
+      const [was, is] = [old, entry].map((one) => (one?.mode === modes.tree ? one.oid : null));
+      if (!(await walk(was ?? null, is ?? null, `${path}/`))) return false;
+    }
+    return changes !== null;
+  };
+  return (await walk(before, after, '')) ? growth : null;
+}
+
 /**
- * Holds the tree of a merge against the limits: each of two branches may be within them, and both together beyond. Of most trees the extent is known;
- * others are read.
+ * Holds the tree of a merge against the limits: each of two branches may be within them, and both together beyond. Where the extent of what the branch
+ * holds is known, no directory is read in which the merge changes nothing.
  *
- * @param before the tree the branch has
  * @throws DomainError `too_large` naming what is over a limit
  */
-export async function checkMerged(
-  trees: Trees,
-  name: string,
-  { before, after }: { before: Oid | null; after: Oid },
-  limits: TreeLimits,
-): Promise<void> {
-  const there = async () => (before === null ? [] : [before]);
+export async function checkMerged(trees: Trees, name: string, step: Step, limits: TreeLimits): Promise<void> {
+  const { before, after } = step;
   const tip = { name, oid: after };
+  const growth = extentOf(trees, before) ? await growthOf(trees, tip, step) : null;
+  if (growth) return checkGrown(trees, name, step, growth, limits);
+  const there = async () => (before === null ? [] : [before]);
   await checkTree(new TreeExtents(trees, limits), trees, { tip, tree: after, before: there }, limits);
 }
+
+const extentOf = ({ repository }: Pick<Trees, 'repository'>, oid: Oid | null) =>
+  oid === null ? nothing : known.get(`${repository}:${oid}`);
 
 /**
  * Holds what changes make of a tree against the limits where the extent of that tree is known, which is carried on. No tree is read for it: others wait
@@ -226,25 +257,24 @@ export async function checkMerged(
  * @throws DomainError `too_large` naming what is over a limit
  */
 export function checkGrown(
-  { repository }: Pick<Trees, 'repository'>,
+  trees: Pick<Trees, 'repository'>,
   name: string,
-  { before, after, growth }: { before: Oid | null; after: Oid; growth: Growth },
+  { before, after }: Step,
+  growth: Growth,
   limits: TreeLimits,
 ): void {
-  const extent = before === null ? nothing : known.get(`${repository}:${before}`);
+  const extent = extentOf(trees, before);
   if (extent === undefined) return;
   const grown = growth.on(extent);
-  const raised = {
+  checkExtent({ name, oid: after }, grown, {
     ...limits,
     files: Math.max(limits.files, extent.files),
     entries: Math.max(limits.entries, extent.entries),
     listBytes: Math.max(limits.listBytes, extent.bytes),
-    // Each new path has been held against the rules for paths.
-    depth: Number.POSITIVE_INFINITY,
-    pathBytes: Number.POSITIVE_INFINITY,
-  };
-  checkExtent({ name, oid: after }, grown, raised);
-  known.set(`${repository}:${after}`, grown);
+    depth: Math.max(limits.depth, extent.depth),
+    pathBytes: Math.max(limits.pathBytes, extent.longest),
+  });
+  known.set(`${trees.repository}:${after}`, grown);
 }
 
 /**

@@ -185,7 +185,7 @@ describe('a repository that holds more than it may', () => {
     return { repository, full, putOnto, push, write };
   }
 
-  it('takes pushes that add nothing to it, also of branches that stand on it, and those that take away', async () => {
+  it('takes pushes that add nothing to it, also of branches that stand on it, and such as take away', async () => {
     const { repository, putOnto, push, full, write } = await overfull();
     putOnto({ b: 'other' }, 'refs/heads/topic');
     await push('topic');

@@ -39,6 +39,10 @@ function errorFields(error: unknown, hidden: ReadonlySet<string>): unknown {
 const mostWaiting = 4 * 1024 * 1024;
 /** After what could not be written is tried again; milliseconds. */
 const retryAfter = 100;
+/** How long the end of the process waits for a reader of its output; milliseconds. */
+const lastWait = 3_000;
+/** Sleeps without the event loop. */
+const sleep = (milliseconds: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 
 /**
  * Writes lines to an open file, those together that came while others were being written. On a full disk they wait, and what is too much is left out
@@ -64,16 +68,21 @@ export class LineOutput implements DestinationStream {
     if (this.#state === 'idle') this.#next();
   }
 
-  /** Writes what waits, without the event loop. What cannot be written is given up. */
+  /** Writes what waits, without the event loop. What cannot be written is given up, on a full disk at once. */
   flushSync(): void {
     // What is being written is on its way.
     const failed = this.#state === 'failed' ? [this.#batch] : [];
     let rest = Buffer.concat([...failed, Buffer.from(this.#takeWaiting())]);
     this.#batch = Buffer.alloc(0);
-    try {
-      while (rest.length > 0) rest = rest.subarray(writeSync(this.#file, rest));
-    } catch {
-      // There is nowhere to say so.
+    for (let waited = 0; rest.length > 0; ) {
+      try {
+        rest = rest.subarray(writeSync(this.#file, rest));
+      } catch (error) {
+        // There is nowhere to say so.
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || waited >= lastWait) return;
+        sleep(retryAfter);
+        waited += retryAfter;
+      }
     }
   }
 

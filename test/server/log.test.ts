@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, read as readFrom, rmSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, read as readFrom, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
@@ -150,7 +151,8 @@ describe('planted secrets', () => {
 });
 
 describe('lines for a file that cannot be written', () => {
-  it('wait for room, up to a bound, and come in their order with the count of those left out', async () => {
+  /** A pipe that takes no more than it has room for. */
+  function openFifo() {
     const directory = mkdtempSync(path.join(tmpdir(), 'portico-log-'));
     const fifo = path.join(directory, 'fifo');
     execFileSync('mkfifo', [fifo]);
@@ -159,6 +161,11 @@ describe('lines for a file that cannot be written', () => {
       closeSync(file);
       rmSync(directory, { recursive: true });
     });
+    return { directory, fifo, file };
+  }
+
+  it('wait for room, up to a bound, and come in their order with the count of those left out', async () => {
+    const { file } = openFifo();
     const output = new LineOutput(file);
     const line = (at: number) => `${JSON.stringify({ at, text: 'é'.repeat(1_000) })}\n`;
     for (let at = 0; at < 6_000; at += 1) output.write(line(at));
@@ -185,7 +192,20 @@ describe('lines for a file that cannot be written', () => {
     expect(notice).toBeLessThan(5_000);
   });
 
-  it('are given up at the end of the process', () => {
+  it('are waited for at the end of the process where somebody reads them', async () => {
+    const { fifo, file, directory } = openFifo();
+    const seen = path.join(directory, 'seen');
+    const reader = spawn('sh', ['-c', `sleep 0.3; head -n 3000 ${fifo} > ${seen}`], { stdio: 'ignore' });
+    const ended = once(reader, 'exit');
+    const output = new LineOutput(file);
+    for (let at = 0; at < 3_000; at += 1) output.write(`${at} ${'x'.repeat(200)}\n`);
+    output.flushSync();
+    expect(await ended).toEqual([0, null]);
+    const lines = readFileSync(seen, 'utf8').trim().split('\n');
+    expect(new Set(lines.map((line) => line.split(' ')[0])).size).toBe(3_000);
+  });
+
+  it('are given up at the end of the process where nothing takes them', () => {
     const file = openSync('/dev/full', 'w');
     onTestFinished(() => closeSync(file));
     const output = new LineOutput(file);

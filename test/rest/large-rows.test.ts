@@ -310,6 +310,17 @@ describe('pages of entries', () => {
     expect(sizes[0]).toBeGreaterThan(60 * Buffer.byteLength(long));
   });
 
+  it('take room for bodies at the same time', async () => {
+    const body = 'b'.repeat(10_000);
+    await seed(app, { 'content/notes/a.md': `---\nlong: ${long}\n---\n${body}` });
+    const take = room();
+    const { body: page } = await app.ask('GET', `${studio}/collections/notes?include=body`);
+    expect(page[0].body).toBe(body);
+    const sizes = taken(take).filter((bytes) => bytes > 0);
+    expect(sizes).toEqual([expect.any(Number)]);
+    expect(sizes[0]).toBeGreaterThan(2 * Buffer.byteLength(long) + body.length);
+  });
+
   it('are not made while there is no room', async () => {
     room(false);
     expectRefusal(await app.ask('GET', listed), 503, 'unavailable', /no room/);

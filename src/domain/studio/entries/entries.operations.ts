@@ -39,25 +39,32 @@ const listInput = z.object({
 /** Bytes of the files whose bodies one page holds. */
 const bodiesLimit = 16 * 1024 * 1024;
 
-/** Adds what `include` asks for to a page of summaries; bodies when room has been taken for them. */
+/** Whether the body of an entry is on a page, by its size: those that come when there is no more room for bodies are left out. */
+function bodyRoom(): (item: { size: number }) => boolean {
+  let left = bodiesLimit;
+  return ({ size }) => {
+    left -= size;
+    return left >= 0;
+  };
+}
+
+/** Adds what `include` asks for to a page of summaries; room has been taken for bodies. */
 async function include(
-  { git, studio, room }: Pick<StudioContext, 'git' | 'studio' | 'room'>,
+  { git, studio }: Pick<StudioContext, 'git' | 'studio'>,
   snapshot: Snapshot,
   items: z.output<typeof entrySummary>[],
   places: readonly IndexedEntry[],
   wanted: readonly string[],
 ): Promise<void> {
   if (wanted.includes('body')) {
-    let left = bodiesLimit;
+    const hasRoom = bodyRoom();
     const read: { item: z.output<typeof entrySummary>; place: IndexedEntry }[] = [];
     for (const [at, item] of items.entries()) {
       const place = places[at];
       if (!place) continue;
-      left -= item.size;
-      if (left < 0) item.truncated = true;
-      else read.push({ item, place });
+      if (hasRoom(item)) read.push({ item, place });
+      else item.truncated = true;
     }
-    await room(read.reduce((sum, { item }) => sum + item.size, 0));
     const oids = read.map(({ place }) => place.oid);
     let at = 0;
     for await (const content of soundBlobs(snapshot, oids)) {
@@ -116,11 +123,18 @@ export const listEntries = studioOperation({
       orderEntries(context, { snapshot, site }, index, selection, before),
     );
     const places = ordered.slice(window.offset, window.offset + window.limit);
-    const items = await pageRecords(context, snapshot, places, async (place, known) => ({
-      ...summaryOf(collection, place, known, fields),
-      ...urlMember(routes, collection, place, known.frontmatter),
-      ...(selection.invalid && { faults: await faultsOf(site, index.schema, known) }),
-    }));
+    const hasRoom = bodyRoom();
+    const items = await pageRecords(
+      context,
+      snapshot,
+      places,
+      async (place, known) => ({
+        ...summaryOf(collection, place, known, fields),
+        ...urlMember(routes, collection, place, known.frontmatter),
+        ...(selection.invalid && { faults: await faultsOf(site, index.schema, known) }),
+      }),
+      (item) => (wanted.includes('body') && hasRoom(item) ? item.size : 0),
+    );
     await include(context, snapshot, items, places, wanted);
     const isWhole = items.every(({ error }) => error?.code !== 'unreadable');
     if (!isWhole || studio.content.damage(git) !== damage) tag(passingTag());

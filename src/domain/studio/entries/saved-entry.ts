@@ -101,6 +101,7 @@ const madeAtOnce = 1024 * 1024;
  * Records of the entries of a page, in their order. Room is taken for all of them together, for pages that each held a part would wait for each other.
  * What they take shows only when they are made, since aliases make a short file long: a long page is made twice, and the first time none of it is kept.
  * @param record what is shown of an entry; nothing else of its facts is kept
+ * @param beside bytes that are read for the records afterwards, of which room is taken at the same time
  * @throws DomainError `too_large` for more than an answer may have
  */
 export async function pageRecords<Place extends IndexedEntry, Item extends object>(
@@ -108,6 +109,7 @@ export async function pageRecords<Place extends IndexedEntry, Item extends objec
   snapshot: Snapshot,
   places: readonly Place[],
   record: (place: Place, facts: EntryFacts) => Item | Promise<Item>,
+  beside: (item: Item) => number = () => 0,
 ): Promise<Item[]> {
   async function* made(): AsyncGenerator<Item> {
     let next = 0;
@@ -116,15 +118,16 @@ export async function pageRecords<Place extends IndexedEntry, Item extends objec
       if (place) yield await record(place, facts);
     }
   }
-  let bytes = 0;
+  let [bytes, more] = [0, 0];
   const items: Item[] = [];
   for await (const item of made()) {
     bytes += Buffer.byteLength(JSON.stringify(item));
+    more += beside(item);
     if (bytes > longestAnswer) throw tooLong(longestAnswer);
     if (bytes <= madeAtOnce) items.push(item);
     else items.length = 0;
   }
-  await room(bytes);
+  await room(bytes + more);
   if (bytes > madeAtOnce) for await (const item of made()) items.push(item);
   return items;
 }

@@ -39,7 +39,7 @@ const listInput = z.object({
 /** Bytes of the files whose bodies one page holds. */
 const bodiesLimit = 16 * 1024 * 1024;
 
-/** Whether the body of an entry is on a page, by its size: those that come when there is no more room for bodies are left out. */
+/** Whether the body of an entry is on a page, by its size: once there is no more room for bodies, the rest are left out. */
 function bodyRoom(): (item: { size: number }) => boolean {
   let left = bodiesLimit;
   return ({ size }) => {

@@ -120,7 +120,7 @@ interface FileToMerge extends FoundStages {
   byLines?: boolean;
 }
 
-/** Bytes of files that a merge may make: of entries, and of those that are merged with them field by field, and of all others. */
+/** Bytes of files that a merge may make: of entries, and of all others. */
 const largest = { entry: maxEntryBytes, other: 100 * 1024 * 1024 };
 
 /**

@@ -56,6 +56,8 @@ export function git(cwd: string, args: readonly string[], input?: string | Buffe
   const text = execFileSync('git', args, {
     cwd,
     env,
+    // A history of 25,000 commits has more than the usual mebibyte.
+    maxBuffer: 64 * 1024 * 1024,
     input: input ?? '',
     encoding: 'utf8',
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -131,6 +131,14 @@ function checkExtent(tip: Tip, extent: Extent, limits: TreeLimits): void {
   if (extent.bytes > limits.listBytes) throw tooMuchToList(tip, limits);
 }
 
+/** Limits that are no lower than what a tree holds: its files, directories, and their paths together. */
+const raisedTo = (limits: TreeLimits, { files, entries, bytes }: Extent): TreeLimits => ({
+  ...limits,
+  files: Math.max(limits.files, files),
+  entries: Math.max(limits.entries, entries),
+  listBytes: Math.max(limits.listBytes, bytes),
+});
+
 /**
  * The limits for what follows some trees: what is there already may be more than may come, and what adds nothing to it is taken.
  * @returns null where none of them is over a limit
@@ -143,13 +151,8 @@ async function raisedBy(
 ): Promise<TreeLimits | null> {
   const endless = { files: Number.POSITIVE_INFINITY, entries: Number.POSITIVE_INFINITY };
   const extents = new TreeExtents(trees, { ...limits, ...endless });
-  const raised = { ...limits };
-  for (const oid of before) {
-    const { files, entries, bytes } = await extents.of(tip, oid);
-    raised.files = Math.max(raised.files, files);
-    raised.entries = Math.max(raised.entries, entries);
-    raised.listBytes = Math.max(raised.listBytes, bytes);
-  }
+  let raised = limits;
+  for (const oid of before) raised = raisedTo(raised, await extents.of(tip, oid));
   const isRaised = (['files', 'entries', 'listBytes'] as const).some((name) => raised[name] > limits[name]);
   return isRaised ? raised : null;
 }
@@ -267,10 +270,7 @@ export function checkGrown(
   if (extent === undefined) return;
   const grown = growth.on(extent);
   checkExtent({ name, oid: after }, grown, {
-    ...limits,
-    files: Math.max(limits.files, extent.files),
-    entries: Math.max(limits.entries, extent.entries),
-    listBytes: Math.max(limits.listBytes, extent.bytes),
+    ...raisedTo(limits, extent),
     depth: Math.max(limits.depth, extent.depth),
     pathBytes: Math.max(limits.pathBytes, extent.longest),
   });

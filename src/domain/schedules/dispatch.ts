@@ -5,7 +5,7 @@ import { mapYielding } from '../../lib/concurrency.ts';
 import { minute } from './local-time.ts';
 import { type DueFire, dueFire, firesOfTiming } from './next-fires.ts';
 import type { FireOutcome } from './schedule-fire.entity.ts';
-import type { DueSchedule, NextFire, ScheduleSource, TimedSchedule } from './schedule-source.ts';
+import type { NextFire, ScheduleSource, TimedSchedule } from './schedule-source.ts';
 
 const claimFireSql = `
   insert into schedule_fire (source, source_id, fire_at, outcome, missed, created_at)
@@ -19,13 +19,13 @@ const settleSql = `
   from json_to_recordset(?::json) as settled (source_id text, fire_at timestamptz, outcome text, started_id text)
   where source = ? and schedule_fire.source_id = settled.source_id and schedule_fire.fire_at = settled.fire_at`;
 
-interface Firing<Due extends DueSchedule> {
+interface Firing<Due extends TimedSchedule> {
   schedule: Due;
   fire: DueFire;
 }
 
 /** Writes the fires first: only the process that has written a fire may start something for it. @returns the written fires */
-async function takeFires<Due extends DueSchedule>(
+async function takeFires<Due extends TimedSchedule>(
   em: EntityManager,
   source: ScheduleSource<Due>,
   due: readonly Firing<Due>[],
@@ -53,7 +53,7 @@ interface Settled {
 }
 
 /** Starts what is due, and reports what was not started. */
-async function settle<Due extends DueSchedule>(
+async function settle<Due extends TimedSchedule>(
   em: EntityManager,
   services: Services,
   source: ScheduleSource<Due>,
@@ -96,7 +96,7 @@ async function settle<Due extends DueSchedule>(
  * @param onClaim called with the fire when the limit is one, before anything can fail
  * @returns how many were due
  */
-async function dispatchBatch<Due extends DueSchedule>(
+async function dispatchBatch<Due extends TimedSchedule>(
   services: Services,
   source: ScheduleSource<Due>,
   limit: number,
@@ -142,7 +142,7 @@ const pause = 250;
  * and the row of a fire is unique. A schedule that cannot be fired keeps no other one back; it is tried again at the next call.
  * @returns how many fires were dispatched by this call
  */
-export async function dispatchSchedules<Due extends DueSchedule>(
+export async function dispatchSchedules<Due extends TimedSchedule>(
   services: Services,
   source: ScheduleSource<Due>,
   signal: AbortSignal = new AbortController().signal,

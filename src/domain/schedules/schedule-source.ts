@@ -10,11 +10,21 @@ export interface TimedSchedule extends Timing {
   next_fire_at: Date;
 }
 
-/** A schedule whose time has come. */
-export type DueSchedule = TimedSchedule;
+/** A schedule as its row has it. */
+export interface ScheduleRow extends Timing {
+  id: number | string;
+  next_fire_at: string | Date;
+}
+
+/** The schedule of a row, with what else was read with it. */
+export const scheduleOf = <Row extends ScheduleRow>({ id, next_fire_at, ...rest }: Row) => ({
+  ...rest,
+  id: String(id),
+  next_fire_at: new Date(next_fire_at),
+});
 
 /** A schedule at the time it fires for. */
-export interface Fire<Due extends DueSchedule> {
+export interface Fire<Due extends TimedSchedule> {
   schedule: Due;
   fire_at: Date;
 }
@@ -31,7 +41,7 @@ export interface NextFire {
 }
 
 /** What has schedules, for the dispatcher; all of it happens in the transaction of `em`. */
-export interface ScheduleSource<Due extends DueSchedule = DueSchedule> {
+export interface ScheduleSource<Due extends TimedSchedule = TimedSchedule> {
   name: ScheduleSourceName;
   /**
    * Takes schedules that are due, the longest waiting first, and locks them and whatever keeps others from starting the same; what is locked is passed over.

@@ -1,20 +1,21 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { notify } from '../../notifications/notify.ts';
-import type { DueSchedule, ScheduleSource } from '../../schedules/schedule-source.ts';
+import {
+  type ScheduleRow,
+  type ScheduleSource,
+  scheduleOf,
+  type TimedSchedule,
+} from '../../schedules/schedule-source.ts';
 import { Crawler } from '../config/crawler.entity.ts';
 import { activeStatuses, CrawlerRun } from '../runs/crawler-run.entity.ts';
 import { queueFirstRuns } from '../runs/queue-run.ts';
 
-interface DueRow {
-  id: number;
+interface DueRow extends ScheduleRow {
   crawler_id: number;
   name: string;
-  schedule_cron_string: string;
-  timezone: string;
-  next_fire_at: string;
 }
 
-interface Due extends DueSchedule {
+interface Due extends TimedSchedule {
   name: string;
   crawler: Crawler;
   /** Numbers of crawlers with a run at work or waiting; one for all that were claimed together. */
@@ -60,9 +61,9 @@ async function claim(em: EntityManager, now: Date, limit: number, without: reado
   const ids = [...new Set(rows.map(({ crawler_id }) => crawler_id))];
   const crawlers = await em.find(Crawler, { id: { $in: ids } }, { disableIdentityMap: true });
   const busy = await busyOf(em, ids);
-  return rows.flatMap(({ id, crawler_id, next_fire_at, ...row }) => {
+  return rows.flatMap(({ crawler_id, ...row }) => {
     const crawler = crawlers.find((one) => one.id === crawler_id);
-    return crawler ? { ...row, id: String(id), next_fire_at: new Date(next_fire_at), crawler, busy } : [];
+    return crawler ? { ...scheduleOf(row), crawler, busy } : [];
   });
 }
 
@@ -74,12 +75,7 @@ export const crawlerScheduleSource: ScheduleSource<Due> = {
     return (await em.execute<unknown[]>(`select 1 ${dueSql} limit 1`, [now, without.join(' ')])).length > 0;
   },
   async ahead(em, now, limit, beyond) {
-    const rows = await em.execute<Omit<DueRow, 'crawler_id' | 'name'>[]>(aheadSql, [now, beyond, beyond, limit]);
-    return rows.map(({ id, next_fire_at, ...timing }) => ({
-      ...timing,
-      id: String(id),
-      next_fire_at: new Date(next_fire_at),
-    }));
+    return (await em.execute<ScheduleRow[]>(aheadSql, [now, beyond, beyond, limit])).map(scheduleOf);
   },
   async start(em, services, due) {
     // Of several due schedules of one crawler only the first starts a run.

@@ -1,18 +1,19 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { DueSchedule, ScheduleSource } from '../../schedules/schedule-source.ts';
+import {
+  type ScheduleRow,
+  type ScheduleSource,
+  scheduleOf,
+  type TimedSchedule,
+} from '../../schedules/schedule-source.ts';
 import { beginExecutions } from '../executions/begin-execution.ts';
 
-interface DueRow {
-  id: string;
+interface DueRow extends ScheduleRow {
   workflow_id: string;
   project_id: number;
   version: number;
-  schedule_cron_string: string;
-  timezone: string;
-  next_fire_at: string;
 }
 
-type Due = DueSchedule & Pick<DueRow, 'workflow_id' | 'project_id' | 'version'>;
+type Due = TimedSchedule & Pick<DueRow, 'workflow_id' | 'project_id' | 'version'>;
 
 const dueSql = `
   from workflow_trigger schedule
@@ -37,8 +38,7 @@ const setNextSql = `
   where workflow_trigger.id = next.id`;
 
 async function claim(em: EntityManager, now: Date, limit: number, without: readonly string[]): Promise<Due[]> {
-  const rows = await em.execute<DueRow[]>(claimSql, [now, without.join(' '), limit]);
-  return rows.map((row) => ({ ...row, next_fire_at: new Date(row.next_fire_at) }));
+  return (await em.execute<DueRow[]>(claimSql, [now, without.join(' '), limit])).map(scheduleOf);
 }
 
 /** Cron triggers of workflows: a fire begins an execution. How many of them run at once is the definition's affair. */
@@ -49,17 +49,7 @@ export const workflowScheduleSource: ScheduleSource<Due> = {
     return (await em.execute<unknown[]>(`select 1 ${dueSql} limit 1`, [now, without.join(' ')])).length > 0;
   },
   async ahead(em, now, limit, beyond) {
-    const rows = await em.execute<Omit<DueRow, 'workflow_id' | 'project_id' | 'version'>[]>(aheadSql, [
-      now,
-      beyond,
-      beyond,
-      limit,
-    ]);
-    return rows.map(({ id, next_fire_at, ...timing }) => ({
-      ...timing,
-      id: String(id),
-      next_fire_at: new Date(next_fire_at),
-    }));
+    return (await em.execute<ScheduleRow[]>(aheadSql, [now, beyond, beyond, limit])).map(scheduleOf);
   },
   async start(em, services, due) {
     const requests = due.map(({ schedule: { id, workflow_id, project_id, version }, fire_at }) => ({

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import type { GitStore } from '../../src/ports/git.ts';
@@ -81,4 +82,24 @@ async function answer(
     ...(authorizePush === undefined ? {} : { authorizePush }),
   });
   response.end();
+}
+
+/** Serves a push to the repository `site` by its bytes alone, of which all is allowed. The output ends with it. */
+export function servePush(store: GitStore, body: string, more: Partial<GitServeRequest> = {}) {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  input.end(body);
+  const served = store
+    .serve('site', {
+      client: 'client',
+      service: 'git-receive-pack',
+      advertise: false,
+      protocol: null,
+      input,
+      output,
+      signal: new AbortController().signal,
+      authorizePush: async () => ({ allow: true }),
+      ...more,
+    })
+    .finally(() => output.end());
+  return { output, served };
 }

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { packetLine } from '../../../src/engines/git/transfer/push-answer.ts';
 import type { PushVerdict } from '../../../src/ports/git-transfer.ts';
 import { client } from '../../support/git-client.ts';
-import { gitOverHttp } from '../../support/git-http.ts';
+import { gitOverHttp, servePush } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore, writerOne } from '../../support/git-store.ts';
 
 const packet = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text;
@@ -127,22 +127,9 @@ describe('clients that do not read what became of their pushes', () => {
     const zero = '0'.repeat(40);
     /** Deletions that git refuses: of the branch HEAD names, and of branches whose names no buffer on the way of the report takes whole. */
     const push = (name: string, branches: readonly string[]) => {
-      const [input, output] = [new PassThrough(), new PassThrough()];
       const lines = branches.map((branch) => `${head} ${zero} refs/heads/${branch}`);
-      input.end(`${lines.map((line, at) => packetLine(at === 0 ? `${line}\0 report-status` : line)).join('')}0000`);
-      const served = store
-        .serve('site', {
-          client: name,
-          service: 'git-receive-pack',
-          advertise: false,
-          protocol: null,
-          input,
-          output,
-          signal: new AbortController().signal,
-          authorizePush: async () => ({ allow: true }),
-        })
-        .finally(() => output.end());
-      return { output, served };
+      const body = `${lines.map((line, at) => packetLine(at === 0 ? `${line}\0 report-status` : line)).join('')}0000`;
+      return servePush(store, body, { client: name });
     };
     const long = Array.from({ length: 300 }, (_, at) => `${at}/${'x'.repeat(240)}/${'y'.repeat(240)}`);
     const each = Math.ceil(Math.max(2, Math.floor(availableParallelism() / 2)) / 2);

@@ -19,7 +19,7 @@ import type {
   PushVerdict,
 } from '../../../src/ports/git-transfer.ts';
 import { client } from '../../support/git-client.ts';
-import { gitOverHttp } from '../../support/git-http.ts';
+import { gitOverHttp, servePush } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
 import { processesWith } from '../../support/processes.ts';
 
@@ -363,21 +363,9 @@ describe('the commands of a push', () => {
     const started: string[] = [];
     const { store } = testStore({ metrics: { gitProcess: (command) => void started.push(command), gitWriters() {} } });
     await store.create('site', 'main');
-    const [input, output] = [new PassThrough(), new PassThrough()];
     let result: PushResult | null = null;
-    input.end(body);
-    const served = store.serve('site', {
-      client: 'client',
-      service: 'git-receive-pack',
-      advertise: false,
-      protocol: null,
-      input,
-      output,
-      signal: new AbortController().signal,
-      authorizePush: async () => ({ allow: true }),
-      settledPush: (ended) => (result = ended),
-    });
-    await served.finally(() => output.end());
+    const { output, served } = servePush(store, body, { settledPush: (ended) => (result = ended) });
+    await served;
     return { answer: await text(output), result: result as PushResult | null, started };
   }
 

@@ -9,6 +9,8 @@ const allAnswers = 256 * mebibyte;
 export const longestAnswer = allAnswers / 2;
 /** How long a client may leave a large answer unread, milliseconds. */
 const unread = 60_000;
+/** How long a client that holds more than its share may take to read while another waits for room, milliseconds. */
+const grace = 5_000;
 
 interface Options {
   /** Bytes of all answers together; default 256 MiB. */
@@ -29,12 +31,19 @@ export const tooLong = (most: number) =>
 /** An answer on its way to a client: a response of Node. */
 interface Sent {
   readonly closed: boolean;
+  /** Whether all of it was written. */
+  readonly writableEnded: boolean;
+  /** Whether so much of it was written that more is to wait. */
+  readonly writableNeedDrain: boolean;
   once(event: 'close', listener: () => void): unknown;
   off(event: 'close', listener: () => void): unknown;
   /** Calls back when the connection has moved no byte for so long. */
   setTimeout(milliseconds: number, callback: () => void): unknown;
   destroy(): unknown;
 }
+
+/** Whether only its client keeps an answer from going on. */
+const isUnread = (response: Sent) => response.writableEnded || response.writableNeedDrain;
 
 /** Who reads an answer: the caller, or without one the address. */
 export const ownerOf = (actor: { id: string } | null, { ip }: { ip?: string | undefined }): string =>
@@ -46,15 +55,21 @@ interface Waiting {
   begin(): void;
 }
 
+/** What an answer holds until its client has read it. */
+interface Kept {
+  caller: string;
+  bytes: number;
+}
+
 /**
- * Memory that large answers hold until their clients have read them: one that never reads takes nothing but its own share, of which what it
- * requests further waits for. Answers take their room before they are read; callers alternate.
+ * Memory that large answers hold until their clients have read them. Answers take their room before they are read; callers alternate. A caller
+ * that never reads takes nothing but its own share, which is half of all as long as no other waits, and what all have alike when another does.
  */
 export class AnswerMemory {
   readonly #most: Required<Options>;
   readonly #held = new Tally();
-  /** What single answers hold. */
-  readonly #kept = new WeakMap<Sent, { bytes: number }>();
+  /** What single answers hold, the oldest first. */
+  readonly #kept = new Map<Sent, Kept>();
   readonly #waiting = new FairQueue<Waiting>();
 
   constructor({ all = allAnswers, caller = all / 2, patience = 30_000 }: Options = {}) {
@@ -98,11 +113,11 @@ export class AnswerMemory {
 
   #keep(caller: string, bytes: number, response: Sent): void {
     const known = this.#kept.get(response);
-    const kept = known ?? { bytes: 0 };
+    const kept = known ?? { caller, bytes: 0 };
     kept.bytes += bytes;
     const giveBack = () => {
+      this.#kept.delete(response);
       this.#held.add(-kept.bytes, caller);
-      kept.bytes = 0;
       this.#admit();
     };
     if (response.closed) return void giveBack();
@@ -122,7 +137,9 @@ export class AnswerMemory {
 
   async #wait(caller: string, bytes: number, response: Sent): Promise<void> {
     if (response.closed) throw noRoom();
+    const unread = [...this.#kept.keys()].filter(isUnread);
     let timer: NodeJS.Timeout | undefined;
+    const early = setTimeout(() => this.#makeRoom(caller, bytes, unread.filter(isUnread)), grace);
     let onClose = () => {};
     try {
       await new Promise<void>((resolve, reject) => {
@@ -138,8 +155,32 @@ export class AnswerMemory {
         this.#waiting.add(caller, waiting);
       });
     } finally {
+      clearTimeout(early);
       clearTimeout(timer);
       response.off('close', onClose);
+    }
+  }
+
+  /**
+   * Ends unread answers until there is room for one that waits: those of the callers that hold more than all have alike, the one that holds most
+   * first. Nothing is ended for an answer that goes beyond that share itself, unless its caller holds nothing.
+   */
+  #makeRoom(caller: string, bytes: number, unread: readonly Sent[]): void {
+    const callers = new Map([[caller, this.#held.of(caller)]]);
+    for (const kept of this.#kept.values()) callers.set(kept.caller, this.#held.of(kept.caller));
+    const share = this.#most.all / callers.size;
+    const own = callers.get(caller) ?? 0;
+    if (!this.#fitsShare(caller, bytes) || (own > 0 && own + bytes > share)) return;
+    let missing = this.#held.all + bytes - this.#most.all;
+    const answers = Map.groupBy(unread, (sent) => this.#kept.get(sent)?.caller);
+    for (let [other, held] of [...callers].sort(([, a], [, b]) => b - a)) {
+      for (const sent of other === caller ? [] : (answers.get(other) ?? [])) {
+        if (missing <= 0 || held <= share) break;
+        const freed = this.#takenBy(sent);
+        held -= freed;
+        missing -= freed;
+        sent.destroy();
+      }
     }
   }
 

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AnswerMemory } from '../../src/kernel/answer-memory.ts';
 
 const mebibyte = 1024 * 1024;
@@ -7,6 +7,8 @@ const mebibyte = 1024 * 1024;
 /** A response that its client reads, or gives up, when it is closed. */
 class Response extends EventEmitter {
   closed = false;
+  writableEnded = true;
+  writableNeedDrain = false;
   timeLimit: number | undefined;
   close(): void {
     this.closed = true;
@@ -111,6 +113,55 @@ describe('large answers', () => {
     await refused;
     vi.useRealTimers();
     first.response.close();
+  });
+
+  describe('that are unread for five seconds while another caller waits', () => {
+    beforeEach(() => void vi.useFakeTimers());
+    afterEach(() => void vi.useRealTimers());
+
+    it('are ended as far as their caller holds more than all have alike', async () => {
+      const { begun, request } = memory();
+      const slow = [2, 2].flatMap((size) => ['a', 'b'].map((caller) => request(caller, size)));
+      const other = request('other', 1);
+      await vi.advanceTimersByTimeAsync(4_999);
+      expect(begun).toEqual(['a', 'b', 'a', 'b']);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(begun.at(-1)).toBe('other');
+      expect(slow.map(({ response }) => response.closed)).toEqual([true, false, false, false]);
+      // `b` holds more than a third; `other`, with what it has, would do so as well.
+      const more = request('other', 2);
+      const refused = expect(more.taken).rejects.toMatchObject({ code: 'unavailable' });
+      await vi.advanceTimersByTimeAsync(30_000);
+      await refused;
+      expect(slow.map(({ response }) => response.closed)).toEqual([true, false, false, false]);
+      for (const { response } of [...slow, other]) response.close();
+    });
+
+    it('stay when they are still being made, or were read on', async () => {
+      const { request } = memory();
+      const [made, read, unread] = ['a', 'b', 'b'].map((caller, at) => request(caller, at === 0 ? 4 : 2));
+      if (!made || !read || !unread) throw new Error('Three were requested');
+      made.response.writableEnded = false;
+      read.response.writableEnded = false;
+      read.response.writableNeedDrain = true;
+      const other = request('other', 1);
+      read.response.writableNeedDrain = false;
+      await vi.advanceTimersByTimeAsync(5_000);
+      await other.taken;
+      expect([made, read, unread].map(({ response }) => response.closed)).toEqual([false, false, true]);
+      for (const { response } of [made, read, other]) response.close();
+    });
+
+    it('stay for another answer of their own caller', async () => {
+      const { request } = memory();
+      const first = request('a', 4);
+      const next = request('a', 1);
+      const refused = expect(next.taken).rejects.toMatchObject({ code: 'unavailable' });
+      await vi.advanceTimersByTimeAsync(30_000);
+      await refused;
+      expect(first.response.closed).toBe(false);
+      first.response.close();
+    });
   });
 
   it('do not wait for room when their clients have gone', async () => {

@@ -7,11 +7,14 @@ import { type DueFire, dueFire, firesOfTiming } from './next-fires.ts';
 import type { FireOutcome } from './schedule-fire.entity.ts';
 import type { NextFire, ScheduleSource, TimedSchedule } from './schedule-source.ts';
 
+/** A row that was written later than now, under a clock that was set back since, is replaced unless it started something. */
 const claimFireSql = `
   insert into schedule_fire (source, source_id, fire_at, outcome, missed, created_at)
   select ?, source_id, fire_at, outcome, missed, ?
   from json_to_recordset(?::json) as fire (source_id text, fire_at timestamptz, outcome text, missed integer)
-  on conflict (source, source_id, fire_at) do nothing
+  on conflict (source, source_id, fire_at)
+  do update set outcome = excluded.outcome, missed = excluded.missed, created_at = excluded.created_at
+  where schedule_fire.outcome <> 'started' and schedule_fire.created_at > excluded.created_at
   returning source_id`;
 
 const settleSql = `

@@ -308,6 +308,30 @@ describe('after the clock was set back', () => {
     expect(await timesOf(schedule)).toEqual(minutes('09:03', '09:03'));
   });
 
+  it('a time is fired that was written down as missed while the clock was ahead', async () => {
+    at('2026-03-01T07:59:30Z');
+    const { schedule } = await crawlerWith('0 10 * * *');
+    await beats(...minutes('08:00', '08:00'), ...minutes('13:01', '13:02'));
+    expect(await fires(schedule)).toMatchObject([{ outcome: 'missed', started_id: null }]);
+    await beats(...minutes('08:03', '08:03'), ...minutes('10:00', '10:01'));
+    const [run] = await runs(schedule);
+    expect(await fires(schedule)).toEqual([
+      { fire_at: new Date('2026-03-01T10:00:00Z'), outcome: 'started', started_id: String(run?.id), missed: 0 },
+    ]);
+    expect(await timesOf(schedule)).toEqual(minutes('10:00', '10:00'));
+  });
+
+  it('a time that was skipped is not fired late', async () => {
+    at('2026-03-01T08:59:30Z');
+    const { crawler, schedule } = await crawlerWith('0 * * * *');
+    await app.services.orm.em.fork().transactional(async (em) => {
+      await queueRun(em, app.services, await em.findOneOrFail(Crawler, { id: crawler }), { trigger: 'api' });
+    });
+    await beats(...['09:00:01', '09:00:50', '09:00:30'].map((time) => new Date(`2026-03-01T${time}Z`)));
+    expect(await fires(schedule)).toMatchObject([{ outcome: 'skipped_overlap' }]);
+    expect(await runs(schedule)).toEqual([]);
+  });
+
   it('a schedule that is faulty, or off, keeps its time, and the others go on', async () => {
     at('2026-03-01T08:59:30Z');
     const [bad, off, good] = [

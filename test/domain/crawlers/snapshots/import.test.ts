@@ -1,6 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { manifestPath, shortHash } from '../../../../src/domain/crawlers/snapshots/import/map-files.ts';
-import { planImport } from '../../../../src/domain/crawlers/snapshots/import/plan-import.ts';
+import {
+  type Importing,
+  type ImportPlan,
+  planImport,
+} from '../../../../src/domain/crawlers/snapshots/import/plan-import.ts';
 import { Pace } from '../../../../src/lib/concurrency.ts';
 import { foldCase } from '../../../../src/lib/text.ts';
 import type { StagedTree } from '../../../../src/ports/git-writes.ts';
@@ -244,7 +248,7 @@ async function planned(there: string[], fresh: string[]) {
   const empty = { lookup: async () => ({ entry: null, blocked: null }), alike: async () => [] };
   const head = { ...empty, files: async () => files } as unknown as StagedTree;
   const captured = fresh.map((path) => ({ path, url: path, oid: 'b', content: Buffer.from('x') }));
-  const about = { snapshot: 1, origin, files: {}, redirects: {} };
+  const about = { snapshot: 1, origin, files: new Map(), redirects: new Map() };
   const folds = vi.spyOn(String.prototype, 'normalize');
   const isDue = vi.spyOn(Pace.prototype, 'isDue', 'get');
   try {
@@ -281,11 +285,11 @@ describe('a directory in another spelling', () => {
     const oid = 'a'.repeat(40);
     const there = ['blog/b', 'blog/gone', 'blog/own', 'Other/x', 'Other/New/y', 'other/own'];
     const written = Object.fromEntries(there.filter((path) => !path.endsWith('own')).map((path) => [path, oid]));
-    const about = { snapshot: 1, origin, files: {}, redirects: {} };
+    const about = { snapshot: 1, origin, files: new Map(), redirects: new Map() };
     const head = {
       lookup: async () => ({ entry: null, blocked: null }),
       files: async () => [...there, manifestPath].map((path) => ({ path, mode: '100644', oid })),
-      blob: async () => Buffer.from(JSON.stringify({ ...about, written })),
+      blob: async () => Buffer.from(JSON.stringify({ snapshot: 1, origin, files: {}, redirects: {}, written })),
     } as unknown as StagedTree;
     const fresh = ['Blog/b', 'other/x', 'other/new/y'];
     const files = fresh.map((path) => ({ path, url: path, oid: 'b'.repeat(40), content: Buffer.from('x') }));
@@ -302,6 +306,94 @@ describe('a directory in another spelling', () => {
     expect([plan.added, plan.removed]).toEqual([2, 3]);
     const kept = JSON.parse(String(plan.changes.find(({ path }) => path === manifestPath)?.content)).written;
     expect(kept['blog/b']).toBe(oid);
+  });
+});
+
+describe('the manifest', () => {
+  const oid = 'a'.repeat(40);
+  /** Imports files into the root of a branch that holds them already, under another snapshot than what was written there. */
+  const plan = (
+    manifest: string | null,
+    paths: readonly string[],
+    about: Partial<Omit<Importing['about'], 'snapshot'>> = {},
+  ) => {
+    const there = manifest === null ? [] : [...paths, manifestPath];
+    const head = {
+      lookup: async () => ({ entry: null, blocked: null }),
+      alike: async () => [],
+      files: async () => there.map((path) => ({ path, mode: '100644', oid })),
+      blob: async () => Buffer.from(manifest ?? ''),
+    } as unknown as StagedTree;
+    const files = paths.map((path) => ({ path, url: path, oid, content: Buffer.from('x') }));
+    const empty = { snapshot: manifest === null ? 1 : 2, origin, files: new Map(), redirects: new Map() };
+    return planImport(head, { directory: '', mode: 'add', files, about: { ...empty, ...about } });
+  };
+  const manifestOf = ({ changes }: ImportPlan) =>
+    String(changes.find(({ path }) => path === manifestPath)?.content ?? '');
+
+  it('is indented JSON in order, and is read as it was written', async () => {
+    const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }).map((text) => `x${text}`);
+    const redirect = fc.record({ status: fc.integer({ min: 300, max: 399 }), to: name });
+    const sorted = (record: object) =>
+      Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : Number(a > b))));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(name, { maxLength: 8 }),
+        fc.dictionary(name, name, { maxKeys: 5 }),
+        fc.dictionary(name, redirect, { maxKeys: 5 }),
+        async (paths, files, redirects) => {
+          const about = { files: new Map(Object.entries(files)), redirects: new Map(Object.entries(redirects)) };
+          const text = manifestOf(await plan(null, paths, about));
+          const written = sorted(Object.fromEntries(paths.map((path) => [path, oid])));
+          const shown = { snapshot: 1, origin, files: sorted(files), redirects: sorted(redirects), written };
+          expect(text).toBe(`${JSON.stringify(shown, null, 2)}\n`);
+          // The same site by another snapshot, also where somebody has formatted the manifest, is no change.
+          for (const kept of [text, JSON.stringify(shown)])
+            expect((await plan(kept, paths, about)).changes).toEqual([]);
+        },
+      ),
+    );
+  });
+
+  it('of many files is read and written in steps', async () => {
+    const paths = Array.from({ length: 20_000 }, (_, at) => `page-${at}.html`);
+    const text = manifestOf(await plan(null, paths));
+    expect(text.length).toBeGreaterThan(1024 * 1024);
+    const isDue = vi.spyOn(Pace.prototype, 'isDue', 'get');
+    const parse = vi.spyOn(JSON, 'parse');
+    const stringify = vi.spyOn(JSON, 'stringify');
+    try {
+      expect((await plan(text, paths)).changes).toEqual([]);
+      expect(parse.mock.calls.every(([line]) => line.length < 10_000)).toBe(true);
+      expect(stringify.mock.results.every(({ value }) => value.length < 10_000)).toBe(true);
+      expect(isDue.mock.calls.length).toBeGreaterThan(2 * paths.length);
+    } finally {
+      vi.restoreAllMocks();
+    }
+  });
+
+  it.each([
+    ['with a line that is none of an import', (text: string) => text.replace(oid, 'abc')],
+    ['with a line that does not end', (text: string) => text.replace(oid, 'a'.repeat(50_000))],
+    ['that is cut off', (text: string) => text.slice(0, -100)],
+    ['of more than a mebibyte in another format', (text: string) => text.replaceAll('\n', ' ')],
+    ['without a snapshot', (text: string) => text.replace('snapshot', 'of')],
+  ])('%s is another file', async (_, change) => {
+    const paths = Array.from({ length: 20_000 }, (_, at) => `page-${at}.html`);
+    const text = manifestOf(await plan(null, paths));
+    await expect(plan(change(text), paths)).rejects.toMatchObject({
+      code: 'not_editable',
+      message: `directory: ${manifestPath} is there and was not written by an import`,
+    });
+  });
+
+  it('has at most as many files as a repository', async () => {
+    const manifest = (count: number) => {
+      const lines = Array.from({ length: count }, (_, at) => `    "${at}": "${oid}"`);
+      return `{\n  "snapshot": 1,\n  "written": {\n${lines.join(',\n')}\n  }\n}\n`;
+    };
+    expect((await plan(manifest(200_000), ['7'])).skipped).toEqual([]);
+    await expect(plan(manifest(200_001), ['7'])).rejects.toMatchObject({ code: 'not_editable' });
   });
 });
 

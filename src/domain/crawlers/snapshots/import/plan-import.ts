@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { z } from 'zod';
 import { DomainError } from '../../../../kernel/errors.ts';
 import { forEachYielding, inPieces, mapYielding, Pace } from '../../../../lib/concurrency.ts';
 import { foldCase } from '../../../../lib/text.ts';
@@ -15,42 +14,77 @@ import { rewritableKind, rewriteContent } from '../rewrite/rewrite-content.ts';
 import type { SkippedFile, SnapshotOrigins } from '../snapshot.entity.ts';
 import { type CapturedFile, directoriesOf, inTextOrder, manifestPath, placeIn, sharedFolders } from './map-files.ts';
 
-const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
-
-const manifest = z.object({
-  snapshot: z.int(),
-  origin: z.string(),
-  /** File of each URL. */
-  files: z.record(z.string(), z.string()),
-  redirects: z.record(z.string(), z.object({ status: z.int(), to: z.string() })),
-  /** Object id of every file that imports have written here: what has another one now was edited since. */
-  written: z.record(z.string(), oid),
-});
+/** Files a repository may hold. */
+const mostFiles = 200_000;
 
 /** What imports have written into a directory; paths are relative to it. */
-type ImportManifest = z.output<typeof manifest>;
+interface ImportManifest {
+  snapshot: number;
+  origin: string;
+  /** File of each URL. */
+  files: ReadonlyMap<string, string>;
+  redirects: ReadonlyMap<string, { status: number; to: string }>;
+  /** Object id of every file that imports have written here: what has another one now was edited since. */
+  written: ReadonlyMap<string, string>;
+}
 
-const sorted = <T>(record: Record<string, T>): Record<string, T> =>
-  Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+/** A member of the manifest that is an object, with its members in order. */
+async function memberText(name: string, members: ReadonlyMap<string, unknown>): Promise<string> {
+  const lines = await mapYielding(await inTextOrder([...members.keys()]), (key) => {
+    const value = JSON.stringify(members.get(key), null, 2).replaceAll('\n', '\n    ');
+    return `    ${JSON.stringify(key)}: ${value}`;
+  });
+  return `  "${name}": ${lines.length === 0 ? '{}' : `{\n${lines.join(',\n')}\n  }`}`;
+}
 
-/** The same content always gives the same text. */
-function manifestText({ snapshot, origin, files, redirects, written }: ImportManifest): Buffer {
-  const shown = { snapshot, origin, files: sorted(files), redirects: sorted(redirects), written: sorted(written) };
-  return Buffer.from(`${JSON.stringify(shown, null, 2)}\n`);
+/** A manifest as it is kept: indented JSON, written and read line by line, for it may have hundreds of thousands. The same content gives the same text. */
+async function manifestText({ snapshot, origin, ...objects }: ImportManifest): Promise<string> {
+  const members = [`  "snapshot": ${snapshot}`, `  "origin": ${JSON.stringify(origin)}`];
+  for (const name of ['files', 'redirects', 'written'] as const) members.push(await memberText(name, objects[name]));
+  return `{\n${members.join(',\n')}\n}\n`;
+}
+
+/** A manifest up to this many bytes may be formatted in another way. */
+const formattable = 1024 * 1024;
+const firstLine = /^\{\n {2}"snapshot": \d{1,15},\n/;
+const writtenLine = /^ {4}("(?:[^"\\]|\\.)*"): "([0-9a-f]{40}|[0-9a-f]{64})",?$/;
+/** Characters of a line: every byte of a path may be escaped. */
+const longestLine = 6 * 4_096 + 100;
+
+interface KeptManifest {
+  written: Map<string, string>;
+  /** As `manifestText` makes it. */
+  text: string;
 }
 
 /** @returns null for what no import has written */
-function readManifest(content: Buffer): ImportManifest | null {
+async function readManifest(content: Buffer): Promise<KeptManifest | null> {
   try {
-    return manifest.safeParse(JSON.parse(content.toString('utf8'))).data ?? null;
+    const kept = content.toString('utf8');
+    const text = content.length > formattable ? kept : `${JSON.stringify(JSON.parse(kept), null, 2)}\n`;
+    const start = text.lastIndexOf('\n  "written": {');
+    if (!firstLine.test(text) || start < 0) return null;
+    const written = new Map<string, string>();
+    if (text.startsWith('\n  "written": {}', start)) return { written, text };
+    const pace = new Pace();
+    for (let at = text.indexOf('\n', start + 1) + 1; ; ) {
+      if (pace.isDue) await pace.yield();
+      if (text.startsWith('  }\n', at)) return { written, text };
+      const end = text.indexOf('\n', at);
+      if (end < 0 || end - at > longestLine || written.size === mostFiles) return null;
+      const [, path, oid] = writtenLine.exec(text.slice(at, end)) ?? [];
+      if (path === undefined || oid === undefined) return null;
+      written.set(JSON.parse(path), oid);
+      at = end + 1;
+    }
   } catch {
     return null;
   }
 }
 
-/** Whether two say the same, whichever snapshots they are of. */
-const isSameManifest = (one: ImportManifest, other: ImportManifest): boolean =>
-  manifestText({ ...one, snapshot: 0 }).equals(manifestText({ ...other, snapshot: 0 }));
+/** Whether two texts of manifests say the same, whichever snapshots they are of. */
+const isSameManifest = (one: string, other: string): boolean =>
+  one.replace(firstLine, '') === other.replace(firstLine, '');
 
 /** A file of a snapshot as it is to stand in the repository; `path` is relative to the directory. */
 interface ImportedFile {
@@ -97,13 +131,13 @@ async function earlierImport(
   head: StagedTree,
   directory: string,
   files: Map<string, TreeFile>,
-): Promise<ImportManifest | null> {
+): Promise<KeptManifest | null> {
   const file = files.get(manifestPath);
   if (!file) {
     await checkFree(head, below(directory, manifestPath), 'directory');
     return null;
   }
-  const found = readManifest(await head.blob(file.oid));
+  const found = await readManifest(await head.blob(file.oid));
   if (found) return found;
   throw new DomainError('not_editable', `directory: ${manifestPath} is there and was not written by an import`);
 }
@@ -111,8 +145,8 @@ async function earlierImport(
 /** What earlier imports have written into a directory, of the files that are there. */
 export async function standingOfImports(head: Snapshot, present: ReadonlyMap<string, string>): Promise<string[]> {
   const file = present.get(manifestPath);
-  const earlier = file === undefined ? null : readManifest(await head.blob(file));
-  return Object.keys(earlier?.written ?? {}).filter((path) => present.has(path));
+  const earlier = file === undefined ? null : await readManifest(await head.blob(file));
+  return [...(earlier?.written.keys() ?? [])].filter((path) => present.has(path));
 }
 
 /**
@@ -162,7 +196,7 @@ async function replacing(
 export async function planImport(head: StagedTree, { directory, mode, files, about }: Importing): Promise<ImportPlan> {
   const there = await standing(head, directory);
   const earlier = await earlierImport(head, directory, there);
-  const ours = new Map(Object.entries(earlier?.written ?? {}));
+  const ours = earlier?.written ?? new Map<string, string>();
   const plan: ImportPlan = { changes: [], added: 0, changed: 0, removed: 0, skipped: [] };
   const written = new Map<string, string>();
   const wanted = new Set(files.map(({ path }) => path));
@@ -203,14 +237,11 @@ export async function planImport(head: StagedTree, { directory, mode, files, abo
       plan[current ? 'changed' : 'added'] += 1;
     }
   }
-  const manifest = { ...about, written: Object.fromEntries(written) };
-  if (plan.changes.length > 0 || !earlier || !isSameManifest(earlier, manifest))
-    plan.changes.push({ path: below(directory, manifestPath), content: manifestText(manifest) });
+  const manifest = await manifestText({ ...about, written });
+  if (plan.changes.length > 0 || !earlier || !isSameManifest(earlier.text, manifest))
+    plan.changes.push({ path: below(directory, manifestPath), content: Buffer.from(manifest) });
   return plan;
 }
-
-/** Files a repository may hold. */
-const mostFiles = 200_000;
 
 /** An entry of a snapshot with a content. */
 interface SiteFile extends CapturedFile {

@@ -140,8 +140,8 @@ async function prepareImport(
   const about = {
     snapshot: snapshot.id,
     origin,
-    files: Object.fromEntries(files),
-    redirects: Object.fromEntries(site.redirects),
+    files,
+    redirects: site.redirects,
   };
   const importing: Importing = { directory, mode: row.request.mode, files: made.files, about };
   return { importing, tooLarge: made.tooLarge };

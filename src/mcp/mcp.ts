@@ -21,6 +21,9 @@ const bodyLimit = 10 * 1024 * 1024;
 /** Most values of a message, but for those within the arguments of a tool: names of objects and items of lists, all in all. */
 const mostValues = 1_000;
 
+/** Most characters of the texts and names of a message, but for texts within the arguments of a tool: answers repeat some of them whole. */
+const mostText = 64 * 1024;
+
 /** Characters of a name of the caller's own that a refusal repeats. */
 const shownName = 100;
 
@@ -68,9 +71,22 @@ function checkExtent(message: unknown): void {
   const isCall = (message as { method?: unknown } | null)?.method === 'tools/call';
   const left: { field: string; value: unknown; level: number }[] = [{ field: 'body', value: message, level: 0 }];
   let values = 0;
+  let text = 0;
   let largest = { field: 'body', size: 0 };
+  let longest = largest;
+  const addText = (field: string, more: string) => {
+    text += more.length;
+    if (more.length > longest.size) longest = { field, size: more.length };
+    if (text > mostText)
+      throw fieldError(
+        'invalid_request',
+        longest.field,
+        `the message has more than ${mostText} characters besides those within arguments of a tool; send fewer`,
+      );
+  };
   for (let next = left.pop(); next; next = left.pop()) {
     const { field, value, level } = next;
+    if (typeof value === 'string') addText(field, value);
     if (value === null || typeof value !== 'object') continue;
     const names = Object.keys(value);
     values += names.length;
@@ -81,12 +97,25 @@ function checkExtent(message: unknown): void {
         largest.field,
         `the message has more than ${mostValues} values besides those within arguments of a tool; send fewer`,
       );
+    for (const name of names) addText(field, name);
     if (isCall && level === 2 && field === 'params.arguments') continue;
     for (const name of names) {
       const at = level === 0 ? name : level < 3 ? `${field}.${name}` : field;
       left.push({ field: at.slice(0, shownName), value: (value as Record<string, unknown>)[name], level: level + 1 });
     }
   }
+}
+
+/** Passes an answer on, and counts its bytes so far before each chunk. */
+function countingStream(count: (bytes: number) => void): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      count(bytes);
+      controller.enqueue(chunk);
+    },
+  });
 }
 
 const statusOf: Partial<Record<ErrorCode, number>> = {
@@ -124,7 +153,15 @@ export function createMcp(services: AllServices, origins: readonly string[]): Re
     ({ authInfo }) => createServer(authInfo?.extra?.request as McpRequest, settings.version),
     { maxRequestBodySize: bodyLimit, onerror: (err) => log.debug({ err }, 'MCP request refused') },
   );
-  const serve = toNodeHandler(handler, { onerror: (err) => log.error({ err }, 'MCP request failed') });
+  const counted: Pick<typeof handler, 'fetch'> = {
+    async fetch(request, options) {
+      const answer = await handler.fetch(request, options);
+      const own = options?.authInfo?.extra?.request as McpRequest | undefined;
+      if (answer.body === null || own === undefined) return answer;
+      return new Response(answer.body.pipeThrough(countingStream(own.count)), answer);
+    },
+  };
+  const serve = toNodeHandler(counted, { onerror: (err) => log.error({ err }, 'MCP request failed') });
   const router = express.Router();
   router.use(async (request, response) => {
     checkSource(request, settings, origins);
@@ -139,6 +176,7 @@ export function createMcp(services: AllServices, origins: readonly string[]): Re
       request_id: String(response.getHeader('X-Request-Id')),
       address: request.ip ?? null,
       room: (bytes) => answerMemory.take(ownerOf(actor, request), bytes, response),
+      count: (bytes) => answerMemory.add(ownerOf(actor, request), bytes, response),
     };
     response.set('Cache-Control', 'no-store');
     const auth: AuthInfo = { token: '', clientId: actor.id, scopes: [], extra: { request: own } };

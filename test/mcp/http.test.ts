@@ -1,6 +1,8 @@
 import { Server } from '@modelcontextprotocol/server';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { presets } from '../../src/kernel/actor.ts';
+import { answerMemory } from '../../src/kernel/answer-memory.ts';
+import { DomainError } from '../../src/kernel/errors.ts';
 import { seed, shared, startTestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { siteFiles } from '../support/site-files.ts';
@@ -125,6 +127,46 @@ describe('POST /mcp', () => {
       params: { name: 'list_branches', arguments: given },
     });
     expect(status).toBe(200);
+  });
+
+  it('bounds what an answer may repeat, before the library sees any of it', async () => {
+    const handlers = vi.spyOn(Server.prototype, 'setRequestHandler');
+    const long = (length: number) => 'x'.repeat(length);
+    const names = ['jsonrpc', '2.0', 'id', 'method', 'tools/list', 'params'].join('').length;
+    const places: [field: string, message: (text: string) => object, others: number][] = [
+      ['id', (id) => ({ ...list, id }), names],
+      ['params', (name) => ({ ...list, params: { [name]: 1 } }), names],
+      ['params.cursor', (cursor) => ({ ...list, params: { cursor } }), names + 6],
+    ];
+    for (const [field, message, others] of places) {
+      handlers.mockClear();
+      const { status, body } = await post(message(long(64 * 1024 - others + 1)));
+      expect({ status, id: body.id, data: body.error?.data.code }, field).toEqual({
+        ...{ status: 400, id: null, data: 'invalid_request' },
+      });
+      expect(body.error.message).toBe(
+        `${field}: the message has more than 65536 characters besides those within arguments of a tool; send fewer`,
+      );
+      expect(handlers, field).not.toHaveBeenCalled();
+      await post(message(long(64 * 1024 - others)));
+      expect(handlers, field).toHaveBeenCalled();
+    }
+    const { status } = await post({
+      ...list,
+      method: 'tools/call',
+      params: { name: 'list_branches', arguments: { project: 'site', search: long(100_000) } },
+    });
+    expect(status).toBe(200);
+  });
+
+  it('counts its answers until they are read, and drops those there is no room for', async () => {
+    const add = vi.spyOn(answerMemory, 'add');
+    const { body } = await post(list);
+    expect(add.mock.calls.map(([, bytes]) => bytes)).toEqual([Buffer.byteLength(body)]);
+    add.mockImplementation(() => {
+      throw new DomainError('unavailable', 'no room');
+    });
+    await expect(post(list)).resolves.not.toMatchObject({ body: { result: expect.anything() } });
   });
 
   it('has no stream to GET, and no session to DELETE', async () => {

@@ -118,14 +118,23 @@ describe('204', () => {
   });
 
   it('frees the name for a newer project, which the older one then cannot take back', async () => {
-    await make({ name: 'Reused', machine_name: 'reused' });
+    const { body: older } = await make({ name: 'Reused', machine_name: 'reused' });
     await app.ask('DELETE', `${projects}/reused`);
     expect((await make({ name: 'Reused again', machine_name: 'reused' })).status).toBe(201);
+    const refused = await app.ask('POST', `${projects}/reused/restore`);
+    expectRefusal(refused, 409, 'already_exists', /^project: reused is taken by a newer project; once .* restore /);
+    expect(refused.body.message).toContain(older.uuid);
+    await app.ask('DELETE', `${projects}/reused`);
+    const back = await app.ask('POST', `${projects}/${older.uuid}/restore`);
+    expect({ status: back.status, body: back.body }).toMatchObject({
+      status: 200,
+      body: { id: older.id, name: 'Reused' },
+    });
     expectRefusal(
-      await app.ask('POST', `${projects}/reused/restore`),
-      409,
-      'already_exists',
-      /^project: reused is taken/,
+      await app.ask('POST', `${projects}/${older.uuid}/restore`),
+      404,
+      'not_found',
+      'No deleted project has this name',
     );
   });
 });

@@ -212,24 +212,29 @@ export const restoreProject = organizationOperation({
   permission: 'manage_organization',
   confined: 'own_projects',
   summary: 'Restore a deleted project',
-  input: z.object({ deleted_project: z.string().describe('Machine name of the deleted project') }),
+  input: z.object({
+    deleted_project: z.string().describe('Machine name of the project that was deleted last, or the UUID of one'),
+  }),
   output: project,
   audit: ({ deleted_project }) => ({ type: 'project', id: deleted_project }),
-  async execute({ em, services, organization, grant }, { deleted_project: machine_name }) {
+  async execute({ em, services, organization, grant }, { deleted_project: name }) {
     await holdOrganization(em, organization.id);
-    const wanted = { organization_id: organization.id, machine_name };
-    const row = machineNamePattern.test(machine_name)
-      ? await em.findOne(
-          Project,
-          { ...wanted, deleted_at: { $ne: null } },
-          { orderBy: { deleted_at: 'desc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
-        )
-      : null;
+    const wanted = z.uuid().safeParse(name).success ? { uuid: name } : { machine_name: name };
+    const row =
+      'uuid' in wanted || machineNamePattern.test(name)
+        ? await em.findOne(
+            Project,
+            { organization_id: organization.id, ...wanted, deleted_at: { $ne: null } },
+            { orderBy: { deleted_at: 'desc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
+          )
+        : null;
     if (!row) throw new DomainError('not_found', 'No deleted project has this name');
     if (grant.projects && !grant.projects.has(row.id))
       throw new DomainError('forbidden', 'This credential has no access to the project');
     Object.assign(row, { deleted_at: null, updated_at: services.clock.now() });
-    await orTaken('project', `${machine_name} is taken by a newer project`, () => em.flush());
+    const { machine_name, uuid } = row;
+    const taken = `${machine_name} is taken by a newer project; once that is deleted, restore ${uuid} in place of the name`;
+    await orTaken('project', taken, () => em.flush());
     await grantsChanged(em, organization.id);
     return present(row);
   },

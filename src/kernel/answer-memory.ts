@@ -42,9 +42,6 @@ interface Sent {
   destroy(): unknown;
 }
 
-/** Whether only its client keeps an answer from going on. */
-const isUnread = (response: Sent) => response.writableEnded || response.writableNeedDrain;
-
 /** Who reads an answer: the caller, or without one the address. */
 export const ownerOf = (actor: { id: string } | null, { ip }: { ip?: string | undefined }): string =>
   actor?.id ?? ip ?? '';
@@ -59,11 +56,12 @@ interface Waiting {
 interface Kept {
   caller: string;
   bytes: number;
+  giveBack(): void;
 }
 
 /**
  * Memory that large answers hold until their clients have read them. Answers take their room before they are read; callers alternate. A caller
- * that never reads takes nothing but its own share, which is half of all as long as no other waits, and what all have alike when another does.
+ * that never reads takes nothing but its own share: half of all as long as no other waits, and what all have alike when another does.
  */
 export class AnswerMemory {
   readonly #most: Required<Options>;
@@ -107,23 +105,42 @@ export class AnswerMemory {
     this.#keep(caller, bytes, response);
   }
 
+  /**
+   * Counts the answer of a command, beyond what was taken for it: what was done is answered in any case. Where there is no room for it, answers that
+   * are unread are ended: first of this caller, then of those that hold most.
+   */
+  addOfCommand(caller: string, size: number, response: Sent): void {
+    const bytes = size - this.#takenBy(response);
+    if (bytes <= small) return;
+    const { all, caller: share } = this.#most;
+    const others = this.#unread().filter((sent) => sent !== response);
+    const own = others.filter((sent) => this.#kept.get(sent)?.caller === caller);
+    this.#end(this.#largest(own, this.#held.of(caller) + bytes - share));
+    this.#end(this.#largest(others, this.#held.all + bytes - all));
+    this.#held.add(bytes, caller);
+    this.#keep(caller, bytes, response);
+  }
+
   #takenBy(response: Sent): number {
     return this.#kept.get(response)?.bytes ?? 0;
   }
 
   #keep(caller: string, bytes: number, response: Sent): void {
     const known = this.#kept.get(response);
-    const kept = known ?? { caller, bytes: 0 };
-    kept.bytes += bytes;
-    const giveBack = () => {
-      this.#kept.delete(response);
-      this.#held.add(-kept.bytes, caller);
-      this.#admit();
+    const kept = known ?? {
+      ...{ caller, bytes: 0 },
+      giveBack: () => {
+        this.#kept.delete(response);
+        this.#held.add(-kept.bytes, caller);
+        kept.bytes = 0;
+        this.#admit();
+      },
     };
-    if (response.closed) return void giveBack();
+    kept.bytes += bytes;
+    if (response.closed) return void kept.giveBack();
     if (known) return;
     this.#kept.set(response, kept);
-    response.once('close', giveBack);
+    response.once('close', kept.giveBack);
     response.setTimeout(unread, () => response.destroy());
   }
 
@@ -137,9 +154,9 @@ export class AnswerMemory {
 
   async #wait(caller: string, bytes: number, response: Sent): Promise<void> {
     if (response.closed) throw noRoom();
-    const unread = [...this.#kept.keys()].filter(isUnread);
+    const unread = this.#unread();
     let timer: NodeJS.Timeout | undefined;
-    const early = setTimeout(() => this.#makeRoom(caller, bytes, unread.filter(isUnread)), grace);
+    const early = setTimeout(() => this.#makeRoom(caller, bytes, unread), grace);
     let onClose = () => {};
     try {
       await new Promise<void>((resolve, reject) => {
@@ -161,26 +178,46 @@ export class AnswerMemory {
     }
   }
 
+  /** What only clients keep from going on, the oldest first. */
+  #unread(): Sent[] {
+    return [...this.#kept.keys()].filter((sent) => sent.writableEnded || sent.writableNeedDrain);
+  }
+
   /**
-   * Ends unread answers until there is room for one that waits: those of the callers that hold more than all have alike, the one that holds most
-   * first. Nothing is ended for an answer that goes beyond that share itself, unless its caller holds nothing.
+   * Ends answers that have been unread since one began to wait, until there is room for it: those of other callers that hold more than all have
+   * alike. Nothing is ended for an answer that goes beyond that share itself, unless its caller holds nothing.
    */
-  #makeRoom(caller: string, bytes: number, unread: readonly Sent[]): void {
-    const callers = new Map([[caller, this.#held.of(caller)]]);
-    for (const kept of this.#kept.values()) callers.set(kept.caller, this.#held.of(kept.caller));
-    const share = this.#most.all / callers.size;
-    const own = callers.get(caller) ?? 0;
+  #makeRoom(caller: string, bytes: number, since: readonly Sent[]): void {
+    const share = this.#most.all / new Set([...this.#kept.values()].map((kept) => kept.caller)).add(caller).size;
+    const own = this.#held.of(caller);
     if (!this.#fitsShare(caller, bytes) || (own > 0 && own + bytes > share)) return;
-    let missing = this.#held.all + bytes - this.#most.all;
-    const answers = Map.groupBy(unread, (sent) => this.#kept.get(sent)?.caller);
-    for (let [other, held] of [...callers].sort(([, a], [, b]) => b - a)) {
-      for (const sent of other === caller ? [] : (answers.get(other) ?? [])) {
-        if (missing <= 0 || held <= share) break;
-        const freed = this.#takenBy(sent);
-        held -= freed;
-        missing -= freed;
-        sent.destroy();
+    const others = this.#unread().filter((sent) => since.includes(sent) && this.#kept.get(sent)?.caller !== caller);
+    this.#end(this.#largest(others, this.#held.all + bytes - this.#most.all, share));
+  }
+
+  /** Some of the answers, with so many bytes as are missing: those of the caller that holds most first, and of none that holds no more than a share. */
+  #largest(answers: readonly Sent[], missing: number, share = 0): Sent[] {
+    const callers = [...Map.groupBy(answers, (sent) => this.#kept.get(sent)?.caller ?? '')]
+      .map(([caller, sent]) => ({ held: this.#held.of(caller), sent }))
+      .sort((a, b) => b.held - a.held);
+    const found: Sent[] = [];
+    let left = missing;
+    for (let { held, sent } of callers) {
+      for (const one of sent) {
+        if (left <= 0 || held <= share) break;
+        const bytes = this.#takenBy(one);
+        held -= bytes;
+        left -= bytes;
+        found.push(one);
       }
+    }
+    return found;
+  }
+
+  #end(answers: readonly Sent[]): void {
+    for (const sent of answers) {
+      this.#kept.get(sent)?.giveBack();
+      sent.destroy();
     }
   }
 

@@ -262,10 +262,8 @@ async function answer(
     if (row.lines && accepts(lineType))
       return void response.type(lineType).send(output.items.map((item) => `${JSON.stringify(item)}\n`).join(''));
   }
-  const watch = (bytes: number) => {
-    // What a command did is answered in any case.
-    if (row.operation.kind === 'query') answerMemory.add(ownerOf(call.actor, request), bytes, response);
-  };
+  const count = row.operation.kind === 'query' ? 'add' : 'addOfCommand';
+  const watch = (bytes: number) => answerMemory[count](ownerOf(call.actor, request), bytes, response);
   send(row, request, response, call, await jsonBytes(isPage(output) ? output.items : body, watch));
 }
 

@@ -164,6 +164,49 @@ describe('large answers', () => {
     });
   });
 
+  describe('of commands', () => {
+    const keep = (answers: AnswerMemory, caller: string, size: number) => {
+      const response = new Response();
+      answers.addOfCommand(caller, size * mebibyte, response);
+      return response;
+    };
+
+    it('are sent in any case, and end unread ones of their caller beyond its share, the oldest first', async () => {
+      const { answers, request } = memory();
+      const other = request('b', 4);
+      await other.taken;
+      const kept = Array.from({ length: 6 }, () => keep(answers, 'a', 1));
+      expect(kept.map(({ closed }) => closed)).toEqual([true, true, false, false, false, false]);
+      expect([other.response.closed, kept.at(-1)?.timeLimit]).toEqual([false, 60_000]);
+      // Nothing is left taken of those that were ended.
+      for (const response of kept) response.close();
+      const whole = request('a', 4);
+      await whole.taken;
+      for (const { response } of [other, whole]) response.close();
+    });
+
+    it('end unread ones of the caller that holds most where all is taken', async () => {
+      const { answers, request } = memory();
+      const [large, making, little] = [request('b', 4), request('c', 3), request('d', 1)];
+      making.response.writableEnded = false;
+      await Promise.all([large, making, little].map(({ taken }) => taken));
+      const kept = keep(answers, 'a', 1);
+      expect([large, making, little].map(({ response }) => response.closed)).toEqual([true, false, false]);
+      for (const response of [kept, making.response, little.response]) response.close();
+    });
+
+    it('that are small count for nothing', () => {
+      const { answers } = memory();
+      const response = new Response();
+      answers.addOfCommand('a', 256 * 1024, response);
+      expect(response.timeLimit).toBeUndefined();
+      answers.addOfCommand('a', 256 * 1024 + 1, response);
+      answers.addOfCommand('a', 2 * 256 * 1024, response);
+      expect(response.listenerCount('close')).toBe(1);
+      response.close();
+    });
+  });
+
   it('do not wait for room when their clients have gone', async () => {
     const { answers, request } = memory();
     const first = request('a', 4);

@@ -15,6 +15,7 @@ beforeAll(async () => {
     'large.bin': Buffer.alloc(size),
     'small.txt': 'x',
     'a/b/c.txt': 'x',
+    'content/posts/long.md': `---\ntitle: Long\n---\n${'x'.repeat(mebibyte)}`,
     'quotes.txt': '"'.repeat(mebibyte),
   });
 });
@@ -80,6 +81,18 @@ describe('large answers that a client does not read', () => {
     });
     expectRefusal(await app.ask('GET', `${studio}/file?path=quotes.txt`), 413, 'too_large', /request less/);
     expect(Math.max(...sizes)).toBeLessThan(2 * mebibyte);
+  });
+
+  it('of commands are counted, and sent in any case', async () => {
+    const add = vi.spyOn(answerMemory, 'add');
+    const ofCommand = vi.spyOn(answerMemory, 'addOfCommand');
+    const { status, body } = await app.ask('PUT', `${studio}/collections/posts/long`, {
+      body: { frontmatter: { title: 'Long' } },
+    });
+    expect([status, body.body.length]).toEqual([200, mebibyte]);
+    const sizes = ofCommand.mock.calls.map(([, bytes]) => bytes);
+    expect(Math.max(...sizes)).toBe(JSON.stringify(body).length);
+    expect(add).not.toHaveBeenCalled();
   });
 
   it('are no reason to undo a command, or to keep its transaction open', async () => {

@@ -7,7 +7,9 @@ export const timeLimits = { query: 30, mutation: 120 } as const;
 /** The end of the work for one request: its time is up, or the client has disconnected. */
 export interface Deadline {
   signal: AbortSignal;
-  /** Begins to count; the kind of operation is known only after parsing. */
+  /** What began, once it has; the kind of operation is known only after parsing. */
+  readonly kind: keyof typeof timeLimits | undefined;
+  /** Begins to count. */
   start(kind: keyof typeof timeLimits): void;
   /** Runs a piece of work, unless and until the deadline passes. @throws DomainError `request_timeout` */
   race<T>(work: () => Promise<T>): Promise<T>;
@@ -27,9 +29,14 @@ export function deadlineOf(response: Response, limits: Record<keyof typeof timeL
   });
   // A request that ends in time leaves this promise behind; one that does not has others waiting for it.
   aborted.catch(() => {});
+  let begun: keyof typeof timeLimits | undefined;
   return {
     signal,
+    get kind() {
+      return begun;
+    },
     start(kind) {
+      begun = kind;
       const message = `The request took longer than ${limits[kind]} s and was given up`;
       timer = setTimeout(() => controller.abort(new DomainError('request_timeout', message)), limits[kind] * 1000);
     },

@@ -247,12 +247,14 @@ export function createGraphql({
         throw new DomainError('too_large', `One answer holds at most ${mostText} bytes of files; select fewer of them`);
       return answerMemory.take(ownerOf(actor, request), bytes, response);
     };
-    const caller = { services, actor, request_id, address, browser, deadline: deadlineOf(response, times), room };
-    const context = new GraphqlContext(caller);
+    const deadline = deadlineOf(response, times);
+    const context = new GraphqlContext({ services, actor, request_id, address, browser, deadline, room });
+    const count = (bytes: number) =>
+      answerMemory[deadline.kind === 'mutation' ? 'addOfCommand' : 'add'](ownerOf(actor, request), bytes, response);
     const watch = (bytes: number) => {
       if (bytes > longest)
         throw new DomainError('too_large', `One answer has at most ${longest} bytes; select less, or a shorter page`);
-      answerMemory.add(ownerOf(actor, request), bytes, response);
+      count(bytes);
     };
     const audience = { request_id, anonymous: actor === null, log: services.log };
     const { headers, status, body } = await current.run({ ...audience, context, watch, sent: sentBy(request) }, () =>
@@ -260,7 +262,7 @@ export function createGraphql({
     );
     // Sent outside of `run`: what a connection keeps until its next request would keep the context, with all that was read.
     if (body.kind !== 'complete') throw new Error('GraphQL answered in parts');
-    answerMemory.add(ownerOf(actor, request), body.string.length, response);
+    count(body.string.length);
     response.setHeaders(headers);
     const { session } = context.answer;
     if (session !== undefined) response.append('Set-Cookie', sessionCookie(services.settings, session));

@@ -95,6 +95,17 @@ describe('large answers that a client does not read', () => {
     expect(add).not.toHaveBeenCalled();
   });
 
+  it('of mutations are sent in any case, too', async () => {
+    vi.spyOn(answerMemory, 'add').mockImplementation(() => {
+      throw noRoom();
+    });
+    const at = 'organization: "acme", project: "site"';
+    const { status, body } = await app.ask('POST', '/graphql', {
+      body: { query: `mutation { updateProject(${at}, input: { name: "Site" }) { name } }` },
+    });
+    expect([status, body]).toEqual([200, { data: { updateProject: { name: 'Site' } } }]);
+  });
+
   it('are no reason to undo a command, or to keep its transaction open', async () => {
     await app.ask('POST', `${studio}/branches`, { body: { name: 'other' } });
     const actions = [{ op: 'write_file', path: 'content/b.md', content: 'b' }];

@@ -309,6 +309,40 @@ describe('a directory in another spelling', () => {
   });
 });
 
+describe('files that stay because of each other', () => {
+  it('have the rest of the directory looked at once', async () => {
+    const oid = 'a'.repeat(40);
+    const depth = 10;
+    const folders = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, at) => `f${from + at}/`).join('');
+    const numbers = Array.from({ length: depth }, (_, at) => at + 1);
+    const old = numbers.map((at) => `${folders(1, at + 1)}x${at}`);
+    const other = numbers.map((at) => `${folders(1, at - 1)}F${at}/f${at + 1}/`);
+    const written = [...old, ...other.map((folder) => `${folder}z`)];
+    const there = [...written, 'f1/own/q', ...Array.from({ length: 1_000 }, (_, at) => `own/${at}`), manifestPath];
+    const head = {
+      lookup: async () => ({ entry: null, blocked: null }),
+      files: async () => there.map((path) => ({ path, mode: '100644', oid })),
+      blob: async () => {
+        const ours = Object.fromEntries(written.map((path) => [path, oid]));
+        return Buffer.from(JSON.stringify({ snapshot: 1, origin, files: {}, redirects: {}, written: ours }));
+      },
+    } as unknown as StagedTree;
+    const files = other.map((folder, at) => {
+      const path = `${folder}x${at + 1}`;
+      return { path, url: path, oid: 'b'.repeat(40), content: Buffer.from('x') };
+    });
+    const about = { snapshot: 1, origin, files: new Map(), redirects: new Map() };
+    const folds = vi.spyOn(String.prototype, 'normalize');
+    const { removed, skipped } = await planImport(head, { directory: '', mode: 'mirror', files, about });
+    // A name is normalised before it is folded and afterwards.
+    const folded = folds.mock.calls.length / 2;
+    vi.restoreAllMocks();
+    expect([removed, skipped.length]).toEqual([depth, depth]);
+    expect(folded).toBeLessThan(2_000);
+  });
+});
+
 describe('the manifest', () => {
   const oid = 'a'.repeat(40);
   /** Imports files into the root of a branch that holds them already, under another snapshot than what was written there. */

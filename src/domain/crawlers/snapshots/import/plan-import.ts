@@ -149,21 +149,35 @@ export async function standingOfImports(head: Snapshot, present: ReadonlyMap<str
   return [...(earlier?.written.keys() ?? [])].filter((path) => present.has(path));
 }
 
-/**
- * Finds whether a new file cannot stand among others: one of its folders is a file, it is a folder, or it differs from one of them, or a folder from
- * one of theirs, only in case or normalisation. Whole paths are compared, for a folder may be there in two spellings, and no folder of theirs is
- * kept: of deep paths they are dozens of times as many.
- */
-async function blockedBy(paths: readonly string[]): Promise<(path: string) => boolean> {
+/** Paths in order, by which new ones are placed. */
+interface Placed {
+  /** Characters of a path's folders that are among them, in the same spelling. */
+  known(path: string): number;
+  isTaken(folded: string): boolean;
+}
+
+/** Whole paths are kept: of deep ones their folders would be dozens of times as many. */
+async function placed(paths: readonly string[]): Promise<Placed> {
   const inOrder = await inTextOrder(paths);
-  const isTaken = await directoriesOf(await mapYielding(paths, (path) => `${path}/`));
-  return (path) => {
+  return {
     // Of the folders of a path, one of its neighbours has all that are there.
-    const at = placeIn(inOrder, path);
-    const known = Math.max(...[at - 1, at].map((beside) => sharedFolders(path, inOrder[beside] ?? '')));
-    const end = path.indexOf('/', known);
-    return isTaken(foldCase(end < 0 ? path : path.slice(0, end)));
+    known(path) {
+      const at = placeIn(inOrder, path);
+      return Math.max(...[at - 1, at].map((beside) => sharedFolders(path, inOrder[beside] ?? '')));
+    },
+    isTaken: await directoriesOf(await mapYielding(paths, (path) => `${path}/`)),
   };
+}
+
+/**
+ * Whether a new file cannot stand among others: one of its folders is a file, it is a folder, or it differs from one of them, or a folder from one of
+ * theirs, only in case or normalisation. A folder may be there in two spellings.
+ */
+function isBlockedBy(others: readonly Placed[], path: string): boolean {
+  const known = Math.max(...others.map((some) => some.known(path)));
+  const end = path.indexOf('/', known);
+  const folded = foldCase(end < 0 ? path : path.slice(0, end));
+  return others.some((some) => some.isTaken(folded));
 }
 
 /**
@@ -182,8 +196,10 @@ async function replacing(
     leaving.length === 0
       ? []
       : (await mapYielding(fresh, (path) => ({ path, old: replaced.get(foldCase(path)) }))).filter(({ old }) => old);
+  const stays = await placed(there);
   for (;;) {
-    const isBlocked = await blockedBy([...there, ...kept]);
+    const others = kept.size === 0 ? [stays] : [stays, await placed([...kept])];
+    const isBlocked = (path: string) => isBlockedBy(others, path);
     const { size } = kept;
     await forEachYielding(replacements, ({ path, old }) => {
       if (old !== undefined && !kept.has(old) && isBlocked(path)) kept.add(old);

@@ -220,6 +220,7 @@ function count(ledger: Ledger, outcome: Outcome): void {
   const { counts } = ledger;
   counts.requests += 1;
   counts.bytes_wire += outcome.bytes_wire;
+  counts.bytes_stored += outcome.entry?.headers ? JSON.stringify(outcome.entry.headers).length : 0;
   if (outcome.of.attempts > 0) counts.retries += 1;
   if (outcome.state !== 'done') {
     if (outcome.state === 'error' && outcome.http_status !== null) ledger.status(outcome.http_status, 0);

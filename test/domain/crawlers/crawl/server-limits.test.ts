@@ -90,6 +90,46 @@ it('leaves runs side by side one room', async () => {
   }
 });
 
+it('counts the headers that are kept of answers, and keeps no more of them than is worth it', async () => {
+  const long = (length: number) => 'x'.repeat(length);
+  const names = Array.from({ length: 50 }, (_, at) => `/headers${at}`);
+  onTestFinished(() => site.become(usual));
+  site.become(({ path }) => {
+    if (path === '/headers') return page('Headers', links(names));
+    if (!names.includes(path)) return undefined;
+    const headers = {
+      ...{ 'content-type': `text/html; x=${long(2_000)}`, etag: `"${long(path === '/headers0' ? 1_022 : 1_023)}"` },
+      ...{ 'cache-control': long(8_000), 'content-language': long(192), expires: long(1) },
+    };
+    return { ...page('Same', 'same'), headers };
+  });
+  const em = app.services.orm.em.fork();
+  const organization_id = await organizationId();
+  const before = await spaceTaken(em, organization_id, 0);
+  const crawler = await makeCrawler(app, site.host, { urls: [], start_urls: ['/headers'] });
+  const run = await workThrough(app, await queue(app, crawler));
+  const [kept] = await em.execute<{ content_type: string; headers: object; etag: string | null }[]>(
+    `select content_type, headers, etag from snapshot_entry where url like '%/headers0' and http_status = 200`,
+  );
+  expect(kept).toMatchObject({ etag: `"${long(1_022)}"`, content_type: expect.stringMatching(/^text\/html; x=x+$/) });
+  expect(kept?.content_type).toHaveLength(1_024);
+  expect(kept?.headers).toEqual({ 'cache-control': long(8_000), 'content-language': long(192) });
+  const [other] = await em.execute<{ etag: string | null }[]>(
+    `select etag from snapshot_entry where url like '%/headers1'`,
+  );
+  expect(other).toEqual({ etag: null });
+  const ofHeaders = 50 * JSON.stringify(kept?.headers).length;
+  expect(run.counts.bytes_stored).toBeGreaterThanOrEqual(ofHeaders);
+  expect((await spaceTaken(em, organization_id, 0)).bytes - before.bytes).toBeGreaterThanOrEqual(ofHeaders);
+  await limitTo((await spaceTaken(em, organization_id, 0)).bytes + 100_000);
+  try {
+    const next = await workThrough(app, await queue(app, crawler, { urls: names }));
+    expect(next).toMatchObject({ status: 'stopped', finish_reason: 'server_limit' });
+  } finally {
+    await limitTo(null);
+  }
+});
+
 it('counts what other runs store, by one small statement for a batch, and by none without a quota', async () => {
   const em = app.services.orm.em.fork();
   const crawler = await makeCrawler(app, site.host, { urls: ['/p0'], start_urls: [] });

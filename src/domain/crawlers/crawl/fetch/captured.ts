@@ -56,10 +56,22 @@ const replayed = [
 const textOf = (value: string | string[] | undefined): string | null =>
   value === undefined ? null : Array.isArray(value) ? value.join(', ') : value;
 
+/** Characters of the headers of one answer that are worth replaying; what is beyond is left out, and so is a longer validator. */
+const mostReplayed = 8 * 1024;
+const longestValidator = 1024;
+
+const validatorOf = (value: string | string[] | undefined): string | null => {
+  const text = textOf(value);
+  return text !== null && text.length <= longestValidator ? text : null;
+};
+
 function replayedHeaders({ headers }: FetchedAnswer): Record<string, string> | null {
+  let left = mostReplayed;
   const kept = replayed.flatMap((name) => {
     const value = textOf(headers[name]);
-    return value === null ? [] : [[name, value] as const];
+    if (value === null || value.length > left) return [];
+    left -= value.length;
+    return [[name, value] as const];
   });
   return kept.length === 0 ? null : Object.fromEntries(kept);
 }
@@ -76,14 +88,14 @@ export function entryOf(
     url_hash: urlHash(of.url),
     kind: of.kind,
     http_status: answer.status,
-    content_type: answer.contentType,
+    content_type: answer.contentType?.slice(0, longestValidator) ?? null,
     charset: null,
     headers: replayedHeaders(answer),
     sha256: null,
     bytes: 0,
     redirect_to: null,
-    etag: textOf(answer.headers.etag),
-    last_modified: textOf(answer.headers['last-modified']),
+    etag: validatorOf(answer.headers.etag),
+    last_modified: validatorOf(answer.headers['last-modified']),
     outlinks_sha256: null,
     request_hash: context.headersFor(of.url).hash,
     first_seen_run: context.run.id,
@@ -249,7 +261,8 @@ export async function captured(
   const dom = found?.html != null && context.browser?.storesDom ? found.html : null;
   // The document as it stands is not what the validators are of.
   const { sha256, size } = dom === null ? answer.body : await context.services.blobs.put(Buffer.from(dom));
-  const contentType = dom === null ? answer.contentType : 'text/html; charset=utf-8';
+  const contentType =
+    dom === null ? (answer.contentType?.slice(0, longestValidator) ?? null) : 'text/html; charset=utf-8';
   const change = changeOf(base, sha256);
   const led =
     of.kind === 'sitemap'
@@ -286,8 +299,8 @@ export async function captured(
 
 /** A validator that the answer brings and that is another one than before. */
 function newer<Name extends string>(name: Name, value: string | string[] | undefined, before: string | null) {
-  const sent = Array.isArray(value) ? value[0] : value;
-  return sent !== undefined && sent !== before ? ({ [name]: sent } as Record<Name, string>) : null;
+  const sent = validatorOf(Array.isArray(value) ? value[0] : value);
+  return sent !== null && sent !== before ? ({ [name]: sent } as Record<Name, string>) : null;
 }
 
 /** What an unchanged page leads to once it is shown: its scripts may bring something else by now. */

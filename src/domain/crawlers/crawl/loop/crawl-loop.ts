@@ -111,16 +111,18 @@ interface SpaceTaken {
 const spaceSql = `
   with open as (
     select crawler_run.id, (counts ->> 'bytes_stored')::bigint as stored from crawler_run join project on project.id = project_id
-    where organization_id = $1 and crawler_run.id <> $2 and status in ('queued', 'provisioning', 'running'))
-  select (select coalesce(sum(bytes), 0) from (
-      select distinct on (sha256) snapshot_entry.bytes from snapshot_entry join snapshot on snapshot.id = snapshot_id
-        join crawler on crawler.id = crawler_id join project on project.id = project_id
-      where organization_id = $1 and run_id <> $2 and sha256 is not null) as once) as bytes,
+    where organization_id = $1 and crawler_run.id <> $2 and status in ('queued', 'provisioning', 'running')),
+  entry as materialized (
+    select sha256, snapshot_entry.bytes, octet_length(headers::text) as header_bytes from snapshot_entry
+      join snapshot on snapshot.id = snapshot_id join crawler on crawler.id = crawler_id join project on project.id = project_id
+    where organization_id = $1 and run_id <> $2)
+  select (select coalesce(sum(header_bytes), 0) from entry)
+      + (select coalesce(sum(bytes), 0) from (select distinct on (sha256) bytes from entry where sha256 is not null) as once) as bytes,
     array(select id from open) as open, (select coalesce(sum(stored), 0) from open) as stored,
     (select coalesce(max(id), 0) from crawler_run) as newest`;
 
 /**
- * What the snapshots of an organisation take: what its quota is about. Reads every entry, so it is read once for a crawl loop, not for each batch.
+ * What the snapshots of an organisation take, each content once and all headers: what its quota is about. Reads every entry, so it is read once for a crawl loop, not for each batch.
  *
  * @param run_id a run whose own snapshot does not count, because it counts itself what it adds
  */

@@ -133,7 +133,7 @@ export interface FsckReport {
 
 /** The store of all repositories in the data directory; the only part that runs git. */
 export interface GitStore {
-  /** Fails with a readable message when git is missing or older than 2.38. */
+  /** Fails with a readable message when git is missing or older than 2.38; removes what killed processes had made to reach other hosts. */
   check(): Promise<{ version: string }>;
   create(id: string, defaultBranch: string): Promise<Repository>;
   open(id: string): Repository;

@@ -1,7 +1,7 @@
 import type { BrowserContext, Browser as Chromium, Page } from 'playwright-core';
 import { ownBytes } from '../../lib/child-processes.ts';
+import type { OwnedDirectory } from '../../lib/owned-directory.ts';
 import type { LoadedPage, PageFault, PageLoad } from '../../ports/browser.ts';
-import type { BrowserDirectory } from './browser-directory.ts';
 import type { Launched, Wear } from './launch.ts';
 import { loadPage } from './load-page.ts';
 import { type Loading, routeAll } from './loading.ts';
@@ -26,7 +26,7 @@ const usualWear: Wear = { pages: 500, bytes: 1.5 * 2 ** 30, lookEvery: 25 };
 /** One Chromium with a context for each run. */
 export class BrowserProcess {
   readonly #browser: Chromium;
-  readonly #directory: BrowserDirectory;
+  readonly #directory: OwnedDirectory;
   readonly #contexts = new Map<number, Promise<BrowserContext>>();
   readonly #loadings = new Map<Page, Loading>();
   readonly #tabs = new Tabs(mostWaiting);

@@ -2,9 +2,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { FairSlots } from '../../lib/fair-queue.ts';
 import type { Browser, LoadedPage, PageFault, PageLoad } from '../../ports/browser.ts';
 import type { Log } from '../../ports/log.ts';
-import { clearBrowserDirectories } from './browser-directory.ts';
 import { BrowserProcess } from './browser-process.ts';
-import { type BrowserSettings, launch, NoBrowser } from './launch.ts';
+import { type BrowserSettings, clearProfiles, launch, NoBrowser } from './launch.ts';
 
 const refusal = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
@@ -135,7 +134,7 @@ export class ChromiumBrowser implements Browser {
   }
 
   clear(): Promise<void> {
-    return clearBrowserDirectories();
+    return clearProfiles();
   }
 
   async close(): Promise<void> {

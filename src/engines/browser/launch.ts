@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
+import path from 'node:path';
 import type { Browser as Chromium } from 'playwright-core';
-import { type BrowserDirectory, openBrowserDirectory } from './browser-directory.ts';
+import { clearOwnedDirectories, type OwnedDirectory, openOwnedDirectory } from '../../lib/owned-directory.ts';
 
 /** Where systems put it. */
 const usual = [
@@ -66,10 +67,15 @@ const switches = [
 
 const isSandboxFault = (message: string): boolean => /no usable sandbox|without --no-sandbox|zygote/i.test(message);
 
+const prefix = 'portico-browser-';
+
+/** Removes the profiles of browsers whose process was killed. */
+export const clearProfiles = () => clearOwnedDirectories(prefix);
+
 /** Chromium and its profile directory, which is removed when Chromium has ended. */
 export interface Launched {
   chromium: Chromium;
-  directory: BrowserDirectory;
+  directory: OwnedDirectory;
 }
 
 interface Way {
@@ -79,16 +85,16 @@ interface Way {
 }
 
 /** Playwright would put the profile where it is never found again after a crash, except for a browser with a persistent profile. */
-async function launchIn(directory: BrowserDirectory, { executablePath, noSandbox, proxy }: Way): Promise<Chromium> {
+async function launchIn(directory: OwnedDirectory, { executablePath, noSandbox, proxy }: Way): Promise<Chromium> {
   // A server that crawls nothing in a browser neither waits for the library nor holds it.
   const { chromium } = await import('playwright-core');
-  const context = await chromium.launchPersistentContext(directory.profile, {
+  const context = await chromium.launchPersistentContext(path.join(directory.path, 'profile'), {
     executablePath,
     headless: true,
     chromiumSandbox: !noSandbox,
     proxy: { server: proxy, bypass: '<-loopback>' },
     args: switches,
-    artifactsDir: directory.artifacts,
+    artifactsDir: path.join(directory.path, 'artifacts'),
     timeout: launchTime,
     handleSIGINT: false,
     handleSIGTERM: false,
@@ -116,9 +122,9 @@ export async function launch(
         ? 'There is no Chromium for browser_mode and network_intercept: install it, or set PORTICO_CHROMIUM_PATH'
         : `There is no Chromium for browser_mode and network_intercept: PORTICO_CHROMIUM_PATH is ${path}`,
     );
-  let directory: BrowserDirectory | undefined;
+  let directory: OwnedDirectory | undefined;
   try {
-    directory = await openBrowserDirectory();
+    directory = await openOwnedDirectory(prefix);
     return { chromium: await launchIn(directory, { executablePath, noSandbox, proxy }), directory };
   } catch (error) {
     await directory?.remove();

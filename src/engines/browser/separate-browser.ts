@@ -5,7 +5,7 @@ import { residentBytes } from '../../lib/child-processes.ts';
 import type { Browser, LoadedPage, PageFault, PageLoad } from '../../ports/browser.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Begun, ChildSettings, FromBrowser, ToBrowser } from './browser-child.ts';
-import { clearBrowserDirectories } from './browser-directory.ts';
+import { clearProfiles } from './launch.ts';
 
 const module = new URL(`./browser-child${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
@@ -203,7 +203,7 @@ export class SeparateBrowser implements Browser {
   }
 
   clear(): Promise<void> {
-    return clearBrowserDirectories();
+    return clearProfiles();
   }
 
   async close(): Promise<void> {
@@ -222,7 +222,7 @@ export class SeparateBrowser implements Browser {
       if (!isCrash || this.#isClosed) return;
       this.#log.warn({}, 'the process of the browser has died; the next page starts another one');
       this.#settings.onRestart?.();
-      clearBrowserDirectories().catch((err: unknown) =>
+      clearProfiles().catch((err: unknown) =>
         this.#log.debug({ err }, 'what its browser has left stays until the next start'),
       );
     });

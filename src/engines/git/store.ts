@@ -21,6 +21,7 @@ import { Lane } from './transfer/lane.ts';
 import { headOf, servePush } from './transfer/push.ts';
 import { refusedPush } from './transfer/push-answer.ts';
 import { PushHooks } from './transfer/push-hook.ts';
+import { clearScratch } from './transfer/reach.ts';
 import { BodyRoom, withBody } from './transfer/request-body.ts';
 import { type ServedRepository, serveGit } from './transfer/serve.ts';
 import { lsRemote, pushUpstream, type UpstreamContext } from './transfer/upstream.ts';
@@ -81,6 +82,7 @@ class FileGitStore implements GitStore {
 
   async check(): Promise<{ version: string }> {
     await mkdir(this.#pool.home, { recursive: true });
+    await clearScratch();
     const { stdout } = await this.#pool.processes.run(['version']);
     const version = /\d+\.\d+(\.\d+)*/.exec(stdout.toString('latin1'))?.[0] ?? '0.0';
     const [major = 0, minor = 0] = version.split('.').map(Number);

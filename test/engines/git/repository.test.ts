@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { access, mkdtemp, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fsck, git, save, testStore, writerOne } from '../../support/git-store.ts';
@@ -20,6 +22,15 @@ function commitTree(gitDir: string, lines: string, branch = 'main'): string {
 describe('a store', () => {
   it('reports its version of git', async () => {
     expect((await testStore().store.check()).version).toMatch(/^\d+\.\d+/);
+  });
+
+  it('removes keys that a killed process has left', async () => {
+    const left = await mkdtemp(join(tmpdir(), 'portico-reach-'));
+    await writeFile(join(left, 'key'), 'secret');
+    const longAgo = new Date(Date.now() - 3600_000);
+    await utimes(left, longAgo, longAgo);
+    await testStore().store.check();
+    await expect(access(left)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('says so when there is no git', async () => {

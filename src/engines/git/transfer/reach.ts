@@ -1,8 +1,8 @@
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, stat, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { DomainError } from '../../../kernel/errors.ts';
+import { clearOwnedDirectories, openOwnedDirectory } from '../../../lib/owned-directory.ts';
 import type { ImportSource, UpstreamAuth } from '../../../ports/git-transfer.ts';
 import type { Config } from '../git-child.ts';
 
@@ -22,13 +22,18 @@ async function resolved(url: URL, { resolveUpstream }: UpstreamOptions): Promise
   return [first, ...others.slice(0, mostAddresses - 1)];
 }
 
+const scratchPrefix = 'portico-reach-';
+
+/** Removes what processes that were killed had made to reach other hosts: keys. */
+export const clearScratch = () => clearOwnedDirectories(scratchPrefix);
+
 /** Gives a job a directory that only this user can read and that is gone afterwards. */
 async function withScratch<T>(job: (directory: string) => Promise<T>): Promise<T> {
-  const directory = await mkdtemp(join(tmpdir(), 'portico-reach-'));
+  const directory = await openOwnedDirectory(scratchPrefix);
   try {
-    return await job(directory);
+    return await job(directory.path);
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    await directory.remove();
   }
 }
 

@@ -4,16 +4,13 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** Where one browser has its profile, for as long as it runs. */
-export interface BrowserDirectory {
-  profile: string;
-  /** For all other files Chromium may write. */
-  artifacts: string;
-  /** To be called when the browser has ended; once more does no harm. */
+/** A temporary directory of this process, that only its user can read. */
+export interface OwnedDirectory {
+  path: string;
+  /** To be called when nothing in it is used any more; once more does no harm. */
   remove(): Promise<void>;
 }
 
-const prefix = 'portico-browser-';
 /** Milliseconds in which a directory may be without its socket, because it is being made. */
 const making = 60_000;
 /** sun_path of sockaddr_un, less its NUL, is 103 bytes on macOS and 107 on Linux (unix(7)). */
@@ -23,7 +20,7 @@ const longestSocket = 103;
 const socketOf = (directory: string) => path.join(directory, 'owner');
 
 /** The temporary directory, where a confined Chromium may write, too; `/tmp` when a socket's path below it would be too long. */
-function parent(): string {
+function parentFor(prefix: string): string {
   const socket = socketOf(path.join(tmpdir(), `${prefix}XXXXXX`));
   return Buffer.byteLength(socket) <= longestSocket ? tmpdir() : '/tmp';
 }
@@ -34,16 +31,15 @@ const removeAll = (directory: string) =>
     // Left to the next start of a server.
   });
 
-/** Makes a directory that is this process's until it is removed, or the process dies. */
-export async function openBrowserDirectory(): Promise<BrowserDirectory> {
-  const directory = await mkdtemp(path.join(parent(), prefix));
+/** Makes a directory that is this process's until it is removed, or the process dies. @param prefix of its name */
+export async function openOwnedDirectory(prefix: string): Promise<OwnedDirectory> {
+  const directory = await mkdtemp(path.join(parentFor(prefix), prefix));
   const server = createServer((socket) => socket.destroy()).unref();
   server.listen(socketOf(directory));
   await once(server, 'listening');
   let removing: Promise<void> | undefined;
   return {
-    profile: path.join(directory, 'profile'),
-    artifacts: path.join(directory, 'artifacts'),
+    path: directory,
     remove() {
       removing ??= removeAll(directory).finally(() => server.close());
       return removing;
@@ -66,9 +62,9 @@ async function isHeld(directory: string, made: Date): Promise<boolean> {
   }
 }
 
-/** Removes the directories of killed processes; those of other users and of running processes stay. */
-export async function clearBrowserDirectories(): Promise<void> {
-  const place = parent();
+/** Removes the directories with a prefix that killed processes have left; those of other users and of running processes stay. */
+export async function clearOwnedDirectories(prefix: string): Promise<void> {
+  const place = parentFor(prefix);
   for (const name of await readdir(place)) {
     if (!name.startsWith(prefix)) continue;
     const directory = path.join(place, name);

@@ -101,6 +101,9 @@ export const callStates = [
   'stopped',
 ] as const;
 
+/** States of calls that are not begun. */
+export const openStates = ['pending', 'waiting', 'approved'] as const satisfies readonly (typeof callStates)[number][];
+
 /** A call of a tool that a message of the assistant makes. */
 export const AssistantCall = defineEntity({
   name: 'AssistantCall',

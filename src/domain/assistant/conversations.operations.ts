@@ -28,6 +28,7 @@ import {
   callStates,
   conversationStates,
   noProblem,
+  openStates,
 } from './conversation.entity.ts';
 import { describeModel, noModel } from './model.operations.ts';
 import type { ModelCaller, Replies } from './replies/replies.ts';
@@ -387,7 +388,8 @@ export const stop = replyOperation({
     if (row.state === 'idle') return record(row);
     context.assistant.replies.stop(id);
     if (row.state === 'running') return change(context, row, { stop_requested: true });
-    const open = { conversation_id: id, result: null };
+    // Calls that were left undone before stay as they are: written again, all of them would be one change.
+    const open = { conversation_id: id, state: { $in: openStates } };
     await context.em.nativeUpdate(AssistantCall, open, { state: 'stopped', version: row.version + 1 });
     return change(context, row, {
       state: 'idle',

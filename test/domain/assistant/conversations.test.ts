@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { AssistantCall } from '../../../src/domain/assistant/conversation.entity.ts';
 import { createConversation } from '../../../src/domain/assistant/conversations.operations.ts';
 import { updateOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
 import { Project } from '../../../src/domain/projects/project.entity.ts';
@@ -375,6 +376,24 @@ describe('a reply', () => {
     });
     expect(await own.say(id, 'Write')).toMatchObject({ state: 'idle', problem: 'Stopped' });
     expect(await own.say(id, 'Go on')).toMatchObject({ state: 'idle', problem: null });
+  });
+
+  it('is stopped, and leaves calls of earlier replies as they are', async () => {
+    const id = await own.begin();
+    const versions = async () => {
+      const where = { conversation_id: id, state: 'stopped' } as const;
+      return (await app.services.orm.em.fork().find(AssistantCall, where, { orderBy: { message: 'asc' } })).map(
+        ({ version }) => version,
+      );
+    };
+    const stopAtConsent = async () => {
+      model.script.push(remove);
+      expect(await own.say(id, 'Remove it')).toMatchObject({ state: 'waiting' });
+      expect(await own.mutate('stopReply', { conversation: id })).toMatchObject({ state: 'idle' });
+      return versions();
+    };
+    const [before] = await stopAtConsent();
+    expect(await stopAtConsent()).toEqual([before, expect.any(Number)]);
   });
 
   it('goes on with a new draft when its own was deleted', async () => {

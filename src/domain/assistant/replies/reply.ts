@@ -18,6 +18,7 @@ import {
   type Conversation,
   type EndCode,
   noProblem,
+  openStates,
   type TextCode,
 } from '../conversation.entity.ts';
 import { type Calling, type CallOutcome, hashOf, modelTools, runCall, untouchedBranch } from '../conversation-tools.ts';
@@ -176,8 +177,7 @@ export class Reply {
       };
       const remove = await this.#unusedBranch().catch(toLog);
       await this.#store.write({ state: 'idle', ...problem, ...(remove && { branch: null }) }, async (em, version) => {
-        const open = { $in: ['pending', 'waiting', 'approved'] as const };
-        await em.nativeUpdate(AssistantCall, { ...of, state: open }, { state: 'stopped', version });
+        await em.nativeUpdate(AssistantCall, { ...of, state: { $in: openStates } }, { state: 'stopped', version });
         const result = JSON.stringify({ error: 'unknown', message: unknownEnd });
         await em.nativeUpdate(AssistantCall, { ...of, state: 'running' }, { state: 'failed', result, version });
       });

@@ -397,6 +397,31 @@ describe('a stream', () => {
     expect(received).toHaveLength(900);
   });
 
+  it('reads on at once where there is more, but nothing ahead of its client', async () => {
+    const reads: (string | null)[] = [];
+    let watched = 0;
+    const stream = following(
+      async (after) => {
+        reads.push(after);
+        const at = Number(after ?? 0) + 1;
+        return { events: [{ position: String(at), data: at }], more: at < 4, ended: at === 5 };
+      },
+      () => {
+        watched += 1;
+        return () => {};
+      },
+    );
+    for (let at = 1; at <= 4; at += 1) {
+      expect(await stream.next()).toEqual({ value: at, done: false });
+      await new Promise(setImmediate);
+      expect(reads).toEqual([null, '1', '2', '3'].slice(0, at));
+    }
+    // Only what is new from here on has to be waited for.
+    expect(watched).toBe(0);
+    expect(await stream.next()).toEqual({ value: 5, done: false });
+    expect(watched).toBe(1);
+  });
+
   it('gives way between others that the same change has woken', async () => {
     const wakes: (() => void)[] = [];
     let looks = 0;

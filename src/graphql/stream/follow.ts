@@ -16,6 +16,8 @@ export interface News<T> {
   position?: string;
   /** Events before these are lost. */
   missed?: boolean;
+  /** There is more already: it is read as soon as the client has taken this. */
+  more?: boolean;
   /** Nothing will follow. */
   ended?: boolean;
 }
@@ -49,7 +51,7 @@ export async function* follow<T>(context: GraphqlContext, source: Source<T>): As
     while (!stream.signal.aborted) {
       if (pace.isDue) await pace.yield();
       await context.renew();
-      const { events, position, missed = false, ended = false } = await source.read(after);
+      const { events, position, missed = false, more = false, ended = false } = await source.read(after);
       if (missed) {
         Object.assign(stream, { position: position ?? null, refetch: true });
         yield null;
@@ -62,6 +64,7 @@ export async function* follow<T>(context: GraphqlContext, source: Source<T>): As
       }
       after = position ?? events.at(-1)?.position ?? after;
       if (ended) return;
+      if (more) continue;
       if (unwatch === undefined) {
         // What came between the reading and the watching is read now.
         unwatch = source.watch(notifier.notify);

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import {
@@ -19,8 +19,10 @@ import { z } from 'zod';
 import { authenticateRequest } from '../../domain/identity/authenticate.ts';
 import type { AllServices } from '../../domain/services.ts';
 import type { Actor } from '../../kernel/actor.ts';
+import { answerMemory, ownerOf } from '../../kernel/answer-memory.ts';
 import { DomainError } from '../../kernel/errors.ts';
 import { workFor } from '../../lib/concurrency.ts';
+import { jsonBytes } from '../../lib/long-output.ts';
 import { GraphqlContext } from '../context.ts';
 import { deadlineOf } from '../deadline.ts';
 import { formatError } from '../errors.ts';
@@ -40,6 +42,57 @@ interface StreamTimes {
 }
 
 /**
+ * The room in memory of an event: it is given back as soon as the connection has taken the event, since a stream stays open for hours. To the memory
+ * of answers each event is an answer of its own, which is closed with its stream at the latest.
+ */
+class EventRoom extends EventEmitter<{ close: [] }> {
+  readonly #response: ServerResponse;
+  readonly #caller: string;
+  #isTaken = false;
+
+  constructor(response: ServerResponse, caller: string) {
+    super();
+    this.#response = response;
+    this.#caller = caller;
+    // The fields of an event may wait for room at the same time.
+    this.setMaxListeners(0);
+  }
+
+  get closed(): boolean {
+    return this.#isTaken || this.#response.closed;
+  }
+
+  get writableEnded(): boolean {
+    return this.#response.writableEnded;
+  }
+
+  get writableNeedDrain(): boolean {
+    return this.#response.writableNeedDrain;
+  }
+
+  /** Takes room for what is to be read. @throws like `AnswerMemory.take` */
+  take(bytes: number): Promise<void> {
+    return answerMemory.take(this.#caller, bytes, this);
+  }
+
+  /** Counts the event as it is written. @throws like `AnswerMemory.add` */
+  readonly add = (bytes: number): void => answerMemory.add(this.#caller, bytes, this);
+
+  /** Gives back what is held. */
+  end(): void {
+    this.#isTaken = true;
+    this.emit('close');
+  }
+
+  /** The stream cuts off a reader without patience of its own. */
+  setTimeout(): void {}
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+}
+
+/**
  * Writes server-sent events as the protocol of GraphQL over SSE names them (its distinct connections mode): `next` for each result, `complete`
  * when none follows.
  */
@@ -47,10 +100,15 @@ class EventWriter {
   readonly #response: ServerResponse;
   readonly #patience: number;
   readonly #heart: NodeJS.Timeout;
+  readonly #caller: string;
+  #room: EventRoom;
 
-  constructor(response: ServerResponse, { heartbeat, patience }: StreamTimes) {
+  /** @param caller who takes room for the events */
+  constructor(response: ServerResponse, caller: string, { heartbeat, patience }: StreamTimes) {
     this.#response = response;
     this.#patience = patience;
+    this.#caller = caller;
+    this.#room = new EventRoom(response, caller);
     response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'private, no-store, no-transform',
@@ -61,14 +119,29 @@ class EventWriter {
     this.#heart = setInterval(() => {
       if (!response.writableNeedDrain) response.write(':\n\n');
     }, heartbeat);
-    response.once('close', () => clearInterval(this.#heart));
+    response.once('close', () => {
+      clearInterval(this.#heart);
+      this.#room.end();
+    });
   }
 
-  /** Writes one result, and waits until the reader has taken it. A reader that does not is cut off. */
+  /** Waits for memory for so many bytes that the next event answers with. */
+  readonly room = (bytes: number): Promise<void> => this.#room.take(bytes);
+
+  /**
+   * Writes one result, and waits until the reader has taken it. A reader that does not is cut off.
+   * @throws DomainError `too_large`, `unavailable` where there is no room for it: nothing is written
+   */
   async next(result: FormattedExecutionResult, id: string | null): Promise<void> {
-    const lines = [...(id === null ? [] : [`id: ${id}`]), 'event: next', `data: ${JSON.stringify(result)}`];
-    if (this.#response.destroyed || this.#response.write(`${lines.join('\n')}\n\n`)) return;
-    await this.#taken();
+    try {
+      const head = `${id === null ? '' : `id: ${id}\n`}event: next\ndata: `;
+      const event = Buffer.concat([Buffer.from(head), await jsonBytes(result, this.#room.add), Buffer.from('\n\n')]);
+      if (this.#response.destroyed || this.#response.write(event)) return;
+      await this.#taken();
+    } finally {
+      this.#room.end();
+      this.#room = new EventRoom(this.#response, this.#caller);
+    }
   }
 
   async #taken(): Promise<void> {
@@ -195,8 +268,10 @@ export class Streams {
       refetch: false,
     };
     const { services } = { services: this.#services };
-    const caller = { services, actor, request_id, address: request.ip ?? null, deadline: deadlineOf(response), stream };
-    const writer = new EventWriter(response, this.#times);
+    const writer = new EventWriter(response, ownerOf(actor, request), this.#times);
+    const { room } = writer;
+    const address = request.ip ?? null;
+    const caller = { services, actor, request_id, address, deadline: deadlineOf(response), room, stream };
     const failed = (error: unknown) => ({ errors: this.#format(error, request_id) });
     const context = new GraphqlContext(caller);
     try {

@@ -5,6 +5,31 @@ import { executeBound } from '../../kernel/sql.ts';
 /** Tokens of one conversation. */
 export const conversationTokens = 1_000_000;
 
+/** Bytes of each message and call of a conversation ($1): its long texts, and 1 KiB for all else, so that none counts as nothing. */
+export const partSizesSql = `
+  select 'messages' as kind, version, 1024 + octet_length(text) + coalesce(octet_length(context::text), 0) as bytes
+  from assistant_message where conversation_id = $1
+  union all
+  select 'calls', version, 1024 + octet_length(arguments) + coalesce(octet_length(result), 0)
+  from assistant_call where conversation_id = $1`;
+
+const storedSql = `
+  select coalesce(sum(bytes), 0)::float8 as bytes from (${partSizesSql}) as part where kind = any($2::text[])`;
+
+/** What of a conversation grows. */
+export const conversationParts = ['messages', 'calls'] as const;
+export type ConversationPart = (typeof conversationParts)[number];
+
+/** Bytes that are stored of a conversation. */
+export async function storedBytes(
+  em: EntityManager,
+  conversation_id: string,
+  parts: readonly ConversationPart[] = conversationParts,
+): Promise<number> {
+  const [row] = await executeBound<{ bytes: number }>(em, storedSql, [conversation_id, parts]);
+  return row?.bytes ?? 0;
+}
+
 /** Longer than a step can take. */
 const reservationMinutes = 15;
 

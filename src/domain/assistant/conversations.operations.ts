@@ -19,7 +19,15 @@ import { holderOf } from '../identity/authenticate.ts';
 import { type ProjectContext, projectOperation } from '../projects/operation.ts';
 import { holdProject } from '../projects/project-ref.ts';
 import { revertCommit } from '../studio/changes/revert.operations.ts';
-import { checkTokens, conversationTokens, usedTokens } from './budget.ts';
+import {
+  type ConversationPart,
+  checkTokens,
+  conversationParts,
+  conversationTokens,
+  partSizesSql,
+  storedBytes,
+  usedTokens,
+} from './budget.ts';
 import { callerReads } from './call-tool.ts';
 import {
   AssistantCall,
@@ -90,6 +98,7 @@ const toolCall = z
   .object({
     id: z.string(),
     message: z.int32().describe('Number of the message that makes it'),
+    place: z.int32().describe('Order within that message'),
     tool: z.string(),
     arguments: z.string().describe('JSON, as the model wrote it; it may be none'),
     arguments_hash: z.string().describe('What `approveTool` repeats'),
@@ -259,13 +268,19 @@ export const listConversations = conversationOperation({
   },
 });
 
-/** Messages and calls that were written behind a position. */
-async function partsBehind(em: EntityManager, id: string, version: number) {
-  const where = { conversation_id: id, version: { $gt: version } };
-  const messages = await em.find(AssistantMessage, where, { orderBy: { number: 'asc' }, disableIdentityMap: true });
-  const order = { message: 'asc', place: 'asc' } as const;
-  const calls = await em.find(AssistantCall, where, { orderBy: order, disableIdentityMap: true });
-  return { messages: (messages as AssistantMessage[]).map(messageRecord), calls: calls as AssistantCall[] };
+interface Wanted {
+  conversation_id: string;
+  version?: { $gt: number; $lte: number };
+}
+
+async function messagesOf(em: EntityManager, where: Wanted): Promise<z.output<typeof message>[]> {
+  const rows = await em.find(AssistantMessage, where, { orderBy: { number: 'asc' }, disableIdentityMap: true });
+  return (rows as AssistantMessage[]).map(messageRecord);
+}
+
+async function callsOf(em: EntityManager, where: Wanted): Promise<AssistantCall[]> {
+  const orderBy = { message: 'asc', place: 'asc' } as const;
+  return (await em.find(AssistantCall, where, { orderBy, disableIdentityMap: true })) as AssistantCall[];
 }
 
 export const getConversation = conversationOperation({
@@ -273,14 +288,25 @@ export const getConversation = conversationOperation({
   kind: 'query',
   ...common,
   summary: 'Read a conversation with its messages and calls',
-  input: z.object(of),
+  input: z.object({
+    ...of,
+    include: z
+      .array(z.enum(conversationParts))
+      .default([...conversationParts])
+      .describe('Parts that are read'),
+  }),
   output: conversation
     .extend({ messages: z.array(message), calls: z.array(toolCall) })
     .meta({ id: 'ConversationWithMessages' }),
-  async execute(context, { conversation: id }) {
+  async execute(context, { conversation: id, include }) {
+    const { em } = context;
     // First, so that what is written meanwhile comes again in the events behind its version.
     const row = await ownConversation(context, id);
-    return { ...record(row), ...(await partsBehind(context.em, id, 0)) };
+    if (include.length > 0) await context.room(await storedBytes(em, id, include));
+    const where = { conversation_id: id };
+    const read = <Part>(part: ConversationPart, rows: (em: EntityManager, where: Wanted) => Promise<Part[]>) =>
+      include.includes(part) ? rows(em, where) : [];
+    return { ...record(row), messages: await read('messages', messagesOf), calls: await read('calls', callsOf) };
   },
 });
 
@@ -518,6 +544,32 @@ export const undoChange = conversationOperation({
   },
 });
 
+/** Bytes of what one event brings. */
+const mostAtOnce = 1024 * 1024;
+
+/** What was written with one version comes whole: a position in the middle of it would have no name. */
+const batchSql = `
+  with written as (
+    select version, sum(sum(bytes)) over (order by version) as bytes from (${partSizesSql}) as part
+    where version > $2 and version <= $3 group by version)
+  select version, bytes::float8 as bytes, (select max(version) from written) as last from written
+  where bytes <= $4 or version = (select min(version) from written) order by version desc limit 1`;
+
+/**
+ * Messages and calls that were written behind a position, as many as one event brings. They go by version: what is written again while a client
+ * reads gets a version behind all that is left, so a client which goes on behind the last one misses nothing.
+ * @returns with the version up to which they are all there is
+ */
+async function partsBehind(context: Context, { id, version }: Conversation, after: number) {
+  const { em } = context;
+  const values = [id, after, version, mostAtOnce];
+  const [batch] = await executeBound<{ version: number; bytes: number; last: number }>(em, batchSql, values);
+  await context.room(batch?.bytes ?? 0);
+  const end = batch && batch.version < batch.last ? batch.version : version;
+  const where = { conversation_id: id, version: { $gt: after, $lte: end } };
+  return { version: end, messages: await messagesOf(em, where), calls: await callsOf(em, where) };
+}
+
 export const readEvents = conversationOperation({
   name: 'assistant.readEvents',
   kind: 'query',
@@ -528,20 +580,25 @@ export const readEvents = conversationOperation({
     changed: conversation.extend({ messages: z.array(message), calls: z.array(toolCall) }).nullable(),
     /** What this process is receiving. */
     live: z.object({ message: z.int32(), text: z.string() }).nullable(),
+    /** More has been written: it is read from the version of `changed` on. */
+    more: z.boolean(),
     subject: eventSubject,
   }),
   async execute(context, { conversation: id, after }) {
-    const { project, em, assistant } = context;
+    const { project, assistant } = context;
     const user_id = personOf(context);
     const subject = conversationSubject({ id, project_id: project.id });
     const live = assistant.replies.texts.get(id);
     const isOwn = live?.user_id === user_id && live.project_id === project.id;
     const shown = isOwn && live.message !== null ? { message: live.message, text: live.text } : null;
     // While texts come, nothing has to be looked up for each piece.
-    if (isOwn && live.since <= after) return { changed: null, live: shown, subject };
+    if (isOwn && live.since <= after) return { changed: null, live: shown, more: false, subject };
     const row = await ownConversation(context, id);
-    if (row.version <= after) return { changed: null, live: shown, subject };
-    return { changed: { ...record(row), ...(await partsBehind(em, id, after)) }, live: shown, subject };
+    if (row.version <= after) return { changed: null, live: shown, more: false, subject };
+    const changed = { ...record(row), ...(await partsBehind(context, row, after)) };
+    const more = changed.version < row.version;
+    // Its text goes behind all that was written before.
+    return { changed, live: more ? null : shown, more, subject };
   },
 });
 

@@ -1,5 +1,6 @@
 /** Conversations with the assistant, and what happens in them. */
 import { z } from 'zod';
+import { conversationParts } from '../../domain/assistant/budget.ts';
 import {
   approveTool,
   createConversation,
@@ -27,7 +28,10 @@ const conversationEvent = z
   .object({
     changed: getConversation.output
       .nullable()
-      .describe('The conversation as it is now, with the messages and calls that have changed behind the position'),
+      .describe(
+        'The conversation as it is now, with messages and calls that have changed behind the position. Many of them come in several events, of which ' +
+          'each has the position it leads to as its version',
+      ),
     text: z
       .object({
         message: z.int32().describe('Number of the message that is written'),
@@ -53,7 +57,7 @@ function assistantEvents({ organization, project, conversation }: Args, context:
     async read(position) {
       const after = /^\d{1,9}$/.test(position ?? '') ? Number(position) : 0;
       const news = await context.run(readEvents, { organization, project, conversation, after });
-      const { changed, live } = news;
+      const { changed, live, more } = news;
       subject = news.subject;
       const at = String(changed?.version ?? after);
       const events: { position: string; data: z.input<typeof conversationEvent> }[] = [];
@@ -71,7 +75,7 @@ function assistantEvents({ organization, project, conversation }: Args, context:
           sent = { message: live.message, length: live.text.length };
         }
       }
-      return { events, position: at };
+      return { events, position: at, more };
     },
     watch(wake) {
       const ends = [context.live.events.watch(subject, wake), context.live.texts.watch(conversation, wake)];
@@ -89,7 +93,10 @@ export const assistant: readonly Row[] = [
   field('Studio', 'assistant_tasks', listTasks),
   field('Studio', 'assistant_task_text', getTaskText),
   field('Studio', 'conversations', listConversations),
-  field('Studio', 'conversation', getConversation, { names: { conversation: 'id' } }),
+  field('Studio', 'conversation', getConversation, {
+    names: { conversation: 'id' },
+    given: { include: (_studio, selects) => conversationParts.filter((part) => selects(part)) },
+  }),
   mutation('createConversation', createConversation),
   mutation('renameConversation', renameConversation),
   mutation('deleteConversation', deleteConversation),

@@ -1,4 +1,5 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { EventEmitter } from 'node:events';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AssistantCall } from '../../../src/domain/assistant/conversation.entity.ts';
 import { createConversation } from '../../../src/domain/assistant/conversations.operations.ts';
 import { updateOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
@@ -7,11 +8,12 @@ import { createProject, deleteProject } from '../../../src/domain/projects/proje
 import { User } from '../../../src/domain/users/user.entity.ts';
 import { createDatabaseClock } from '../../../src/engines/clock/clocks.ts';
 import { runRetention } from '../../../src/jobs/upkeep.ts';
+import { answerMemory, longestAnswer } from '../../../src/kernel/answer-memory.ts';
 import { seed, shared, startTestApp } from '../../support/app.ts';
 import { makePerson, signedIn } from '../../support/browser.ts';
 import { commitTo } from '../../support/conflict-site.ts';
 import { type Any, callOf, codeOf, contentOf, conversationsOf } from '../../support/conversations.ts';
-import { openStream } from '../../support/event-stream.ts';
+import { type EventStream, openStream } from '../../support/event-stream.ts';
 import { beginStream, sendEvent, startModelServer, textEvent } from '../../support/model-server.ts';
 import { overtake } from '../../support/overtake.ts';
 
@@ -40,6 +42,7 @@ beforeAll(async () => {
   });
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   await app.services.assistant.replies.settled();
   model.script.length = 0;
   model.questions.length = 0;
@@ -51,6 +54,35 @@ const headOf = async (branch: string) => (await app.repository()).head(branch);
 const update = (entry: string, title: string) =>
   callOf('update_entry', { collection: 'posts', entry, frontmatter: { title } });
 const remove = callOf('delete_entry', { collection: 'posts', entry: 'second' });
+
+/** Stores messages of 100,000 characters, each with a version of its own, and sets the conversation's to the last number. */
+async function write(id: string, count: number, { versions = 'number' } = {}): Promise<void> {
+  await app.services.orm.em.fork().execute(
+    `with messages as (
+       insert into assistant_message (conversation_id, number, role, text, complete, version, created_at)
+       select ?::uuid, number, 'assistant', repeat('a', 100000), true, ${versions}, now() from generate_series(1, ?) as number)
+     update assistant_conversation set version = ? where id = ?`,
+    [id, count, count, id],
+  );
+}
+
+const subscribe = (id: string, headers: Record<string, string> = {}) =>
+  openStream(
+    app.url,
+    null,
+    `subscription { assistantEvents(${at}, conversation: "${id}") { changed { version messages { number text } calls { id } } } }`,
+    { headers: { Cookie: anna.cookie ?? '', 'Sec-Fetch-Site': 'same-origin', ...headers } },
+  );
+
+/** What comes of a conversation up to a version. */
+async function readUntil(stream: EventStream, version: number): Promise<Any[]> {
+  const parts: Any[] = [];
+  while (parts.at(-1)?.version !== version) {
+    const event = await stream.next();
+    parts.push(event?.data.data.assistantEvents.changed);
+  }
+  return parts;
+}
 
 describe('a conversation', () => {
   it('changes an entry by a commit on a draft of its own', async () => {
@@ -129,6 +161,71 @@ describe('a conversation', () => {
     // What follows may come with the message once it is stored.
     expect(texts.slice(1)).toEqual(texts.length > 1 ? [{ message: 2, offset: 3, text: ' two' }] : []);
     expect(stored.get(2)).toBe('One two');
+  });
+
+  it('comes to a subscriber in parts when it is long, each behind the position of the one before', async () => {
+    const id = await own.begin();
+    await write(id, 40);
+    const stream = await subscribe(id);
+    const parts = await readUntil(stream, 40);
+    expect(parts.length).toBeGreaterThan(3);
+    for (const part of parts) expect(JSON.stringify(part).length).toBeLessThan(1.2 * 1024 * 1024);
+    const numbers = (some: Any[]) => some.flatMap(({ messages }) => messages.map(({ number }: Any) => number));
+    const all = Array.from({ length: 40 }, (_, at) => at + 1);
+    expect(numbers(parts)).toEqual(all);
+    stream.close();
+    const position = parts[1].version;
+    const rest = await subscribe(id, { 'Last-Event-ID': String(position) });
+    expect(numbers(await readUntil(rest, 40))).toEqual(all.slice(position));
+    rest.close();
+  });
+
+  it('comes whole where one change is larger than a part', async () => {
+    const id = await own.begin();
+    await write(id, 20, { versions: '1 + number / 15' });
+    const stream = await subscribe(id);
+    const parts = await readUntil(stream, 20);
+    expect(parts.map(({ version, messages }: Any) => [version, messages.length])).toEqual([
+      [1, 14],
+      [20, 6],
+    ]);
+    stream.close();
+  });
+
+  it('takes memory for a part before it is read, until the subscriber has it', async () => {
+    const id = await own.begin();
+    await write(id, 40);
+    const take = vi.spyOn(answerMemory, 'take');
+    const stream = await subscribe(id);
+    const parts = await readUntil(stream, 40);
+    expect(take.mock.calls.map(([, bytes]) => bytes)).toHaveLength(parts.length);
+    for (const [index, [caller, bytes]] of take.mock.calls.entries()) {
+      expect(caller).toMatch(/^user:/);
+      expect(bytes).toBe(parts[index].messages.length * (100_000 + 1024));
+    }
+    // The stream is still open, and nothing is held: there is room for an answer that takes all of the person's.
+    const [[caller]] = take.mock.calls as [Parameters<typeof answerMemory.take>];
+    const sent = { closed: false, writableEnded: false, writableNeedDrain: false };
+    const answer = Object.assign(new EventEmitter(), { ...sent, setTimeout: () => {}, destroy: () => {} });
+    await answerMemory.take(caller, longestAnswer, answer);
+    answer.emit('close');
+    stream.close();
+  });
+
+  it('is read with room for what is selected, and without its parts where none is', async () => {
+    const id = await own.begin();
+    await write(id, 5);
+    const take = vi.spyOn(answerMemory, 'take');
+    const read = async (fields: string) => {
+      take.mockClear();
+      const document = `{ project(${at}) { studio { conversation(id: "${id}") { ${fields} } } } }`;
+      const { body } = await anna.graphql(document);
+      return [body.data.project.studio.conversation, take.mock.calls.map(([, bytes]) => bytes)];
+    };
+    expect(await read('state')).toEqual([{ state: 'idle' }, []]);
+    expect(await read('calls { id }')).toEqual([{ calls: [] }, [0]]);
+    const [{ messages }, room] = await read('... on ConversationWithMessages { messages { number } }');
+    expect([messages.length, room]).toEqual([5, [5 * (100_000 + 1024)]]);
   });
 
   it('belongs to one person, who is signed in', async () => {

@@ -25,7 +25,8 @@ export function withEvent(before: Conversation | null, { changed, text }: Event)
     return {
       ...changed,
       messages: [...messages.values()].sort((a, b) => a.number - b.number),
-      calls: [...calls.values()],
+      // Of a long conversation they come in the order in which they were last changed.
+      calls: [...calls.values()].sort((a, b) => a.message - b.message || a.place - b.place),
     };
   }
   if (!text || !before) return before;

@@ -118,6 +118,7 @@ describe('texts that the server gives in English', () => {
   test('have one in German for each code there is', () => {
     const codes = [
       ...endCodes.map((code) => `problem_${code}`),
+      'problem_limit_reached',
       'problem_tokens_used',
       ...modelFailures.map((failure) => `problem_model_${failure}`),
       ...consentCodes.map((code) => `consent_${code}`),

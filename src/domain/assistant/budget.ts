@@ -5,6 +5,9 @@ import { executeBound } from '../../kernel/sql.ts';
 /** Tokens of one conversation. */
 export const conversationTokens = 1_000_000;
 
+/** Bytes that are stored of one conversation; the step of a reply that comes to them is still stored whole. */
+export const mostStored = 16 * 1024 * 1024;
+
 /** Bytes of each message and call of a conversation ($1): its long texts, and 1 KiB for all else, so that none counts as nothing. */
 export const partSizesSql = `
   select 'messages' as kind, version, 1024 + octet_length(text) + coalesce(octet_length(context::text), 0) as bytes
@@ -28,6 +31,17 @@ export async function storedBytes(
 ): Promise<number> {
   const [row] = await executeBound<{ bytes: number }>(em, storedSql, [conversation_id, parts]);
   return row?.bytes ?? 0;
+}
+
+export const fullConversation = () => new DomainError('limit_reached', 'This conversation is full; begin a new one');
+
+/**
+ * Refuses what would add to a conversation that has grown to its bound: a model can make calls with long results that it never gets again, so
+ * tokens alone bound nothing.
+ * @throws DomainError `limit_reached`
+ */
+export async function checkStored(em: EntityManager, conversation_id: string): Promise<void> {
+  if ((await storedBytes(em, conversation_id)) >= mostStored) throw fullConversation();
 }
 
 /** Longer than a step can take. */

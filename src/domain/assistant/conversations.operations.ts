@@ -21,9 +21,11 @@ import { holdProject } from '../projects/project-ref.ts';
 import { revertCommit } from '../studio/changes/revert.operations.ts';
 import {
   type ConversationPart,
+  checkStored,
   checkTokens,
   conversationParts,
   conversationTokens,
+  fullConversation,
   partSizesSql,
   storedBytes,
   usedTokens,
@@ -384,8 +386,8 @@ export const sendMessage = replyOperation({
       throw new DomainError('conflict', 'The assistant waits for your consent; approve or reject the call first');
     const limit = organization.limits.assistant_tokens_month ?? null;
     await checkTokens(em, { organization_id: organization.id, tokens: row.tokens, limit, now: services.clock.now() });
-    if ((await writtenIn(em, id)) + text.length > mostWritten)
-      throw new DomainError('limit_reached', 'This conversation is full; begin a new one');
+    if ((await writtenIn(em, id)) + text.length > mostWritten) throw fullConversation();
+    await checkStored(em, id);
     const last = await em.findOne(AssistantMessage, { conversation_id: id }, { orderBy: { number: 'desc' } });
     const version = row.version + 1;
     await em.insert(AssistantMessage, {

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { mostStored, storedBytes } from '../../../src/domain/assistant/budget.ts';
 import { AssistantCall } from '../../../src/domain/assistant/conversation.entity.ts';
 import { createConversation } from '../../../src/domain/assistant/conversations.operations.ts';
 import { updateOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
@@ -64,6 +65,26 @@ async function write(id: string, count: number, { versions = 'number' } = {}): P
      update assistant_conversation set version = ? where id = ?`,
     [id, count, count, id],
   );
+}
+
+/** Lets what is stored of a conversation have so many bytes: results of a call that a model does not get again. */
+async function growTo(id: string, bytes: number): Promise<void> {
+  const em = app.services.orm.em.fork();
+  await em.execute('delete from assistant_call where conversation_id = ?', [id]);
+  await em.execute(
+    `insert into assistant_message (conversation_id, number, role, text, complete, version, created_at)
+     values (?, 0, 'assistant', '', true, 1, now()) on conflict do nothing`,
+    [id],
+  );
+  const add = (place: number, length: number) =>
+    em.execute(
+      `insert into assistant_call (id, conversation_id, message, place, reference, tool, arguments, arguments_hash, state, result, version, created_at)
+       values (gen_random_uuid(), ?, 0, ?, ?, 'get_entry', '{}', '', 'done', repeat('a', ?), 1, now())`,
+      [id, place, `call_${place}`, length],
+    );
+  await add(0, 500_000);
+  await add(1, bytes - (await storedBytes(em, id)) - 1024 - '{}'.length);
+  expect(await storedBytes(em, id)).toBe(bytes);
 }
 
 const subscribe = (id: string, headers: Record<string, string> = {}) =>
@@ -541,6 +562,28 @@ describe('a reply', () => {
     await app.services.assistant.replies.settled();
     const { extensions, message } = await say();
     expect(extensions).toMatchObject({ reason: 'limit_reached' });
+    expect(message).toBe('This conversation is full; begin a new one');
+  });
+
+  it('is refused in a conversation that holds as much as one may, and accepted before', async () => {
+    const id = await own.begin();
+    const ask = () => own.mutate('sendMessage', { conversation: id, text: 'x' });
+    const question = 1024 + 'x'.length;
+    const ended = async () => {
+      await app.services.assistant.replies.settled();
+      const { body } = await anna.graphql(`{ project(${at}) { studio { conversation(id: "${id}") { problem } } } }`);
+      return body.data.project.studio.conversation.problem;
+    };
+    await growTo(id, mostStored - 1 - question);
+    expect(await ask()).toMatchObject({ state: 'running' });
+    expect(await ended()).toBeNull();
+    await growTo(id, mostStored - 1);
+    expect(await ask()).toMatchObject({ state: 'running' });
+    // The question has filled it: no step of the model adds to that.
+    expect(await ended()).toBe('This conversation is full; begin a new one');
+    await growTo(id, mostStored);
+    const { extensions, message } = await ask();
+    expect(extensions).toMatchObject({ code: 'CONFLICT', reason: 'limit_reached' });
     expect(message).toBe('This conversation is full; begin a new one');
   });
 

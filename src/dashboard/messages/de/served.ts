@@ -11,6 +11,7 @@ export default {
   problem_bad_calls: 'Das Modell hat {{calls}}-mal nacheinander falsche Angaben gemacht und wurde angehalten.',
   problem_internal:
     'Die Antwort ist auf dem Server gescheitert; der Grund steht in seinem Protokoll. Versuchen Sie es noch einmal.',
+  problem_limit_reached: 'Diese Unterhaltung ist voll. Beginnen Sie eine neue.',
   problem_tokens_used:
     'Die Tokens dieser Unterhaltung oder der Organisation sind aufgebraucht. Beginnen Sie eine neue Unterhaltung, oder bitten Sie Ihre Verwaltung um mehr.',
   problem_model_key: 'Der Anbieter des Modells nimmt den Schlüssel nicht an.',

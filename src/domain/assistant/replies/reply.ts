@@ -11,6 +11,7 @@ import { type Model, type ModelCall, ModelFault } from '../../../ports/model.ts'
 import { authenticateHolder } from '../../identity/authenticate.ts';
 import { Organization } from '../../organizations/organization.entity.ts';
 import { loadProject } from '../../projects/project-ref.ts';
+import { checkStored } from '../budget.ts';
 import { changesSomething } from '../call-tool.ts';
 import {
   AssistantCall,
@@ -210,6 +211,7 @@ export class Reply {
       throw new Ended('steps', `The reply was ended after ${this.#limits.steps} steps; write “go on” to continue`, {
         steps: this.#limits.steps,
       });
+    await checkStored(this.#services.orm.em.fork(), this.#row.id);
     await this.#step(messages, calls);
     return true;
   }

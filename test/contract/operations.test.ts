@@ -112,6 +112,7 @@ const withoutRoute: Record<string, string> = {
   'workflows.getExecutions': 'GraphQL only: the executions of many edges in one call',
   'workflows.getWebhookDeliveries': 'GraphQL only: the deliveries of many edges in one call',
   'workflows.listExecutionLog': 'GraphQL only: pages of a log; REST reads it from a position',
+  'studio.readDeploymentLog': 'GraphQL only: a subscription reads it; REST reads it from an offset',
   'studio.readImport': 'GraphQL only: a subscription reads it; REST has it with the repository',
   'workflows.readExecutionEvents': 'GraphQL only: a subscription reads it',
   'studio.searchEntries': 'GraphQL only: over all collections; REST searches each by q',

@@ -113,6 +113,7 @@ const unreachedQueries = [
   'studio.readBranchMoves',
   'studio.readBranchRules',
   'studio.readChanges',
+  'studio.readDeploymentLog',
   'studio.readImport',
   'workflows.getExecution',
   'workflows.getWebhookDeliveries',

@@ -1,6 +1,7 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { JobLog } from '../../src/domain/studio/deployments/job-log.ts';
 import { createEnvironment } from '../../src/domain/studio/environments/environments.operations.ts';
+import { answerMemory } from '../../src/kernel/answer-memory.ts';
 import { shared } from '../support/app.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { graphqlApp } from '../support/graphql-app.ts';
@@ -19,6 +20,7 @@ beforeAll(async () => {
   environment = ((await app.run(createEnvironment, draft)) as { id: number }).id;
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   for (const stream of open.splice(0)) stream.close();
 });
 
@@ -90,6 +92,32 @@ describe('deploymentLog', () => {
     await end(of);
     expect(await again.next()).toMatchObject({ event: 'complete' });
     expect(await again.next()).toBeNull();
+  });
+
+  it('gives a long log in parts, with room for each before it is read, and goes on with what is written', async () => {
+    const of = await deploy();
+    const log = new JobLog(app.services, of, (text) => text);
+    const line = 'x'.repeat(99_999);
+    for (let count = 0; count < 35; count += 1) log.line(line);
+    await log.close();
+    const take = vi.spyOn(answerMemory, 'take');
+    const stream = await logOf(of);
+    const sizes: number[] = [];
+    const received = () => sizes.reduce((sum, size) => sum + size, 0);
+    while (received() < 3_500_000) {
+      const event = await stream.next();
+      const { offset, text } = event?.data.data.deploymentLog ?? {};
+      expect([offset, event?.id]).toEqual([received(), String(received() + text.length)]);
+      sizes.push(text.length);
+    }
+    expect(received()).toBe(3_500_000);
+    expect(sizes.length).toBeGreaterThan(3);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1024 * 1024);
+    const large = take.mock.calls.map(([, bytes]) => bytes).filter((bytes) => bytes > 0);
+    expect(large.slice(0, 3)).toEqual([1024 * 1024, 1024 * 1024, 1024 * 1024]);
+    log.line('last');
+    expect((await stream.next())?.data.data.deploymentLog).toEqual({ offset: 3_500_000, text: 'last\n' });
+    await log.close();
   });
 
   it.each(['abc', '-1', '1.5', '9'.repeat(16)])(

@@ -14,7 +14,7 @@ import {
   startDeployment,
 } from '../../domain/studio/deployments/deployments.operations.ts';
 import { deploymentJob } from '../../domain/studio/deployments/deployments.schema.ts';
-import { getDeploymentLog, listDeploymentLog, logText } from '../../domain/studio/deployments/get-log.operations.ts';
+import { listDeploymentLog, logText, readDeploymentLog } from '../../domain/studio/deployments/get-log.operations.ts';
 import { reportDeployment } from '../../domain/studio/deployments/report-deployment.operations.ts';
 import {
   createEnvironment,
@@ -147,12 +147,13 @@ function logTexts(
         throw new DomainError('invalid_request', 'after: must be the id of an event of this log');
       const offset = after === null ? 0 : Number(after);
       const wanted = { organization, project, deployment, job, offset };
-      const { text, next_offset, complete } = await context.run(getDeploymentLog, wanted);
+      const { text, next_offset, complete, more } = await context.run(readDeploymentLog, wanted);
       const stored = text === '' ? [] : [{ position: String(next_offset), data: { offset, text } }];
       // Texts sent already may not be stored yet: starting over from the stored part would send them twice, and delay the next.
       const at = Math.max(offset, next_offset);
-      const events = [...stored, ...textsBehind(at, pending.splice(0))];
-      return { events, position: events.at(-1)?.position ?? String(at), ended: complete };
+      // What is received goes behind all that is stored.
+      const events = more ? stored : [...stored, ...textsBehind(at, pending.splice(0))];
+      return { events, position: events.at(-1)?.position ?? String(at), more, ended: complete };
     },
     watch(wake) {
       const endTexts = feed.followLog(job, (text) => {

@@ -22,29 +22,42 @@ interface LogPart {
 /** Bytes of one part: all that is kept of a log, so that a download is one part. */
 const mostBytes = 5 * 1024 * 1024;
 
+/** Bytes of one part for a subscriber, who gets the next one when that has come. */
+const mostAtOnce = 1024 * 1024;
+
+// Pieces have 64 KiB at most, so that a part has at least one. `last`: where the log ends.
+const partSql = `
+  select start, content, last from (
+    select start, content, max(start + size) over () as last,
+      sum(start + size - greatest(start, ?)) over (order by start) as bytes
+    from deployment_log where job_id = ? and start + size > ?) as piece
+  where bytes <= ? order by start`;
+
 const leftOut = (bytes: number) => `[… ${bytes} bytes left out …]\n`;
 
-/** What a log holds from an offset on; where the middle of a long one is not kept, a line says so. */
-export async function readLog(em: EntityManager, job: DeploymentJob, offset: number): Promise<LogPart> {
-  const rows = await em.execute<{ start: string; content: Buffer }[]>(
-    'select start, content from deployment_log where job_id = ? and start + size > ? order by start',
-    [job.id, offset],
-  );
+/**
+ * What a log holds from an offset on; where the middle of a long one is not kept, a line says so.
+ * @param most bytes of it
+ */
+export async function readLog(
+  em: EntityManager,
+  job: DeploymentJob,
+  offset: number,
+  most = mostBytes,
+): Promise<LogPart> {
+  const values = [offset, job.id, offset, most];
+  const rows = await em.execute<{ start: string; content: Buffer; last: string }[]>(partSql, values);
   const parts: string[] = [];
   // The row may be older than its log: what was passed over must not come again.
   let next = rows.length > 0 ? offset : Math.min(offset, job.log_size);
-  let bytes = 0;
-  let isCut = false;
   for (const { start: text, content } of rows) {
     const start = Number(text);
-    isCut = bytes + content.length > mostBytes;
-    if (isCut) break;
     if (start > next) parts.push(leftOut(start - next));
     const from = Math.max(0, next - start);
     parts.push(content.subarray(from).toString('utf8'));
-    bytes += content.length - from;
     next = start + content.length;
   }
+  const isCut = next < Number(rows[0]?.last ?? 0);
   const hasEnded = job.status === 'completed';
   // An old log is no longer kept, and of one that could not be stored the end may be missing.
   if (hasEnded && !isCut && next < job.log_size) {
@@ -138,6 +151,14 @@ export const listDeploymentLog = studioOperation({
   },
 });
 
+/** Takes room for a part of a log before it is read. */
+const roomForPart = (
+  { room }: Pick<StudioContext, 'room'>,
+  { log_size }: DeploymentJob,
+  offset: number,
+  most: number,
+) => room(Math.min(most, Math.max(0, log_size - offset)));
+
 export const getDeploymentLog = studioOperation({
   name: 'studio.getDeploymentLog',
   kind: 'query',
@@ -150,8 +171,26 @@ export const getDeploymentLog = studioOperation({
   output: logPart,
   async execute(context, { deployment, job, offset }) {
     const row = await findJob(context, { deployment, job });
+    await roomForPart(context, row, offset, mostBytes);
     const part = await readLog(context.em, row, offset);
     context.attach(Buffer.from(part.text));
     return part;
+  },
+});
+
+/** One look of who follows a log. */
+export const readDeploymentLog = studioOperation({
+  name: 'studio.readDeploymentLog',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'Follow the log of a deployment job',
+  input: getDeploymentLog.input,
+  output: logPart.extend({ more: z.boolean().describe('The next part is stored already') }),
+  async execute(context, { deployment, job, offset }) {
+    const row = await findJob(context, { deployment, job });
+    await roomForPart(context, row, offset, mostAtOnce);
+    const part = await readLog(context.em, row, offset, mostAtOnce);
+    return { ...part, more: part.text !== '' && part.next_offset < row.log_size };
   },
 });

@@ -8,8 +8,9 @@ import type { Log } from '../ports/log.ts';
 /** The channel on which the database announces new events; the payload is the subject's name. */
 export const eventChannel = 'portico_event';
 
-/** An event may name a thousand paths, and many read at the same time. */
+/** An event may name a thousand paths, and many read at the same time. Bytes: one event is read however long it is. */
 const eventsAtOnce = 10;
+const bytesAtOnce = 1024 * 1024;
 /** A subject is announced at most so many times a second: reading what came meanwhile costs no more than reading one event. */
 const mostAnnouncements = 5;
 const second = 1_000;
@@ -32,6 +33,12 @@ const appendSql = `
       join counted using (project_id, topic) join news using (project_id, topic)
   )
   select pg_notify('${eventChannel}', project_id || ' ' || topic) from news where is_notified`;
+
+const readSql = `
+  select seq, data from (
+    select seq, data, sum(octet_length(data::text)) over (order by seq) as bytes
+    from (select seq, data from event where project_id = ? and topic = ? and seq > ? order by seq limit ${eventsAtOnce}) as few
+  ) as weighed where bytes <= ${bytesAtOnce} or seq = ? order by seq`;
 
 /** How often subjects were announced by this process. */
 class Announcements {
@@ -137,14 +144,13 @@ export class PostgresEventFeed implements EventFeed {
       key,
     );
     const last = Number(subject?.seq ?? 0);
-    if (after === null || after === last) return { events: [], position: last, missed: false };
-    const rows = await em.execute<{ seq: string; data: unknown }[]>(
-      `select seq, data from event where project_id = ? and topic = ? and seq > ? order by seq limit ${eventsAtOnce}`,
-      [...key, after],
-    );
+    if (after === null || after === last) return { events: [], position: last, more: false, missed: false };
+    const rows = await em.execute<{ seq: string; data: unknown }[]>(readSql, [...key, after, after + 1]);
     const events = rows.map(({ seq, data }) => ({ seq: Number(seq), data }));
-    if (events[0]?.seq !== after + 1) return { events: [], position: last, missed: true };
-    return { events, position: events.at(-1)?.seq ?? last, missed: false };
+    const end = events.at(-1)?.seq;
+    if (end === undefined || events[0]?.seq !== after + 1)
+      return { events: [], position: last, more: false, missed: true };
+    return { events, position: end, more: end < last, missed: false };
   }
 
   watch(subject: EventSubject, wake: () => void): () => void {

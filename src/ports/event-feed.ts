@@ -16,6 +16,8 @@ export interface EventPage {
   events: FeedEvent[];
   /** Where to go on. */
   position: number;
+  /** There are events behind that. */
+  more: boolean;
   /** Events after the position are no longer stored, or it does not belong to this subject: their effect has to be read anew. */
   missed: boolean;
 }

@@ -52,6 +52,26 @@ it('a reader who takes his time gets every event, in order', async () => {
   }
 });
 
+it('events are read by their length, and one at least', async () => {
+  const em = app.services.orm.em.fork();
+  const [project] = await em.execute<{ id: number }[]>("select id from project where machine_name = 'site'");
+  const read = (branch: string, after: number) =>
+    app.services.events.read(em, branchSubject(project?.id ?? 0, branch), after);
+  const { events: some, ...at } = await read('main', 0);
+  expect(JSON.stringify(some).length).toBeLessThan(1024 * 1024);
+  expect(at).toEqual({ position: some.length, more: true, missed: false });
+  expect(some.length).toBeGreaterThan(1);
+  for (const long of [true, true, false])
+    await app.services.events.publish(em, branchSubject(project?.id ?? 0, 'long'), () => ({
+      sha: null,
+      paths: long ? ['x'.repeat(2 * 1024 * 1024)] : ['short'],
+    }));
+  for (const after of [0, 1, 2]) {
+    const { events, more } = await read('long', after);
+    expect([events.map(({ seq }) => seq), more]).toEqual([[after + 1], after < 2]);
+  }
+});
+
 it('a reader who never reads is cut off, and delays no other', async () => {
   for (let count = 1; count < 20; count++) await subscribe(events);
   await ignore();

@@ -116,10 +116,10 @@ function branchMoves(
   return {
     async read(after: string | null) {
       const wanted = { organization, project, branch, ...(after !== null && { after: Number(after) }) };
-      const { moves, position, missed, subject: found } = await context.run(readBranchMoves, wanted);
+      const { moves, position, more, missed, subject: found } = await context.run(readBranchMoves, wanted);
       subject = found;
       const events = moves.map((event) => ({ position: String(event.position), data: event.move }));
-      return { events, position: String(position), missed };
+      return { events, position: String(position), more, missed };
     },
     watch: (wake: () => void) => context.live.events.watch(subject, wake),
   };

@@ -82,6 +82,7 @@ export const readBranchMoves = studioOperation({
     subject: eventSubject,
     moves: z.array(z.object({ position: z.int(), move: branchMove })),
     position: z.int(),
+    more: z.boolean(),
     missed: z.boolean(),
   }),
   async execute({ em, git, project, services }, { branch: requested, after }) {

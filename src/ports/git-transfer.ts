@@ -160,6 +160,11 @@ export interface GitServeRequest {
    * client. The branches concerned hold still from the answer until the push is done. Without it, rewrites and deletions are refused.
    */
   authorizePush?(commands: readonly PushCommand[], pushed: PushedObjects): Promise<PushVerdict>;
+  /**
+   * Decides once more about a push that is allowed, when its branches hold still: to check it, and to wait for them, can have taken minutes. Default:
+   * it stays allowed.
+   */
+  confirmPush?(commands: readonly PushCommand[]): Promise<PushVerdict>;
   /** Called once git is done with a push, however it ended, while its branches still hold still. */
   settledPush?(result: PushResult): void;
 }

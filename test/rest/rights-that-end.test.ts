@@ -7,11 +7,13 @@ import { Token } from '../../src/domain/identity/token.entity.ts';
 import { hashToken } from '../../src/domain/identity/token-text.ts';
 import { createProject, deleteProject } from '../../src/domain/projects/projects.operations.ts';
 import { GitRepository } from '../../src/engines/git/repository.ts';
-import { permissionNames } from '../../src/kernel/actor.ts';
+import { type Permission, permissionNames } from '../../src/kernel/actor.ts';
 import { lookEvery } from '../../src/kernel/run.ts';
 import { acme, metricsToken, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { commitTo } from '../support/conflict-site.ts';
 import { makeCrawler, makeSnapshot } from '../support/crawlers/snapshots.ts';
+import { client } from '../support/git-client.ts';
+import { temporaryDirectory } from '../support/git-store.ts';
 import { commitOf, emptyTreeEntry, oidOf, pack, pushOf } from '../support/packs.ts';
 
 const app = shared(startTestApp);
@@ -93,31 +95,48 @@ const requests: [string, (name: string) => Slow][] = [
   ['a push', push],
 ];
 
+/** Holds a branch by a write that does not end. @returns what ends it */
+async function holding(branch: string): Promise<() => Promise<unknown>> {
+  const git = await app.repository();
+  let begun = () => {};
+  const isHeld = new Promise<void>((resolve) => (begun = resolve));
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const first = git.write({
+    branch,
+    author: { name: 'First', email: 'first@portico.test' },
+    plan: async () => {
+      begun();
+      await held;
+      return { changes: [], message: 'First', result: null };
+    },
+  });
+  await isHeld;
+  return () => {
+    release();
+    return first;
+  };
+}
+
+/** Takes a permission from a token. */
+async function narrow(token: string, without: Permission): Promise<void> {
+  const em = app.services.orm.em.fork();
+  const permissions = permissionNames.filter((name) => name !== without);
+  await em.nativeUpdate(Token, { hash: hashToken(token) }, { permissions });
+  const { organization_id } = await em.findOneOrFail(Token, { hash: hashToken(token) });
+  app.services.grants.evict(`organization:${organization_id}`);
+}
+
 describe('a write that waits for its turn', () => {
   /** Has a write wait behind another one of its branch while something happens. */
   async function queued(write: object, between: (token: string) => Promise<unknown>, path = 'collections/posts') {
     const token = await app.makeToken(permissionNames);
-    const git = await app.repository();
-    let begun = () => {};
-    const isHeld = new Promise<void>((resolve) => (begun = resolve));
-    let release = () => {};
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const first = git.write({
-      branch: 'main',
-      author: { name: 'First', email: 'first@portico.test' },
-      plan: async () => {
-        begun();
-        await held;
-        return { changes: [], message: 'First', result: null };
-      },
-    });
-    await isHeld;
+    const release = await holding('main');
     const gauge = () => app.ask('GET', '/metrics', { token: metricsToken }).then(({ body }) => writersIn(body));
     const answer = app.ask('POST', `${studio}/${path}`, { token, body: write });
     await expect.poll(gauge).toBe(2);
     await between(token);
-    release();
-    await first;
+    await release();
     return answer;
   }
   const draft = (slug: string) => ({ slug, frontmatter: { title: 'x' }, body: 'x' });
@@ -148,16 +167,69 @@ describe('a write that waits for its turn', () => {
   });
 
   it('is not done with a permission that has ended, which it may have needed besides', async () => {
-    const narrow = async (token: string) => {
-      const em = app.services.orm.em.fork();
-      const permissions = permissionNames.filter((name) => name !== 'delete_studio');
-      await em.nativeUpdate(Token, { hash: hashToken(token) }, { permissions });
-      const { organization_id } = await em.findOneOrFail(Token, { hash: hashToken(token) });
-      app.services.grants.evict(`organization:${organization_id}`);
-    };
     const actions = [{ op: 'delete', collection: 'posts', slug: 'in-turn' }];
-    const { body } = await queued({ message: 'Delete', actions }, narrow, 'changes');
+    const { body } = await queued({ message: 'Delete', actions }, (token) => narrow(token, 'delete_studio'), 'changes');
     expect([body.code, body.message]).toEqual(['forbidden', 'Missing permission: delete_studio']);
+  });
+});
+
+describe('a push that waits for its turn', () => {
+  const set = (settings: object) => app.ask('PATCH', `${studio}/repository`, { body: settings });
+
+  beforeEach(async () => {
+    if (!(await headOf('topic'))) await app.ask('POST', `${studio}/branches`, { body: { name: 'topic' } });
+  });
+  afterEach(() => set({ protected_branches: [], require_pull: false }));
+  const headOf = async (branch: string) => (await app.repository()).head(branch);
+
+  /** Has a push wait behind a writer of its branch while something happens. @returns what the client shows */
+  async function queued(refspec: `${string}:${string}`, between: (token: string) => Promise<unknown>) {
+    const token = await app.makeToken(permissionNames);
+    const copy = temporaryDirectory();
+    await client(copy, 'clone', '-q', `${app.url.replace('//', `//x:${token}@`)}/git/acme/site.git`, '.');
+    await client(copy, 'commit', '-q', '--allow-empty', '-m', crypto.randomUUID());
+    const release = await holding(refspec.replace(/^.*:/, ''));
+    const waits = vi.spyOn(GitRepository.prototype, 'holdBranches');
+    const pushed = client(copy, 'push', '-q', 'origin', refspec).then(
+      () => 'pushed',
+      (error: Error) => error.message,
+    );
+    await expect.poll(() => waits.mock.calls.length).toBe(1);
+    waits.mockRestore();
+    await between(token);
+    await release();
+    return pushed;
+  }
+
+  it('is done by rights and settings that last', async () => {
+    expect(await queued('HEAD:main', async () => {})).toBe('pushed');
+    expect(await queued(':topic', async () => {})).toBe('pushed');
+  });
+
+  it.each<[string, `${string}:${string}`, (token: string) => Promise<unknown>, string]>([
+    ['with a token that was revoked', 'HEAD:main', revoke, 'Unauthenticated'],
+    [
+      'with a permission that has ended',
+      'HEAD:main',
+      (token) => narrow(token, 'manage_studio'),
+      'Missing permission: manage_studio',
+    ],
+    [
+      'to a branch that has come to move by pull requests',
+      'HEAD:main',
+      () => set({ protected_branches: ['main'], require_pull: true }),
+      'main is protected',
+    ],
+    [
+      'to delete a branch that has become protected',
+      ':topic',
+      () => set({ protected_branches: ['topic'] }),
+      'topic is protected and cannot be deleted',
+    ],
+  ])('is not done %s', async (_what, refspec, between, refusal) => {
+    const before = await Promise.all(['main', 'topic'].map(headOf));
+    expect(await queued(refspec, between)).toContain(refusal);
+    expect(await Promise.all(['main', 'topic'].map(headOf))).toEqual(before);
   });
 });
 

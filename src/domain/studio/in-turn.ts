@@ -6,18 +6,21 @@ import type { CommitRequest } from '../../ports/git-writes.ts';
 import type { ProjectContext } from '../projects/operation.ts';
 import { isProtected, movesByPulls } from './repository/branch-rules.ts';
 
+/** The permissions that an operation needs, or may need. */
+type Needs = Pick<AnyOperation, 'permission' | 'also'>;
+
 /**
  * Holds a write against the rights and settings of the moment its turn comes.
  * @param branch that it commits to directly, or by merging; null: it does neither
  * @throws DomainError as `run()` does, and `branch_protected`
  */
-async function checkTurn(
-  operation: AnyOperation,
-  before: ProjectContext,
+export async function checkTurn<Context extends ProjectContext>(
+  { permission, also }: Needs,
+  before: Context,
   branch: string | null,
-): Promise<ProjectContext> {
+): Promise<Context> {
   const now = await before.renewed();
-  for (const name of [operation.permission, ...Object.keys(operation.also ?? {})])
+  for (const name of [permission, ...Object.keys(also ?? {})])
     if (isGrantable(name) && before.grant.permissions.has(name)) requirePermission(now.grant, name);
   if (branch !== null && !movesByPulls(before.project, branch) && movesByPulls(now.project, branch))
     throw new DomainError('branch_protected', `${branch} has become protected; it moves by merging pull requests`);

@@ -16,6 +16,7 @@ import { carriedProblem, findCarried } from '../compare/carried-content.ts';
 import { isContent, isRegular, refusalOf } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
+import { checkTurn } from '../in-turn.ts';
 import { keepPushedHeads } from '../pulls/open-pulls.ts';
 import { newRefNameProblem, RefNames, shownRefName } from '../ref-name.ts';
 import type { StudioContext } from '../studio.ts';
@@ -250,16 +251,40 @@ async function decidePush(
   return faults === null ? { allow: true } : { allow: false, message: faults };
 }
 
-/** Decides by the rights and settings that hold when the push has come in, which can be long after it began. */
-async function verdictOn(
-  context: StudioContext<'delete_studio' | 'manage_studio'>,
-  ...push: [commands: readonly PushCommand[], pushed: PushedObjects]
-): Promise<PushVerdict> {
-  const renewed = await context.renewed().catch((error: unknown) => {
+type PushContext = StudioContext<'delete_studio' | 'manage_studio'>;
+
+/** What a push may need. */
+const needs = {
+  permission: 'edit_studio',
+  also: {
+    delete_studio: 'when it deletes entries, media or branches',
+    manage_studio:
+      'when it brings files outside collections and media, also such as were content where they were changed, or objects with faults of old histories, or rewrites a branch',
+  },
+} as const;
+
+/** The rights and settings of a moment, or why there are no such rights any more. */
+function unlessEnded(renewed: Promise<PushContext>): Promise<PushContext | DomainError> {
+  return renewed.catch((error: unknown) => {
     if (error instanceof DomainError && hasEnded.has(error.code)) return error;
     throw error;
   });
-  return renewed instanceof DomainError ? { allow: false, message: renewed.message } : decidePush(renewed, ...push);
+}
+
+/**
+ * Decides once more when the turn of a push has come. What it brings was judged by rights that have to be there still; how its refs move is held
+ * against the settings of now. Pull requests from branches it deletes keep what they propose, also those opened since.
+ * @param before what it was decided by
+ */
+async function verdictInTurn(before: PushContext, commands: readonly PushCommand[]): Promise<PushVerdict> {
+  const now = await unlessEnded(checkTurn(needs, before, null));
+  if (now instanceof DomainError) return { allow: false, message: now.message };
+  for (const command of commands) {
+    const refused = refusalOfMove(now, command);
+    if (refused !== null) return { allow: false, message: refused };
+  }
+  await keepPushedHeads(now, commands);
+  return { allow: true };
 }
 
 const access = z.object({ repository: z.uuid() });
@@ -298,12 +323,7 @@ export const pushRepository = studioOperation({
   name: 'studio.pushRepository',
   kind: 'command',
   effect: 'external',
-  permission: 'edit_studio',
-  also: {
-    delete_studio: 'when it deletes entries, media or branches',
-    manage_studio:
-      'when it brings files outside collections and media, also such as were content where they were changed, or objects with faults of old histories, or rewrites a branch',
-  },
+  ...needs,
   notInSteps: true,
   summary: 'Push with a git client',
   input: z.object({}),
@@ -321,6 +341,8 @@ export const pushRepository = studioOperation({
     const { services, studio, project, pack, signal, log } = context;
     if (!pack) throw new DomainError('invalid_request', 'A push is made with a git client');
     let isAllowed: boolean | null = null;
+    /** What it is decided by: rights and settings of when the push has come in, which can be long after it began. */
+    let decisive: PushContext = context;
     let result: PushResult = { commands: [], moved: [] };
     const served = services.git.serve(project.uuid, {
       ...pack(),
@@ -329,8 +351,18 @@ export const pushRepository = studioOperation({
       advertise: false,
       signal,
       async authorizePush(commands, pushed) {
-        const verdict = await verdictOn(context, commands, pushed);
-        if (verdict.allow) await keepPushedHeads(context, commands);
+        const now = await unlessEnded(context.renewed());
+        if (now instanceof DomainError) {
+          isAllowed = false;
+          return { allow: false, message: now.message };
+        }
+        decisive = now;
+        const verdict = await decidePush(now, commands, pushed);
+        isAllowed = verdict.allow;
+        return verdict;
+      },
+      async confirmPush(commands) {
+        const verdict = await verdictInTurn(decisive, commands);
         isAllowed = verdict.allow;
         return verdict;
       },

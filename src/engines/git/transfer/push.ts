@@ -8,6 +8,7 @@ import type { Oid } from '../../../ports/git-records.ts';
 import type {
   GitServeRequest,
   IntroducedChange,
+  PushCommand,
   PushedObjects,
   PushFooting,
   PushVerdict,
@@ -69,8 +70,10 @@ export async function servePush(push: Push): Promise<void> {
       if (!signal.aborted) release = held;
       // The push ended in the same moment: nothing would release them.
       else held();
+      const confirmed = (await request.confirmPush?.(commands)) ?? verdict;
+      if (!confirmed.allow) return { allow: false, message: printable(confirmed.message) };
       allowed = commands;
-      return verdict;
+      return confirmed;
     } catch (err) {
       if (err instanceof DomainError && err.code === 'too_large')
         return { allow: false, message: printable(err.message) };
@@ -107,7 +110,7 @@ async function decide(
   { processes, gitDir, limits, request }: Push,
   call: HookCall,
   signal: AbortSignal,
-): Promise<{ verdict: PushVerdict; commands: RefMove[]; branches: string[] }> {
+): Promise<{ verdict: PushVerdict; commands: PushCommand[]; branches: string[] }> {
   const place = { processes, gitDir, env: await quarantineEnvironment(gitDir, call.quarantine), signal };
   const pushed = new Quarantine(place);
   const lines = parseCommands(call.lines);

@@ -1,4 +1,5 @@
 import { DomainError } from '../../kernel/errors.ts';
+import { forEachConcurrently, forEachYielding, Pace } from '../../lib/concurrency.ts';
 import type {
   Blame,
   BlameQuery,
@@ -20,7 +21,15 @@ import type { GitProcesses, Log } from './git-process.ts';
 import { commonAncestors, firstParentLine } from './history/ancestry.ts';
 import { blame } from './history/blame.ts';
 import { diffTotals, diffTrees, filePatch, renamedPaths } from './history/diff.ts';
-import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history/history.ts';
+import {
+  aheadBehind,
+  countCommits,
+  hiddenCommit,
+  hiddenObject,
+  isVisible,
+  lastCommits,
+  listCommits,
+} from './history/history.ts';
 import { introducedChanges } from './history/introduced.ts';
 import { isAncestor, mergeability, mergeBases, mergeTrees } from './history/merge.ts';
 import { PendingMerge, trivialMerge } from './history/trivial-merge.ts';
@@ -48,6 +57,9 @@ export interface RepositoryContext {
   onMoved: (repository: string, branches: readonly string[]) => void;
   gitWriters: Metrics['gitWriters'];
 }
+
+/** Objects whose types are read at the same time. */
+const typesTogether = 1_000;
 
 function rangeOf(heads: readonly Oid[], without: Oid): string[] {
   if (![...heads, without].every(isOid)) throw new DomainError('not_found', 'No such commit');
@@ -77,6 +89,30 @@ export class RepositoryReads {
     await this.source();
     const object = await this.reader.info(oid);
     return object?.type === 'commit' && isVisible(this.processes, this.gitDir, oid);
+  }
+
+  /** One of some objects that is not stored, or that no visible ref reaches; null: none. What refs hold themselves costs no process. */
+  async hiddenAmong(oids: Iterable<Oid>, signal: AbortSignal): Promise<Oid | null> {
+    await this.source();
+    const left = new Set(oids);
+    for (const prefix of ['refs/heads', 'refs/tags', 'refs/pull'])
+      if (left.size > 0) await forEachYielding(await this.refs.list(prefix), ({ oid }) => left.delete(oid));
+    if (left.size === 0) return null;
+    const commits: Oid[] = [];
+    const others: Oid[] = [];
+    const absent: Oid[] = [];
+    const pace = new Pace();
+    await forEachConcurrently(left, typesTogether, async (oid) => {
+      if (pace.isDue) await pace.yield();
+      const object = await this.reader.info(oid);
+      (object === null ? absent : object.type === 'commit' ? commits : others).push(oid);
+    });
+    const { processes, gitDir } = this;
+    return (
+      absent[0] ??
+      (await hiddenCommit(processes, gitDir, commits, signal)) ??
+      (await hiddenObject(processes, gitDir, others, signal))
+    );
   }
 
   async snapshot(commit: Oid | null): Promise<Snapshot> {

@@ -15,9 +15,8 @@ import type {
 } from '../../ports/git-transfer.ts';
 import { createLayout, hasLayout, readFormat, removeLayout } from './layout.ts';
 import { type GitStoreOptions, RepositoryPool } from './repository-pool.ts';
-import { Slots } from './slots.ts';
+import { Lane, type Lendable, Slots } from './slots.ts';
 import { importRepository } from './transfer/import.ts';
-import { Lane } from './transfer/lane.ts';
 import { headOf, servePush } from './transfer/push.ts';
 import { refusedPush } from './transfer/push-answer.ts';
 import { PushHooks } from './transfer/push-hook.ts';
@@ -26,6 +25,7 @@ import { BodyRoom, withBody } from './transfer/request-body.ts';
 import { type ServedRepository, serveGit } from './transfer/serve.ts';
 import { lsRemote, pushUpstream, type UpstreamContext } from './transfer/upstream.ts';
 import { fetchUpstream } from './transfer/upstream-fetch.ts';
+import { hiddenWant, refusedWant } from './transfer/wants.ts';
 import { backupRepository, restoreRepository } from './upkeep/backup.ts';
 import { fsck } from './upkeep/fsck.ts';
 import { maintain, maintenanceDue } from './upkeep/maintenance.ts';
@@ -230,13 +230,17 @@ class FileGitStore implements GitStore {
     const { client, signal, advertise, protocol } = request;
     const { fetchBodyTime: time = 60_000, spools } = this.#options;
     const served = this.#served(id);
-    const serve = (lane: Lane, input = request.input) =>
-      lane.run(client, signal, (slot) => serveGit(served, { ...request, input }, { slot }));
-    if (advertise) return serve(this.#refLists);
+    const serve = (slot: Lendable, input = request.input) => serveGit(served, { ...request, input }, { slot });
+    if (advertise) return this.#refLists.run(client, signal, (slot) => serve(slot));
     const bounds = { size: bodySize.fetch, time, silence: served.silence, room: this.#bodies };
     await withBody(spools, request, bounds, (open, beginning) => {
       const isRefList = protocol === 'version=2' && /^[0-9a-f]{4}command=ls-refs\b/i.test(beginning.toString('latin1'));
-      return serve(isRefList ? this.#refLists : this.#packing, open());
+      if (isRefList) return this.#refLists.run(client, signal, (slot) => serve(slot, open()));
+      return this.#packing.run(client, signal, async (slot) => {
+        const hidden = await hiddenWant(this.#pool.get(id), open(), signal);
+        if (hidden !== null) return void request.output.write(refusedWant(hidden));
+        return serve(slot, open());
+      });
     });
   }
 

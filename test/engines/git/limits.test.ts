@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GitProcesses } from '../../../src/engines/git/git-process.ts';
-import { Slots } from '../../../src/engines/git/slots.ts';
+import { Lane, Slots } from '../../../src/engines/git/slots.ts';
 import { type Holder, StandingHolders } from '../../../src/engines/git/standing.ts';
-import { Lane } from '../../../src/engines/git/transfer/lane.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 import fc from '../../support/properties.ts';
 

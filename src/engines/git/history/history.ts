@@ -1,7 +1,7 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import type { LogQuery, Oid } from '../../../ports/git-records.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
-import { records } from '../git-stream.ts';
+import { gitStream, records } from '../git-stream.ts';
 import { isOid } from '../objects/object-id.ts';
 
 /** Milliseconds or NaN → whole seconds since 1970, as rev-list takes them. */
@@ -64,6 +64,53 @@ export async function isVisible(processes: GitProcesses, gitDir: string, oid: Oi
   const refs = ['--branches', '--tags', '--glob=refs/pull/*'];
   const { code, stdout } = await processes.run(['rev-list', '--max-count=1', oid, '--not', ...refs], { gitDir });
   return code === 0 && stdout.length === 0;
+}
+
+/** Every ref that git clients are shown. */
+const shown = ['--exclude=refs/portico/*', '--exclude=refs/remotes/*', '--all'];
+
+/** One of some commits that no ref shown to clients reaches; null: they reach all. */
+export async function hiddenCommit(
+  processes: GitProcesses,
+  gitDir: string,
+  commits: readonly Oid[],
+  signal: AbortSignal,
+): Promise<Oid | null> {
+  if (commits.length === 0) return null;
+  // The walk begins with these commits, so the first one that is left is one of them.
+  const args = ['rev-list', '--max-count=1', '--stdin', '--not', ...shown];
+  const text = await processes.output(args, { gitDir, signal, input: `${commits.join('\n')}\n` });
+  return text.toString('latin1').trim() || null;
+}
+
+/**
+ * The same for trees, blobs and tags. Where packs have an index of what commits reach, it finds them at once. All others come with the newest commit
+ * that has them, and git is stopped as soon as all are found: a checkout takes as long as its own commit.
+ */
+export async function hiddenObject(
+  processes: GitProcesses,
+  gitDir: string,
+  oids: readonly Oid[],
+  signal: AbortSignal,
+): Promise<Oid | null> {
+  if (oids.length === 0) return null;
+  const list = ['rev-list', '--objects', '--no-object-names'];
+  const input = `${oids.join('\n')}\n`;
+  const indexed = [...list, '--use-bitmap-index', '--stdin', '--not', ...shown];
+  const unknown = new Set((await processes.output(indexed, { gitDir, signal, input })).toString('latin1').split('\n'));
+  const left = new Set(oids.filter((oid) => unknown.has(oid)));
+  if (left.size === 0) return null;
+  const args = [...list, '--in-commit-order', ...shown];
+  const options = { gitDir, signal, timeout: wallTime.merge, what: 'The history' };
+  let open = '';
+  for await (const chunk of gitStream(processes, args, options)) {
+    const lines = (open + chunk.toString('latin1')).split('\n');
+    open = lines.pop() ?? '';
+    for (const line of lines) left.delete(line);
+    if (left.size === 0) return null;
+  }
+  const [first = null] = left;
+  return first;
 }
 
 /** Commits each side of two has alone. */

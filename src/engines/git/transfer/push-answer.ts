@@ -23,6 +23,20 @@ export function packetAt(bytes: Buffer, at: number): Buffer | null {
   return bytes.length < end ? null : bytes.subarray(at, end);
 }
 
+/** The packets of a body, flushes too. */
+export async function* packetsOf(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  let open: Buffer = Buffer.alloc(0);
+  for await (const chunk of input) {
+    open = open.length === 0 ? chunk : Buffer.concat([open, chunk]);
+    let at = 0;
+    for (let packet = packetAt(open, at); packet !== null; packet = packetAt(open, at)) {
+      at += packet.length;
+      yield packet;
+    }
+    open = open.subarray(at);
+  }
+}
+
 /** How a push went, for the lines a client is to read before the report. */
 export interface PushEnd {
   /** Whether git took the objects in. */

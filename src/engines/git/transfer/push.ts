@@ -26,9 +26,9 @@ import { formatOf, isOid, rawLength } from '../objects/object-id.ts';
 import { modes, Tree } from '../objects/tree-codec.ts';
 import { nullIfAbsent } from '../refs/ref-files.ts';
 import type { GitRepository } from '../repository.ts';
+import type { Lendable } from '../slots.ts';
 import { harmlessFaultsOf } from '../upkeep/fsck.ts';
-import type { Lendable } from './lane.ts';
-import { packetAt } from './push-answer.ts';
+import { packetsOf } from './push-answer.ts';
 import type { HookCall, PushHooks } from './push-hook.ts';
 import { type ServedRepository, serveGit } from './serve.ts';
 
@@ -197,19 +197,6 @@ async function excessOfOptions(packets: AsyncGenerator<Buffer, void>): Promise<s
     if (bytes > most.optionBytes) return tooLongOptions;
   }
   return null;
-}
-
-async function* packetsOf(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
-  let open: Buffer = Buffer.alloc(0);
-  for await (const chunk of input) {
-    open = open.length === 0 ? chunk : Buffer.concat([open, chunk]);
-    let at = 0;
-    for (let packet = packetAt(open, at); packet !== null; packet = packetAt(open, at)) {
-      at += packet.length;
-      yield packet;
-    }
-    open = open.subarray(at);
-  }
 }
 
 /** The packets before the next flush. `0004` ends nothing: it is a packet with no payload. */

@@ -9,8 +9,8 @@ import { syncDirectories } from '../durable-files.ts';
 import type { Config, GitChild } from '../git-child.ts';
 import { type GitProcesses, type Log, wallTime } from '../git-process.ts';
 import { directoriesOf } from '../refs/ref-updater.ts';
+import type { Lendable } from '../slots.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
-import type { Lendable } from './lane.ts';
 import { type PushEnd, packetLine, pushAnswer } from './push-answer.ts';
 import type { OpenHook } from './push-hook.ts';
 

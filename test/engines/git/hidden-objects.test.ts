@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { client } from '../../support/git-client.ts';
+import { gitOverHttp } from '../../support/git-http.ts';
+import { git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
+
+/** A repository of which a branch was deleted; the processes of git that have ended. */
+async function served() {
+  const ended: string[] = [];
+  const metrics = { gitProcess: (command: string) => void ended.push(command), gitWriters() {} };
+  const { store, path } = testStore({ metrics });
+  const repository = await store.create('site', 'main');
+  for (const text of ['one', 'two', 'three']) await save(repository, { 'a.md': text, [`${text}.md`]: text });
+  await save(repository, { 'one.md': null });
+  const main = (await repository.head('main')) ?? '';
+  await repository.createBranch('leak', main);
+  const leaked = (await save(repository, { 'deep/leak.md': 'leaked' }, { branch: 'leak' })).commit?.sha ?? '';
+  const above = (await save(repository, { 'b.md': 'b' }, { branch: 'leak' })).commit?.sha ?? '';
+  await repository.deleteBranch('leak', above);
+  const { url, port } = await gitOverHttp(store);
+  const work = temporaryDirectory();
+  const oidAt = (revision: string) => git(path('site'), ['rev-parse', revision]);
+  return { repository, url: url('site'), port, work, ended, main, leaked, above, oidAt, gitDir: path('site') };
+}
+
+const versions = ['0', '1', '2'];
+
+describe('a fetch of an object by its id', () => {
+  it.each(versions)(
+    'brings nothing that no branch, tag or pull request reaches, protocol version %s',
+    async (version) => {
+      const { repository, url, work, leaked, oidAt } = await served();
+      await repository.rescue('leak', leaked);
+      await client(work, 'clone', '-q', url, '.');
+      const hidden = [leaked, oidAt(`${leaked}:deep/leak.md`), oidAt(`${leaked}:deep`), oidAt(`${leaked}^{tree}`)];
+      for (const oid of hidden)
+        await expect(client(work, '-c', `protocol.version=${version}`, 'fetch', url, oid)).rejects.toThrow(
+          /not our ref|unadvertised object/,
+        );
+      await repository.createBranch('kept', leaked);
+      await client(work, 'fetch', url, ...hidden);
+    },
+  );
+
+  it('brings a commit that one of them reaches', async () => {
+    const { repository, url, work, main, oidAt } = await served();
+    const [older, oldest] = [oidAt('main~1'), oidAt('main~3')];
+    await client(work, 'init', '-q');
+    await client(work, 'fetch', '-q', '--depth=1', url, older);
+    await client(work, 'fetch', '-q', '--depth=1', url, oldest);
+    await repository.updateRefs([{ name: 'refs/pull/1/head', to: main }]);
+    await client(work, 'fetch', '-q', url, main);
+    expect(git(work, ['cat-file', '-t', main])).toBe('commit');
+  });
+
+  it('brings no parents of such a commit either, to a client that says it has it without them', async () => {
+    const { port, main, above, leaked, repository } = await served();
+    const packet = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text;
+    const fetched = async (depth: string, shallow: string) => {
+      const lines = [`want ${main}`, `shallow ${shallow}`, `deepen ${depth}`, 'done'].map(packet).join('');
+      const response = await fetch(`http://127.0.0.1:${port}/site.git/git-upload-pack`, {
+        method: 'POST',
+        headers: { 'git-protocol': 'version=2' },
+        body: `${packet('command=fetch')}0001${lines}0000`,
+      });
+      return response.text();
+    };
+    for (const depth of ['2147483647', '0x7fffffff', '6442450943'])
+      expect(await fetched(depth, above)).toBe(packet(`ERR upload-pack: not our ref ${leaked}`));
+    expect(await fetched('1', above)).toContain('packfile');
+    expect(await fetched('2147483647', leaked)).toContain(`unshallow ${leaked}`);
+    await repository.createBranch('kept', leaked);
+    expect(await fetched('2147483647', above)).toContain(`unshallow ${above}`);
+  });
+
+  it('looks for old objects by the index of its packs, where there is one', async () => {
+    const { url, work, ended, gitDir, oidAt } = await served();
+    await client(work, 'init', '-q');
+    const walks = async (revision: string) => {
+      ended.length = 0;
+      await client(work, 'fetch', '-q', url, oidAt(revision));
+      return ended.filter((command) => command === 'rev-list').length;
+    };
+    expect(await walks('main~3:a.md')).toBe(2);
+    git(gitDir, ['repack', '-adbq']);
+    expect(await walks('main~2:a.md')).toBe(1);
+  });
+
+  it.each(['blob:none', 'tree:0'])(
+    'fills the gaps of a partial clone, also those of old commits: %s',
+    async (filter) => {
+      const { url, work } = await served();
+      await client(work, 'clone', '-q', `--filter=${filter}`, url, '.');
+      expect(await readFile(join(work, 'a.md'), 'utf8')).toBe('three');
+      expect(await client(work, 'log', '-p')).toContain('-one');
+      expect(await client(work, 'show', 'HEAD~3:one.md')).toBe('one');
+    },
+  );
+
+  it('starts no other process for a clone, nor for a fetch of what is new', async () => {
+    const { repository, url, work, ended } = await served();
+    const commands = async (...args: string[]) => {
+      ended.length = 0;
+      await client(work, ...args);
+      return new Set(ended);
+    };
+    const only = new Set(['upload-pack']);
+    expect(await commands('clone', '-q', url, '.')).toEqual(only);
+    await save(repository, { 'a.md': 'four' });
+    ended.length = 0;
+    expect(await commands('fetch', '-q')).toEqual(only);
+    expect(await commands('clone', '-q', '--depth=1', url, 'shallow')).toEqual(only);
+  });
+});

@@ -38,6 +38,8 @@ export interface Repository {
   head(branch: string): Promise<Oid | null>;
   /** True when `oid` is a commit reachable from a visible ref (heads, tags, pulls). */
   isReachable(oid: Oid): Promise<boolean>;
+  /** True when a commit that a visible ref reaches has this blob at a path; false also when that is not found out within seconds. */
+  hasVersion(path: string, oid: Oid): Promise<boolean>;
   /** Of a commit that a ref names: this and all that is read of it fail with `repository_unavailable` for an object that is not there. */
   snapshot(commit: Oid | null): Promise<Snapshot>;
   /** A stored tree that no commit names yet, such as that of a merge; its `commit` is null. */

@@ -131,6 +131,51 @@ describe('412 and 409 without on_conflict', () => {
     const gone = await put({ frontmatter: { title: 'Theirs' } }, { 'If-Match': '"none"' });
     expect(gone.body.details).not.toHaveProperty('conflicts');
   });
+
+  it('show no other file, and no version that nothing reaches any more', async () => {
+    await commitTo(app, 'main', { 'private/notes.md': post({ title: 'Secret one' }, 'Secret two') });
+    await app.ask('POST', `${studio}/branches`, { body: { name: 'leak' } });
+    await commitTo(app, 'leak', { [postPath(slug)]: post({ title: 'Secret three' }, 'Secret four') });
+    const git = await app.repository();
+    const oidAt = async (branch: string, path: string) =>
+      (await (await git.snapshot(await git.head(branch))).lookup(path)).entry?.oid ?? '';
+    const hidden = [await oidAt('main', 'private/notes.md'), await oidAt('leak', postPath(slug))];
+    const token = await app.makeToken(['edit_studio']);
+    const change = { frontmatter: { title: 'Theirs' }, body: 'Theirs' };
+    const save = async (oid: string, query: string) =>
+      (await app.ask('PUT', `${url}${query}`, { token, body: change, headers: { 'If-Match': `"${oid}"` } })).body;
+    expect(JSON.stringify(await save(hidden[1] ?? '', ''))).toContain('Secret four');
+    await app.ask('DELETE', `${studio}/branches/leak?force=true`);
+    for (const oid of hidden) {
+      const failed = await save(oid, '');
+      expect(failed.code).toBe('precondition_failed');
+      expect(failed.details).not.toHaveProperty('conflicts');
+      const unmerged = await save(oid, '?on_conflict=merge');
+      expect(unmerged.details.conflicts).toMatchObject([{ stages: { base: null } }]);
+      expect(JSON.stringify(unmerged)).not.toContain('Secret');
+    }
+  });
+
+  it('list the conflicts with a version that lost a merge', async () => {
+    const git = await app.repository();
+    const version = (title: string) => ({ [postPath(slug)]: post({ ...fields, title }) });
+    await app.ask('POST', `${studio}/branches`, { body: { name: `side-${slug}` } });
+    await commitTo(app, 'main', version('Lost'));
+    const lost = (await app.ask('GET', url)).headers.get('etag') ?? '';
+    const won = await commitTo(app, `side-${slug}`, version('Won'));
+    await git.write({
+      branch: 'main',
+      author: { name: 'Ada', email: 'ada@example.org' },
+      plan: async () => ({
+        changes: [{ path: postPath(slug), content: Buffer.from(post({ ...fields, title: 'Won' })) }],
+        message: 'Merge',
+        result: null,
+        parents: [won],
+      }),
+    });
+    const failed = await put({ frontmatter: { title: 'Theirs' } }, { 'If-Match': lost });
+    expect(failed.body.details.conflicts).toMatchObject([{ fields: [{ base: 'Lost', current: 'Won' }] }]);
+  });
 });
 
 describe('422', () => {

@@ -24,6 +24,7 @@ import { diffTotals, diffTrees, filePatch, renamedPaths } from './history/diff.t
 import {
   aheadBehind,
   countCommits,
+  hasVersion,
   hiddenCommit,
   hiddenObject,
   isVisible,
@@ -89,6 +90,10 @@ export class RepositoryReads {
     await this.source();
     const object = await this.reader.info(oid);
     return object?.type === 'commit' && isVisible(this.processes, this.gitDir, oid);
+  }
+
+  hasVersion(path: string, oid: Oid): Promise<boolean> {
+    return hasVersion(this.processes, this.gitDir, path, oid);
   }
 
   /** One of some objects that is not stored, or that no visible ref reaches; null: none. What refs hold themselves costs no process. */

@@ -66,6 +66,22 @@ export async function isVisible(processes: GitProcesses, gitDir: string, oid: Oi
   return code === 0 && stdout.length === 0;
 }
 
+/** How long it is looked for a version of a file, milliseconds: writers of its branch may wait meanwhile. */
+const versionTime = 5_000;
+
+/** True when a commit that a ref shown to clients reaches has a blob at a path, also one whose side lost a merge. */
+export async function hasVersion(processes: GitProcesses, gitDir: string, path: string, oid: Oid): Promise<boolean> {
+  if (!isOid(oid)) return false;
+  const found = [`--find-object=${oid}`, '--full-history', '-m', '--max-count=1', '--no-patch', '--format=%H'];
+  try {
+    const args = ['log', ...found, ...shown, '--', path];
+    return (await processes.output(args, { gitDir, timeout: versionTime })).length > 0;
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'git_timeout') return false;
+    throw error;
+  }
+}
+
 /** Every ref that git clients are shown. */
 const shown = ['--exclude=refs/portico/*', '--exclude=refs/remotes/*', '--all'];
 

@@ -54,7 +54,7 @@ async function contentToSave(
     if (first) refuseResolution(first.path, 'the file is not in conflict');
     return { before, content: newContent(index, place, before, change), merged: false };
   }
-  const base = await storedVersion(tree, seen);
+  const base = await storedVersion(context, tree, place.path, seen);
   if (change.on_conflict === 'merge') {
     const bytes = mergeSave(target, base, before);
     return { before, content: { bytes, parsed: parseFile(bytes, place.path) }, merged: true };
@@ -67,10 +67,13 @@ async function contentToSave(
   throw new Error('a version that was not seen passed for the stored one');
 }
 
-/** A version of the file that the store still has; null when it is gone, or was never a file of this size. */
-async function storedVersion(tree: Snapshot, oid: Oid): Promise<Buffer | null> {
+/**
+ * A version of the file that the store still has; null when it is gone, or was never a file of this size, or one at this path: of another file, or of
+ * history that is gone, a conflict would show what its reader may not see.
+ */
+async function storedVersion({ git }: Context, tree: Snapshot, path: string, oid: Oid): Promise<Buffer | null> {
   const [size] = isOid(oid) ? await tree.sizes([oid]) : [];
-  if (size == null || size > maxEntryBytes) return null;
+  if (size == null || size > maxEntryBytes || !(await git.hasVersion(path, oid))) return null;
   return tree.blob(oid).catch((error: unknown) => {
     if (error instanceof DomainError) return null;
     throw error;

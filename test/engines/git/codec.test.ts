@@ -141,6 +141,22 @@ describe('trees', () => {
     expect(await of('100755').changesFrom(of('100644'), 10)).toHaveLength(1);
   });
 
+  it('differ in each name that is no UTF-8, although such names read alike', async () => {
+    const of = (...names: number[]) =>
+      Tree.parse(
+        Buffer.concat(
+          names.map((name) => Buffer.concat([Buffer.from('100644 '), Buffer.of(name, 0), Buffer.alloc(20)])),
+        ),
+        20,
+      );
+    const changes = await of(0x80, 0x82, 0x83).changesFrom(of(0x81, 0x83), 10);
+    expect(changes?.map(({ bytes, old }) => [bytes, old === null])).toEqual([
+      [1, true],
+      [1, false],
+      [1, true],
+    ]);
+  });
+
   it('refuse bytes that are not a tree', () => {
     expect(() => Tree.parse(Buffer.from('100644 a'), 20)).toThrow(/middle of an entry/);
   });

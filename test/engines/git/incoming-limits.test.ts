@@ -277,6 +277,26 @@ describe('a commit made here', () => {
     expect(await repository.head('main')).toBe(fewer);
   });
 
+  it('that merges names that are no UTF-8 counts each of them, and their bytes as they are', async () => {
+    const { merge, write, gitDir, repository } = await writable();
+    const root = (await repository.head('main')) ?? '';
+    const blob = git(gitDir, ['hash-object', '-w', '--stdin'], 'x');
+    const names = [0x80, 0x81, 0x82].map((name) =>
+      Buffer.concat([Buffer.from('100644 '), Buffer.of(name, 0), Buffer.from(blob, 'hex')]),
+    );
+    const topic = (name: string, count: number) => {
+      const raw = Buffer.concat(names.slice(0, count));
+      const below = git(gitDir, ['hash-object', '-t', 'tree', '-w', '--stdin'], raw);
+      const tree = git(gitDir, ['mktree'], `${git(gitDir, ['ls-tree', root])}\n040000 tree ${below}\t${name}\n`);
+      return git(gitDir, ['commit-tree', tree, '-p', root, '-m', name]);
+    };
+    await write({ a: 'changed' });
+    await merge(topic('b', 2));
+    await expect(merge(topic('c', 2))).rejects.toMatchObject({ message: expect.stringContaining('more than 4 files') });
+    // `a`, `b`, `b/\x80` and `b/\x81` are 8 bytes, `01234567890123` and what is in it 30.
+    await write({ '01234567890123/b': '2' });
+  });
+
   it('that merges a branch measures what is not known, and after that reads no directory beside its changes', async () => {
     const { repository, gitDir, merge } = await writable();
     const root = (await repository.head('main')) ?? '';

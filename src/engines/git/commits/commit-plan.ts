@@ -116,8 +116,9 @@ async function editDirectory(
     const edited = await editEntry(objects, name, old, child, growth);
     if (edited?.oid === old?.oid && edited?.mode === old?.mode) continue;
     edits.set(name, edited);
-    growth.count(child.path, old, -1);
-    growth.count(child.path, edited, 1);
+    const path = { bytes: Buffer.byteLength(child.path), depth: child.path.split('/').length };
+    growth.count(path, old, -1);
+    growth.count(path, edited, 1);
   }
   if (edits.size === 0) return oid;
   const edited = tree.edit(edits);

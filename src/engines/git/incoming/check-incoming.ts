@@ -93,10 +93,10 @@ class TreeExtents {
     // Every directory holds a file at least, for git makes none that is empty; one that is empty all the same is counted as a file.
     if (tree.size > this.#limits.files) throw tooManyFiles(tip, this.#limits);
     const below = new Map<Oid, { times: number; longest: number; bytes: number }>();
-    await forEachYielding(tree.directories(), ({ oid, name }) => {
+    await forEachYielding(tree.directories(), ({ oid, bytes: ofName }) => {
       const seen = below.get(oid) ?? { times: 0, longest: 0, bytes: 0 };
       // With the slash behind it.
-      const bytes = Buffer.byteLength(name) + 1;
+      const bytes = ofName + 1;
       const longest = Math.max(seen.longest, bytes);
       below.set(oid, { times: seen.times + 1, longest, bytes: seen.bytes + bytes });
     });
@@ -174,21 +174,26 @@ async function checkTree(
   }
 }
 
+/** How long a path is: the names in trees count, which need not be UTF-8. */
+interface PathLength {
+  bytes: number;
+  depth: number;
+}
+
 /** What changes add to a tree, and take from it. */
 export class Growth {
   readonly #sum: Extent = { ...nothing };
 
   /** Counts what a path holds before, or afterwards. */
-  count(path: string, entry: TreeEntry | null, sign: 1 | -1): void {
+  count({ bytes, depth }: PathLength, entry: TreeEntry | null, sign: 1 | -1): void {
     if (entry === null) return;
     const sum = this.#sum;
-    const bytes = Buffer.byteLength(path);
     sum.entries += sign;
     if (entry.mode !== modes.tree) sum.files += sign;
     sum.bytes += sign * bytes;
     if (sign === -1) return;
     sum.longest = Math.max(sum.longest, bytes);
-    sum.depth = Math.max(sum.depth, path.split('/').length);
+    sum.depth = Math.max(sum.depth, depth);
   }
 
   /** The extent of a tree with the changes. */
@@ -219,20 +224,20 @@ async function growthOf(trees: Trees, tip: Tip, { before, after }: Step): Promis
   const growth = new Growth();
   let left = mostDifferences;
   const read = (oid: Oid | null) => (oid === null ? Tree.empty(rawLength[formatOf(after)]) : trees.read(oid, tip));
-  const walk = async (from: Oid | null, to: Oid | null, prefix: string): Promise<boolean> => {
+  const walk = async (from: Oid | null, to: Oid | null, above: PathLength): Promise<boolean> => {
     if (from === to) return true;
     const changes = await (await read(to)).changesFrom(await read(from), left);
     left -= changes?.length ?? 0;
-    for (const { name, old, new: entry } of changes ?? []) {
-      const path = `${prefix}${name}`;
+    for (const { bytes, old, new: entry } of changes ?? []) {
+      const path = { bytes: above.bytes + bytes, depth: above.depth + 1 };
       growth.count(path, old, -1);
       growth.count(path, entry, 1);
       const [was, is] = [old, entry].map((one) => (one?.mode === modes.tree ? one.oid : null));
-      if (!(await walk(was ?? null, is ?? null, `${path}/`))) return false;
+      if (!(await walk(was ?? null, is ?? null, { ...path, bytes: path.bytes + 1 }))) return false;
     }
     return changes !== null;
   };
-  return (await walk(before, after, '')) ? growth : null;
+  return (await walk(before, after, { bytes: 0, depth: 0 })) ? growth : null;
 }
 
 /**

@@ -52,6 +52,8 @@ const lowerCase = (byte: number) => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 
 /** A name of which two trees hold different entries; null: it is not there. */
 export interface TreeChange {
   name: string;
+  /** Bytes of the name in the tree: those that are no UTF-8 are lost in `name`. */
+  bytes: number;
   old: TreeEntry | null;
   new: TreeEntry | null;
 }
@@ -162,9 +164,10 @@ export class Tree {
     for (let index = 0; index < this.size; index++) yield this.#entry(index);
   }
 
-  /** The directories among the entries; no other entry is decoded. */
-  *directories(): Generator<TreeEntry, undefined> {
-    for (let index = 0; index < this.size; index++) if (this.#isTree(index)) yield this.#entry(index);
+  /** The directories among the entries, with the bytes of their names; no other entry is decoded. */
+  *directories(): Generator<TreeEntry & { bytes: number }, undefined> {
+    for (let index = 0; index < this.size; index++)
+      if (this.#isTree(index)) yield { ...this.#entry(index), bytes: this.#nameBytes(index).length };
   }
 
   /** The entries whose names some file systems treat as equal to this one, found in steps; few of the others are decoded. */
@@ -242,15 +245,16 @@ export class Tree {
   }
 
   /**
-   * How this tree differs from an earlier one, in git's order, found in steps; a name that changes from file to directory is one change.
+   * How this tree differs from an earlier one, in git's order, found in steps; a name that changes from file to directory is one change. Names
+   * that are no UTF-8 are as many changes as they are in bytes, although they may read alike.
    * @returns null when more than `most` names differ
    */
   async changesFrom(base: Tree, most: number): Promise<TreeChange[] | null> {
     const pace = new Pace();
     const changes = new Map<string, TreeChange>();
-    const note = (side: 'old' | 'new', entry: TreeEntry) => {
-      const known = changes.get(entry.name) ?? { name: entry.name, old: null, new: null };
-      changes.set(entry.name, Object.assign(known, { [side]: entry }));
+    const note = (side: 'old' | 'new', entry: TreeEntry, name: string) => {
+      const known = changes.get(name) ?? { name: entry.name, bytes: name.length, old: null, new: null };
+      changes.set(name, Object.assign(known, { [side]: entry }));
     };
     let [here, there] = [0, 0];
     while (here < this.size || there < base.size) {
@@ -260,13 +264,16 @@ export class Tree {
       there += same;
       if (here >= this.size && there >= base.size) break;
       const order = here >= this.size ? 1 : there >= base.size ? -1 : this.#compare(here, base.#sortKey(there));
-      const mine = order <= 0 ? this.#entry(here++) : null;
-      const theirs = order >= 0 ? base.#entry(there++) : null;
+      const mine = order <= 0 ? this.#entry(here) : null;
+      const theirs = order >= 0 ? base.#entry(there) : null;
       // The bytes of one mode may differ.
-      if (mine !== null && mine.mode === theirs?.mode && mine.oid === theirs.oid) continue;
-      if (mine !== null) note('new', mine);
-      if (theirs !== null) note('old', theirs);
-      if (changes.size > most) return null;
+      if (mine === null || mine.mode !== theirs?.mode || mine.oid !== theirs.oid) {
+        if (mine !== null) note('new', mine, this.#nameBytes(here));
+        if (theirs !== null) note('old', theirs, base.#nameBytes(there));
+        if (changes.size > most) return null;
+      }
+      if (mine !== null) here += 1;
+      if (theirs !== null) there += 1;
     }
     return [...changes.values()];
   }
@@ -297,6 +304,11 @@ export class Tree {
   #sortKey(index: number): Buffer {
     const name = this.raw.subarray(this.raw.indexOf(space, this.#start(index)) + 1, this.#nameEnd(index));
     return this.#isTree(index) ? Buffer.concat([name, Buffer.of(slash)]) : name;
+  }
+
+  /** A character for each byte of a name. */
+  #nameBytes(index: number): string {
+    return this.raw.toString('latin1', this.raw.indexOf(space, this.#start(index)) + 1, this.#nameEnd(index));
   }
 
   #start(index: number): number {

@@ -259,7 +259,7 @@ describe('files', () => {
 describe('what a change has written and moves again', () => {
   const texts = fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 12 });
   const slugs = fc.constantFrom('en/alpha', 'en/beta', 'en/one', 'en/two');
-  const files = fc.constantFrom('public/one.txt', 'public/two.txt', 'docs/note.txt');
+  const files = fc.constantFrom('public/one.txt', 'public/two.csv', 'docs/note.txt');
   const to = (slug: string, text: string) => of('move', slug, { to: `${slug}-${Buffer.from(text).toString('hex')}` });
   const action = fc.oneof(
     fc.tuple(slugs, texts).map(([slug, body]) => ({ ...post(slug), body })),
@@ -288,6 +288,13 @@ describe('what a change has written and moves again', () => {
       [
         { op: 'write_file', path: 'docs/note.txt', content: 'A note of this change' },
         { op: 'move_media', from: 'docs/note.txt', path: 'public/note.txt' },
+      ],
+    ],
+    [
+      'a file that becomes one of another type',
+      [
+        { op: 'write_file', path: 'docs/table.txt', content: 'a,b\n1,2\n' },
+        { op: 'move_media', from: 'docs/table.txt', path: 'public/table.csv' },
       ],
     ],
   ])('is stored: %s', async (_what, actions) => {

@@ -177,7 +177,7 @@ export async function planMoveMedia(
   checkIsNoEntry(staged, to);
   if (mediaRootOf(staged.site, to) === null) context.require('manage_studio');
   if (extensionOf(to) !== extensionOf(from))
-    for await (const { content } of context.git.blobs([oid])) {
+    for await (const { content } of staged.tree.blobs([oid])) {
       const type = mediaTypeProblem(to, content);
       if (type) throw fieldError('unsupported_media', 'path', type.problem);
     }

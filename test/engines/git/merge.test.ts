@@ -309,6 +309,28 @@ describe('mergeTrees', () => {
     expect(git(gitDir, ['show', `${tree}:blog/a.md`])).toBe(lines(9, { 5: 'five' }).trimEnd());
   });
 
+  it.each([
+    [1_000, true],
+    [1_001, false],
+  ])(
+    'looks for what became of %i files that were renamed and changed: %s, and of any that was only renamed',
+    async (count, looks) => {
+      const all = (at: (n: number) => string, text: string | null) =>
+        Object.fromEntries(Array.from({ length: count }, (_, n) => [at(n), text]));
+      const [old, anew] = [(n: number) => `old/${n}`, (n: number) => `new/${count + n}`];
+      const { merge, gitDir } = await forked(
+        { ...all(old, lines(9)), 'kept.md': lines(20) },
+        { ...all(old, lines(9, { 1: 'ours' })), 'kept.md': lines(20, { 1: 'ours' }) },
+        { ...all(old, null), ...all(anew, lines(9, { 9: 'theirs' })), 'kept.md': null, 'moved.md': lines(20) },
+      );
+      const { tree, conflicts } = await merge();
+      // Where all are alike git compares each new one with a few in the end, and follows those.
+      expect(conflicts.length < count).toBe(looks);
+      for (const { kind } of conflicts) expect(kind).toBe('delete_modify');
+      expect(git(gitDir, ['show', `${tree.oid}:moved.md`])).toBe(lines(20, { 1: 'ours' }).trimEnd());
+    },
+  );
+
   it('refuses histories without a common ancestor, and what is no commit', async () => {
     const { repository, gitDir, current } = await forked({ a: '1' }, { a: '2' }, { a: '3' });
     const other = commitFiles(gitDir, null, { a: '9' });

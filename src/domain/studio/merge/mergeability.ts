@@ -14,7 +14,7 @@ interface Pair {
 type Context = Pick<StudioContext, 'em' | 'project' | 'services'>;
 
 /** Raised when entries are merged by other rules than before: what was found out by the old ones is tried again. */
-const version = 4;
+const version = 5;
 
 /** All that decides about a merge beside the two commits. */
 const rulesOf = ({ project }: Context) => `${version}:${project.settings.content_root ?? ''}`;

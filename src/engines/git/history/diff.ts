@@ -5,9 +5,14 @@ import { type GitProcesses, wallTime } from '../git-process.ts';
 import { gitStream, records } from '../git-stream.ts';
 import { isOid } from '../objects/object-id.ts';
 
-/** More added and removed files than this are not compared with each other for renames: the work grows with their product. */
+/**
+ * More added and removed files than this are not compared with each other for renames: the work grows with their product. One that was renamed without
+ * a change is found all the same, and by merges so is one that kept its name in another directory.
+ */
+export const renameLimit = '1000';
+
 const diffConfig: Config = [
-  ['diff.renameLimit', '1000'],
+  ['diff.renameLimit', renameLimit],
   ['core.quotePath', 'false'],
   // Text above it is shown as binary.
   ['core.bigFileThreshold', '512m'],

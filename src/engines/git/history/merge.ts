@@ -6,6 +6,7 @@ import type { ConflictKind, Mergeability, MergeConflict, Oid, TreeMerge } from '
 import type { Config } from '../git-child.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { isOid } from '../objects/object-id.ts';
+import { renameLimit } from './diff.ts';
 
 /** What `git merge-tree -z` prints of one merge. */
 interface MergeOutput {
@@ -105,6 +106,8 @@ function describe(path: string, stages: MergeConflict['stages'], about: readonly
 const mergeConfig: Config = [
   // A file stays in the directory its author put it in, also when the other side renamed that directory: git's default is a conflict.
   ['merge.directoryRenames', 'false'],
+  // As for comparisons: files gone and files new are compared with each other, and with git's own limit of 7,000 that takes minutes.
+  ['merge.renameLimit', renameLimit],
   // A directory of 10,000 files takes git 20 ms to compress and nothing to write; maintenance packs it anyway.
   ['core.looseCompression', '0'],
 ];

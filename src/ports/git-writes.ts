@@ -49,9 +49,11 @@ export interface CommitRequest<T> {
   stored_head?: boolean;
   /**
    * Called with the branch as it will be the parent of this commit; called again when another process moved the branch meanwhile.
-   * What it throws is thrown to this writer alone. After 120 s the signal aborts and the writer gets `git_timeout`: others wait.
+   * What it throws is thrown to this writer alone. Once its time is over the signal aborts and the writer gets `git_timeout`: others wait.
    */
   plan(head: StagedTree, signal: AbortSignal): Promise<CommitPlan<T>>;
+  /** Milliseconds that `plan` may take; at most, and by default, 120 s. */
+  time?: number;
 }
 
 export interface Committed<T> {

@@ -100,7 +100,7 @@ export interface Repository {
   mergeBases(a: Oid, b: Oid): Promise<Oid[]>;
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
   /** Merges two commits into a tree; no ref moves. Fails with `no_common_ancestor`. */
-  mergeTrees(current: Oid, incoming: Oid): Promise<TreeMerge>;
+  mergeTrees(current: Oid, incoming: Oid, signal?: AbortSignal): Promise<TreeMerge>;
   /** Tries many merges in one process and stores nothing; answers in the order requested. */
   mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]>;
   /** Files that differ from `base` (null: the empty tree) to `head`, renames found. */

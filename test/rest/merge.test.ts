@@ -1,5 +1,7 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { GitRepository } from '../../src/engines/git/repository.ts';
+import { RepositoryReads } from '../../src/engines/git/repository-reads.ts';
 import { acme, shared, startTestApp } from '../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
@@ -325,6 +327,75 @@ it('loses neither of two merges into one branch at the same time', async () => {
   expect(answers.map(({ status }) => status)).toEqual([201, 201]);
   for (const name of ['y', 'z'])
     expect((await app.ask('GET', `${studio}/file?path=${name}.css`)).body.content).toBe(name);
+});
+
+describe('a merge that takes git long', () => {
+  const { mergeTrees } = RepositoryReads.prototype;
+  afterEach(() => vi.restoreAllMocks());
+
+  /** Does something before each merge of trees. @returns how many there were */
+  function onMerge(act: (merges: number, signal: AbortSignal | undefined) => Promise<unknown>) {
+    let merges = 0;
+    vi.spyOn(RepositoryReads.prototype, 'mergeTrees').mockImplementation(async function (
+      this: RepositoryReads,
+      ...given
+    ) {
+      await act(++merges, given[2]);
+      return mergeTrees.apply(this, given);
+    });
+    return () => merges;
+  }
+  /** Waits until the turn of the merge is over. */
+  const over = (signal: AbortSignal | undefined) =>
+    new Promise<void>((_, reject) => {
+      if (!signal) throw new Error('nothing ends it');
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+  const moveMain = (n: number) => commit('main', { 'moved.css': `${n}` });
+  async function change() {
+    await commit('main', { [postPath('a')]: post({ ...fields, title: 'Ours' }) });
+    await commit('topic', { [postPath('a')]: post({ ...fields, description: 'Theirs' }) });
+  }
+
+  it('is made ahead of its turn, and others write meanwhile', async () => {
+    await change();
+    let moved: string | undefined;
+    onMerge(async (n, signal) => {
+      if (n === 1) await over(signal);
+      if (n === 2) moved = await moveMain(n);
+    });
+    const { body } = await merge({});
+    expect(body).toMatchObject({ merged: true, commit: { parents: [moved, await headOf('topic')] } });
+    expect((await entry('a')).raw).toBe(post({ ...fields, title: 'Ours', description: 'Theirs' }));
+  });
+
+  it.each([
+    ['conflicts', {}, 'merge_conflict'],
+    ['heads that have moved', { head_sha: '1'.repeat(40) }, 'branch_moved'],
+  ])('is refused for %s ahead of its turn', async (_why, input, code) => {
+    await clash();
+    const merges = onMerge(async (n, signal) => (n === 1 ? over(signal) : moveMain(n)));
+    const { status, body } = await merge(input);
+    expect({ status, body }).toMatchObject({ status: 409, body: { code, details: { conflicts: [{}] } } });
+    expect(merges()).toBe(2);
+  });
+
+  it('is made ahead of its turn again where the base has moved', async () => {
+    await change();
+    let late = 0;
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + late);
+    const ahead = vi.spyOn(GitRepository.prototype, 'writeOnto');
+    const merges = onMerge(async (n, signal) => {
+      if (n === 1) await over(signal);
+      if (n !== 2) return;
+      late = 1_100;
+      await moveMain(n);
+    });
+    expect((await merge({})).status).toBe(201);
+    expect(merges()).toBe(3);
+    expect(ahead).toHaveBeenCalledTimes(2);
+  });
 });
 
 describe("files of git's settings", () => {

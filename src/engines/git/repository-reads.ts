@@ -228,10 +228,10 @@ export class RepositoryReads {
     return near ? near.includes(ancestor) : isAncestor(this.processes, this.gitDir, ancestor, descendant);
   }
 
-  async mergeTrees(current: Oid, incoming: Oid): Promise<TreeMerge> {
+  async mergeTrees(current: Oid, incoming: Oid, signal?: AbortSignal): Promise<TreeMerge> {
     const tree = await this.#mergeTrivially(current, incoming);
     if (tree) return { tree, clean: true, may_follow_renames: false, conflicts: [], auto_merged: [] };
-    return mergeTrees(this.processes, this.gitDir, { current, incoming });
+    return mergeTrees(this.processes, this.gitDir, { current, incoming }, signal);
   }
 
   /** The tree of a merge that needs no process; null when it does. */

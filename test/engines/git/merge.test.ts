@@ -331,6 +331,12 @@ describe('mergeTrees', () => {
     },
   );
 
+  it('ends with the signal', async () => {
+    const { repository, current, incoming } = await forked({ a: '1' }, { a: '2' }, { a: '3' });
+    const reason = new Error('enough');
+    await expect(repository.mergeTrees(current, incoming, AbortSignal.abort(reason))).rejects.toBe(reason);
+  });
+
   it('refuses histories without a common ancestor, and what is no commit', async () => {
     const { repository, gitDir, current } = await forked({ a: '1' }, { a: '2' }, { a: '3' });
     const other = commitFiles(gitDir, null, { a: '9' });

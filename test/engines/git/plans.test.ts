@@ -165,24 +165,32 @@ describe('expectations', () => {
 });
 
 describe('a plan that takes too long', () => {
-  it('is given up, and the branch goes on', async () => {
-    const { repository } = await fresh({ planTime: 300 });
-    let aborted = false;
-    const [before, late, after] = await Promise.allSettled([
-      save(repository, { one: '1' }),
-      repository.write({
-        ...on('main'),
-        plan: (_, signal) => {
-          signal.addEventListener('abort', () => (aborted = true));
-          return new Promise<never>(() => {});
-        },
-      }),
-      save(repository, { two: '2' }),
-    ]);
-    expect(late).toMatchObject({ status: 'rejected', reason: { code: 'git_timeout' } });
-    expect([before.status, after.status]).toEqual(['fulfilled', 'fulfilled']);
-    expect(aborted).toBe(true);
-  });
+  it.each([
+    ['may', { planTime: 300 }, {}],
+    ['wants to', {}, { time: 300 }],
+  ])(
+    'than it %s is given up, and the branch goes on',
+    async (_how, options, request) => {
+      const { repository } = await fresh(options);
+      let aborted = false;
+      const [before, late, after] = await Promise.allSettled([
+        save(repository, { one: '1' }),
+        repository.write({
+          ...on('main'),
+          ...request,
+          plan: (_, signal) => {
+            signal.addEventListener('abort', () => (aborted = true));
+            return new Promise<never>(() => {});
+          },
+        }),
+        save(repository, { two: '2' }),
+      ]);
+      expect(late).toMatchObject({ status: 'rejected', reason: { code: 'git_timeout' } });
+      expect([before.status, after.status]).toEqual(['fulfilled', 'fulfilled']);
+      expect(aborted).toBe(true);
+    },
+    60_000,
+  );
 });
 
 describe('deleteBranch', () => {

@@ -23,13 +23,14 @@ async function checkHeads(
   context: Pick<StudioContext, 'git' | 'studio'>,
   heads: Heads,
   { head_sha, base_sha }: MergeInput,
+  signal?: AbortSignal,
 ): Promise<{ pinned: boolean }> {
   const moved = [
     ...(head_sha !== undefined && head_sha !== heads.incoming ? ['head_sha'] : []),
     ...(base_sha !== undefined && base_sha !== heads.current ? ['base_sha'] : []),
   ];
   if (moved.length === 0) return { pinned: head_sha !== undefined && base_sha !== undefined };
-  const found = await conflictsBetween(context, heads);
+  const found = await conflictsBetween(context, heads, { signal });
   throw new DomainError('branch_moved', `${moved[0]}: the branch has moved since it was read`, {
     details: { head_sha: heads.incoming, base_sha: heads.current, ...found },
   });
@@ -69,7 +70,7 @@ export const mergeBranches = studioOperation({
       require: context.require,
       admit: (found, result) => checkResult(context, found, result),
       publish: { context: () => context.renewed() },
-      check: (found) => checkHeads(context, found, input),
+      check: (found, signal) => checkHeads(context, found, input, signal),
     });
     const rest = { dry_run, strategy, mergeable: true, conflicts: [], resolved };
     return commit

@@ -208,6 +208,8 @@ interface CommitMerge extends FoundConflicts {
 type Pair = { current: Oid; incoming: Oid };
 
 interface ConflictOptions {
+  /** Ends the merge. */
+  signal?: AbortSignal | undefined;
   /** What the answer has left for conflicts. */
   conflictRoom?: ConflictRoom;
   /** Waits for memory for so many bytes of conflicts before they are made. */
@@ -215,8 +217,6 @@ interface ConflictOptions {
 }
 
 interface MergeOptions extends ResolutionOptions, ConflictOptions {
-  /** Ends the search for renames. */
-  signal?: AbortSignal;
   /** What the merge would write is not wanted, and not kept: it may be gigabytes. */
   conflictsOnly?: boolean;
   /** The merge is only tried: where git has an entry already, no other text of it is kept, for it changes no name and configures nothing. */
@@ -238,7 +238,7 @@ async function sizeOf(git: Repository, conflicts: readonly MergeConflict[]): Pro
  * specification). An entry that git could merge and the fields could not stays as git has it, as long as it can be read.
  *
  * @throws DomainError `no_common_ancestor`; `branch_moved` with `details.conflicts` for resolutions of other stages than are merged;
- * `validation_failed` for a resolution of what is not in conflict.
+ * `validation_failed` for a resolution of what is not in conflict; the signal's reason.
  */
 export async function mergeCommits(
   context: MergeContext,
@@ -247,11 +247,11 @@ export async function mergeCommits(
   options: MergeOptions = {},
 ): Promise<CommitMerge> {
   const { git } = context;
-  const { conflictRoom: room = new ConflictRoom(), conflictsOnly = false, namesOnly = false } = options;
+  const { conflictRoom: room = new ConflictRoom(), conflictsOnly = false, namesOnly = false, signal } = options;
   const resolutions = new Resolutions(given, options);
-  const { tree, conflicts: found, auto_merged, may_follow_renames } = await git.mergeTrees(current, incoming);
+  const { tree, conflicts: found, auto_merged, may_follow_renames } = await git.mergeTrees(current, incoming, signal);
   if (!may_follow_renames && given.length === 0) return { tree, changes: [], conflicts: [], resolved: [] };
-  const sides = await openSides(context, { current, incoming, tree, signal: options.signal });
+  const sides = await openSides(context, { current, incoming, tree, signal });
   const unfollowed = may_follow_renames ? await withoutFollowing(sides, found) : null;
   const conflicts = [...found.filter(({ path }) => !unfollowed?.code.has(path)), ...(unfollowed?.conflicts ?? [])];
   await options.takeRoom?.(await sizeOf(git, conflicts));
@@ -265,6 +265,7 @@ export async function mergeCommits(
       result.changes.push({ ...change, content: await contents.keep(content) });
   };
   const add = async (path: string, merge: () => Promise<FileMerge>) => {
+    signal?.throwIfAborted();
     if (room.isFull && !resolutions.has(path)) {
       result.conflicts_truncated = true;
       return;
@@ -288,7 +289,7 @@ export async function mergeCommits(
     else if (await hasOutgrown(sides, path, found.stages, largest.other)) await settle('binary');
   });
   const stale = await resolutions.isStale((path) => sides.stagesAt(path));
-  if (stale) throw resolutions.moved(await conflictsBetween(context, { current, incoming }));
+  if (stale) throw resolutions.moved(await conflictsBetween(context, { current, incoming }, { signal }));
   result.conflicts.sort((a, b) => (a.path < b.path ? -1 : 1));
   return result;
 }

@@ -39,8 +39,11 @@ export interface MergeRequest {
     context(): Promise<Pick<StudioContext, 'git' | 'studio' | 'project'>>;
     toleratesHead?: boolean;
   };
-  /** Looks at both heads before anything is merged, and says whether the caller has named them. May throw. */
-  check(heads: Heads): Promise<{ pinned: boolean }>;
+  /**
+   * Looks at both heads before anything is merged, and says whether the caller has named them. May throw.
+   * @param signal ends what takes long, where others wait for the branch
+   */
+  check(heads: Heads, signal?: AbortSignal): Promise<{ pinned: boolean }>;
 }
 
 /** `current` and `incoming` are the two heads that were merged. */
@@ -89,8 +92,11 @@ type Context = Pick<StudioContext, 'git' | 'studio'>;
 
 /** Changed files of a merge that are checked while others wait for the branch. */
 const checkedInTurn = 100;
-/** Milliseconds that others wait at most for one that came to nothing ahead of its turn, since they kept moving the branch. */
-const longestTurn = 5_000;
+/**
+ * Milliseconds that others wait at most: for a merge that may be made ahead of its turn, and for one that came to nothing there, since they kept moving
+ * the branch. What git takes for it is not known before: it looks for renames among all that has changed, and compares long texts.
+ */
+const longestTurn = { first: 1_000, last: 5_000 };
 
 /** Ends the turn of a merge that has to be prepared first. */
 class Unprepared extends Error {}
@@ -101,11 +107,16 @@ interface CheckedHeads extends Heads {
 }
 
 /** The heads as they are now, where the base is at `current`. */
-async function headsOf(context: Context, request: MergeRequest, current: Oid | null): Promise<CheckedHeads> {
+async function headsOf(
+  context: Context,
+  request: MergeRequest,
+  current: Oid | null,
+  signal?: AbortSignal,
+): Promise<CheckedHeads> {
   const { base, head } = request;
   const incoming = typeof head === 'string' ? await headOf(context, 'head', head) : head.oid;
   if (current === null) throw new DomainError('not_found', `base: branch ${base} does not exist`);
-  return { current, incoming, ...(await request.check({ current, incoming })) };
+  return { current, incoming, ...(await request.check({ current, incoming }, signal)) };
 }
 
 interface Planned extends Omit<Merged, 'commit'> {
@@ -117,6 +128,8 @@ interface Planned extends Omit<Merged, 'commit'> {
 interface Prepared extends Planned {
   /** The commit the base is to be moved to. */
   to: Oid;
+  /** Milliseconds that it took. */
+  took: number;
 }
 
 /** The rules for publishing that a merge has to keep now; null: none. */
@@ -141,6 +154,7 @@ async function planMerge(
   };
   const check = async (result: () => Promise<Snapshot>): Promise<string | null> => {
     await admit?.(heads, result);
+    signal.throwIfAborted();
     const now = await publish?.context();
     const rules = now ? await publishRules(now, base) : null;
     if (!now || rules === null) return null;
@@ -171,12 +185,13 @@ async function planMerge(
 /** Makes the commit of a merge on its base as it is now. */
 async function prepareMerge(context: Context, request: MergeRequest): Promise<Prepared> {
   const { git } = context;
+  const start = performance.now();
   const heads = await headsOf(context, request, await git.head(request.base));
   const { commit, result } = await git.writeOnto(heads.current, {
     author: request.author,
     plan: (_head, signal) => planMerge(context, request, heads, { signal, most: Number.POSITIVE_INFINITY }),
   });
-  return { ...result, to: commit?.sha ?? heads.current };
+  return { ...result, to: commit?.sha ?? heads.current, took: performance.now() - start };
 }
 
 /**
@@ -202,17 +217,16 @@ async function writePrepared(context: Context, request: MergeRequest): Promise<M
   const { base } = request;
   const began = performance.now();
   for (let tried = 1; ; tried += 1) {
-    const start = performance.now();
     const prepared = await prepareMerge(context, request);
-    const isQuick = performance.now() - start <= longestTurn;
     const merged = await inTurn({ prepared });
     if (merged) return merged;
     if (tried < tries.most && performance.now() - began < tries.within) continue;
-    const last = isQuick ? await inTurn({ prepared, most: Number.POSITIVE_INFINITY }) : null;
+    const time = longestTurn.last;
+    const last = prepared.took <= time ? await inTurn({ prepared, most: Number.POSITIVE_INFINITY, time }) : null;
     if (last) return last;
     throw new DomainError(
       'branch_moved',
-      `base: ${base} keeps moving while what the merge would publish there is checked; try again, or merge it in parts`,
+      `base: ${base} keeps moving while the merge is made and checked; try again, or merge it in parts`,
     );
   }
 }
@@ -233,8 +247,9 @@ async function alone<T>({ git }: Context, branch: string, work: () => Promise<T>
 }
 
 /**
- * Merges one branch into another. Both must still be where they were read when the base moves. What takes long to check before it is published is
- * merged and checked ahead of its turn, and again when the base has moved since: nothing comes to the base unchecked, and others write to it meanwhile.
+ * Merges one branch into another. Both must still be where they were read when the base moves. What takes long to merge, or to check before it is
+ * published, is merged and checked ahead of its turn, and again when the base has moved since: nothing comes to the base unchecked, and others write to
+ * it meanwhile.
  * @throws DomainError `merge_conflict` with `details.conflicts`, `not_fast_forward`, `branch_moved`, `not_found`, `checks_failed`, and what `check`
  * and `admit` throw
  */
@@ -252,22 +267,31 @@ interface Turn {
   prepared?: Prepared;
   /** Changed files that are checked in it, unless the head is another than what was prepared. */
   most?: number;
+  /** Milliseconds it may take. */
+  time?: number;
+}
+
+/** What takes too long for a turn is prepared. */
+function leaveTurn(error: unknown): never {
+  if (error instanceof DomainError && error.code === 'git_timeout') throw new Unprepared(error.message);
+  throw error;
 }
 
 /** @throws Unprepared when the merge has to be prepared, or prepared anew */
 async function writeInTurn(
   context: Context,
   request: MergeRequest,
-  { prepared, most = checkedInTurn }: Turn,
+  { prepared, most = checkedInTurn, time = longestTurn.first }: Turn,
 ): Promise<Merged> {
   const { git } = context;
   const { base, head, author, message } = request;
-  const { commit, result } = await git.write<Planned>({
+  const written = git.write<Planned>({
     branch: base,
     author,
     stored_head: true,
+    time,
     async plan(snapshot, signal): Promise<CommitPlan<Planned>> {
-      const heads = await headsOf(context, request, snapshot.commit);
+      const heads = await headsOf(context, request, snapshot.commit, signal);
       const { current, incoming } = heads;
       const expect = typeof head === 'string' ? { [head]: incoming } : {};
       if (await git.isAncestor(incoming, current))
@@ -277,10 +301,13 @@ async function writeInTurn(
         if (rules === null || rules === prepared.rules)
           return { changes: [], message, result: prepared, fast_forward_to: prepared.to, expect };
       }
-      const checked = prepared?.incoming === incoming ? most : checkedInTurn;
+      const isSameHead = prepared?.incoming === incoming;
+      if (isSameHead && prepared.took > time) throw new Unprepared('too long while others wait');
+      const checked = isSameHead ? most : checkedInTurn;
       return { ...(await planMerge(context, request, heads, { signal, most: checked })), expect };
     },
   });
+  const { commit, result } = await written.catch(leaveTurn);
   const { current, incoming, resolved } = result;
   return { commit, current, incoming, resolved };
 }

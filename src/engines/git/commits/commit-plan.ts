@@ -228,7 +228,8 @@ export async function planOne(
   request: CommitRequest<unknown>,
 ): Promise<Planned> {
   const head = new StagedTree(pending, tip.commit, tip.tree);
-  const plan = await inTime(context.planTime, (signal) => request.plan(head, signal));
+  const time = Math.min(request.time ?? context.planTime, context.planTime);
+  const plan = await inTime(time, (signal) => request.plan(head, signal));
   const expected = await checkExpected(context, tip, request.branch, plan.expect ?? {});
   const { result } = plan;
   const commit =

@@ -158,16 +158,18 @@ export async function isAncestor(processes: GitProcesses, gitDir: string, ancest
 /**
  * Merges two commits without a working tree (git-merge-tree). New trees and blobs are stored.
  *
- * @throws DomainError `no_common_ancestor`, `git_timeout` after 120 s
+ * @throws DomainError `no_common_ancestor`, `git_timeout` after 120 s; the signal's reason
  */
 export async function mergeTrees(
   processes: GitProcesses,
   gitDir: string,
   { current, incoming }: Pair,
+  signal?: AbortSignal,
 ): Promise<TreeMerge> {
   checkOids(current, incoming);
   const args = ['merge-tree', '--write-tree', '-z', '--messages', current, incoming];
-  const { code, stdout, stderr } = await processes.run(args, { gitDir, timeout: wallTime.merge, config: mergeConfig });
+  const options = { gitDir, timeout: wallTime.merge, config: mergeConfig, ...(signal && { signal }) };
+  const { code, stdout, stderr } = await processes.run(args, options);
   if (code === 0 || code === 1) return withTree(await readMerge(new Records(stdout)), code === 0);
   if (stderr.includes('unrelated histories'))
     throw new DomainError('no_common_ancestor', 'The two branches have no commit in common');

@@ -336,6 +336,95 @@ describe('publish_checks: block', () => {
       expect(checks()).toBe(2);
     });
 
+    it('waits for another of the same branch no longer than claims to merge last', async () => {
+      await set('block');
+      await long();
+      const first = head;
+      head = await ownBranch(app);
+      await long();
+      const over = new AbortController();
+      const { timeout } = AbortSignal;
+      const wait = vi
+        .spyOn(AbortSignal, 'timeout')
+        .mockImplementation((time) => (time === 100_000 ? over.signal : timeout.call(AbortSignal, time)));
+      const answers: { status: number; body: unknown }[] = [];
+      onCheck(async (n) => {
+        if (n > 1) return;
+        const second = merge({ head });
+        await vi.waitFor(() => expect(wait.mock.calls.filter(([time]) => time === 100_000)).toHaveLength(2));
+        over.abort();
+        answers.push(await second);
+      });
+      expect((await merge({ head: first })).status).toBe(201);
+      expect(answers).toMatchObject([{ status: 409, body: { code: 'busy' } }]);
+    });
+
+    describe('of a pull request, whose claim to it has run out when its turn comes', () => {
+      let pull: string;
+      beforeEach(async () => {
+        await set('block');
+        await long();
+        const { body } = await app.ask('POST', `${studio}/pulls`, { body: { title: 'Long', head } });
+        pull = `${studio}/pulls/${body.number}`;
+      });
+      const mergeIt = () => app.ask('POST', `${pull}/merge`, { body: {} });
+      const shown = async () => (await app.ask('GET', pull)).body;
+      /** Does something once the claim has run out, while the merge is prepared. */
+      function onceLate(act: () => Promise<unknown>) {
+        onTestFinished(() => {
+          app.clock.now = null;
+        });
+        onCheck(async (n) => {
+          if (n > 1) return;
+          app.clock.now = new Date(Date.now() + 160_000);
+          await act();
+        });
+      }
+
+      it('goes on where nothing has become of that, and cannot be closed then', async () => {
+        const refused: { status: number }[] = [];
+        onceLate(async () => {
+          const { write } = GitRepository.prototype;
+          vi.spyOn(GitRepository.prototype, 'write').mockImplementation(async function (this: GitRepository, request) {
+            const { plan } = request;
+            return write.call(this, {
+              ...request,
+              async plan(...given) {
+                const made = await plan(...given);
+                refused.push(await app.ask('PATCH', pull, { body: { state: 'closed' } }));
+                return made;
+              },
+            }) as never;
+          });
+        });
+        expect((await mergeIt()).body).toMatchObject({ merged: true, pull: { state: 'merged' } });
+        expect(refused).toMatchObject([{ status: 409, body: { code: 'busy' } }]);
+      });
+
+      it('is refused where it has been closed', async () => {
+        let main: string | null = null;
+        onceLate(async () => {
+          expect((await app.ask('PATCH', pull, { body: { state: 'closed' } })).status).toBe(200);
+          main = await (await app.repository()).head('main');
+        });
+        expectRefusal(await mergeIt(), 409, 'not_mergeable', / is closed$/);
+        expect(await shown()).toMatchObject({ state: 'closed', merged: false });
+        expect(await (await app.repository()).head('main')).toBe(main);
+      });
+
+      it('is left to another call that has claimed it', async () => {
+        const others: ReturnType<typeof mergeIt>[] = [];
+        onceLate(async () => {
+          const left = vi.spyOn(GitRepository.prototype, 'write');
+          others.push(mergeIt());
+          await vi.waitFor(() => expect(left.mock.settledResults).toMatchObject([{ type: 'rejected' }]));
+        });
+        expectRefusal(await mergeIt(), 409, 'busy', / is being merged$/);
+        expect(await Promise.all(others)).toMatchObject([{ body: { merged: true } }]);
+        expect((await shown()).state).toBe('merged');
+      });
+    });
+
     it('is made in its turn in the end, while the branch keeps moving', async () => {
       await set('block');
       await long();

@@ -195,10 +195,12 @@ async function prepareMerge(context: Context, request: MergeRequest): Promise<Pr
 }
 
 /**
- * Times a merge is prepared while its base keeps moving. None but the first begins later than so many milliseconds: with the 120 s it may take, claims
- * to merge would run out.
+ * Times a merge is prepared while its base keeps moving. None but the first begins later than so many milliseconds: each may take 120 s, and a claim to
+ * merge, which is renewed when it begins, has to last until the turn of what it comes to.
  */
 const tries = { most: 10, within: 20_000 };
+/** Milliseconds that one waits for what is prepared before it: a claim to merge lasts longer. */
+const longestWait = 100_000;
 
 /**
  * Prepares a merge, again as long as the base has moved when its turn comes, and moves the base. One that takes seconds alone is in the end made in its
@@ -234,13 +236,16 @@ async function writePrepared(context: Context, request: MergeRequest): Promise<M
 /** By branch: what is prepared holds much in memory, and is of no use once another has moved the branch. Callers alternate. */
 const preparing = new Map<string, FairSlots<string>>();
 
-/** Runs work on a branch alone among what is prepared for it. */
+/** Runs work on a branch alone among what is prepared for it. @throws DomainError `busy` when that takes too long */
 async function alone<T>({ git }: Context, branch: string, work: () => Promise<T>): Promise<T> {
   const key = JSON.stringify([git.id, branch]);
   const slots = preparing.get(key) ?? new FairSlots<string>(1, { keysOf: (caller) => [caller], mayHold: () => true });
   preparing.set(key, slots);
   try {
-    return await slots.run(currentCaller(), work);
+    const release = await slots.take(currentCaller(), AbortSignal.timeout(longestWait)).catch(() => {
+      throw new DomainError('busy', `base: other merges into ${branch} take long; try again when they are done`);
+    });
+    return await work().finally(release);
   } finally {
     if (slots.isIdle) preparing.delete(key);
   }
@@ -250,8 +255,8 @@ async function alone<T>({ git }: Context, branch: string, work: () => Promise<T>
  * Merges one branch into another. Both must still be where they were read when the base moves. What takes long to merge, or to check before it is
  * published, is merged and checked ahead of its turn, and again when the base has moved since: nothing comes to the base unchecked, and others write to
  * it meanwhile.
- * @throws DomainError `merge_conflict` with `details.conflicts`, `not_fast_forward`, `branch_moved`, `not_found`, `checks_failed`, and what `check`
- * and `admit` throw
+ * @throws DomainError `merge_conflict` with `details.conflicts`, `not_fast_forward`, `branch_moved`, `busy`, `not_found`, `checks_failed`, and what
+ * `check` and `admit` throw
  */
 export async function writeMerge(context: Context, request: MergeRequest): Promise<Merged> {
   try {

@@ -7,7 +7,7 @@ import { checkResult, type Merged, writeMerge } from '../merge/write-merge.ts';
 import { isProtected } from '../repository/branch-rules.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
-import { claimMerge, finishMerge, releaseMerge } from './claim-merge.ts';
+import { claimMerge, finishMerge, keepClaim, type MergeClaim, releaseMerge } from './claim-merge.ts';
 import { openPullsFrom } from './open-pulls.ts';
 import { type Pull, pullBaseRef, pullRef } from './pull.entity.ts';
 import { checkTag, findPull, headsOf, showPull } from './pull-record.ts';
@@ -58,9 +58,9 @@ export const mergePull = studioOperation({
     const row = await findPull(context, input.number);
     checkTag(conditions.if_match, row, await headsOf(context, row));
     if (input.delete_branch) await checkDeletable(context, row);
-    await claimMerge(context, row);
-    const merged = await mergeClaimed(context, row, input, author).catch(async (error: unknown) => {
-      await releaseMerge(context, row);
+    const claim = await claimMerge(context, row);
+    const merged = await mergeClaimed(context, row, claim, input, author).catch(async (error: unknown) => {
+      await releaseMerge(context, row, claim);
       throw error;
     });
     const { commit, current, incoming, resolved } = merged;
@@ -75,8 +75,12 @@ export const mergePull = studioOperation({
 });
 
 async function mergeClaimed(
-  context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'project' | 'grant' | 'require' | 'renewed'>,
+  context: Pick<
+    StudioContext<ResolutionPermission>,
+    'em' | 'services' | 'git' | 'studio' | 'project' | 'grant' | 'require' | 'renewed'
+  >,
   row: Pull,
+  claim: MergeClaim,
   input: Input,
   author: { name: string; email: string },
 ): Promise<Merged> {
@@ -92,6 +96,7 @@ async function mergeClaimed(
     admit: (heads, result) => checkResult(context, heads, result),
     publish: { context: () => context.renewed() },
     async check({ incoming }) {
+      await keepClaim(context, row, claim);
       if (input.sha !== undefined && input.sha !== incoming) {
         const details = { current_sha: incoming };
         throw new DomainError('sha_mismatch', 'sha: the head has moved since it was read', { details });

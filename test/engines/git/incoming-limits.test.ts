@@ -208,19 +208,22 @@ describe('a commit made here', () => {
     const { path } = elsewhere();
     await made.store.importFrom('site', { url: path, kind: 'path' });
     const repository = made.store.open('site');
-    const write = (files: Record<string, string | null>, more: object = {}) => {
+    const requestOf = (files: Record<string, string | null>, more: object = {}) => {
       const changes = Object.entries(files).map(([path, text]) => ({
         path,
         content: text === null ? null : Buffer.from(text),
       }));
       const plan = async () => ({ changes, message: 'Write', result: null, ...more });
-      return repository.write({ branch: 'main', author: writerOne, stored_head: true, plan });
+      return { branch: 'main', author: writerOne, stored_head: true, plan };
     };
+    const write = (...given: Parameters<typeof requestOf>) => repository.write(requestOf(...given));
+    const writeOnto = (parent: string, files: Record<string, string | null>) =>
+      repository.writeOnto(parent, requestOf(files));
     const merge = async (topic: string) => {
       const { tree } = await repository.mergeTrees((await repository.head('main')) ?? '', topic);
       return write({}, { tree, parents: [topic] });
     };
-    return { ...made, repository, gitDir: made.path('site'), write, merge };
+    return { ...made, repository, gitDir: made.path('site'), write, writeOnto, merge };
   }
 
   it.each([
@@ -238,9 +241,11 @@ describe('a commit made here', () => {
       'main has paths of more than 40 bytes together',
     ],
   ])('may bring a branch as many %s as it may hold, and no more', async (_, within, beyond, message) => {
-    const { write, repository, gitDir } = await writable();
+    const { write, writeOnto, repository, gitDir } = await writable();
     const { commit } = await write(within);
     await expect(write(beyond)).rejects.toMatchObject({ code: 'too_large', message: expect.stringContaining(message) });
+    const unnamed = message.replace('main', 'The change');
+    await expect(writeOnto(commit?.sha ?? '', beyond)).rejects.toThrow(unnamed);
     expect(await repository.head('main')).toBe(commit?.sha);
     await write({ d: null, a: 'changed' });
     fsck(gitDir);

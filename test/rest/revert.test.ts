@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GitRepository } from '../../src/engines/git/repository.ts';
 import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { watchCommits } from '../support/git-store.ts';
@@ -389,6 +389,64 @@ describe('a whole commit', () => {
     expectRefusal(answer, 409, 'merge_conflict', /changed since/);
     expect(answer.body.details.conflicts).toMatchObject([{ slug, fields: [{ field: '/title' }] }]);
     expect(await commits()).toBe(count);
+  });
+
+  describe('of many files', () => {
+    const { writeOnto } = GitRepository.prototype;
+    let [count, commit] = [0, ''];
+    const fileAt = (n: number, run = count) => `src/content/posts/en/of-${run}-${n}.md`;
+    const texts = (title: string) =>
+      Object.fromEntries(Array.from({ length: 21 }, (_, n) => [fileAt(n), `---\ntitle: ${title}\nauthor: ada\n---\n`]));
+    const titleOf = async (n: number) =>
+      (await app.ask('GET', `${posts}/en/of-${count}-${n}?raw=true`)).body.frontmatter.title;
+    beforeEach(async () => {
+      count += 1;
+      await seed(app, texts('One'));
+      commit = await seed(app, texts('Two'));
+      onTestFinished(() => void vi.restoreAllMocks());
+    });
+    /** Does something each time the commit has been made ahead of its turn. */
+    const onMade = (act: (times: number) => Promise<unknown>) => {
+      let times = 0;
+      return vi.spyOn(GitRepository.prototype, 'writeOnto').mockImplementation(async function (
+        this: GitRepository,
+        ...given
+      ) {
+        const made = await writeOnto.apply(this, given);
+        await act(++times);
+        return made as never;
+      });
+    };
+    const moveMain = (n: number) => seed(app, { 'public/moved.txt': `${count} ${n}` });
+
+    it('is refused ahead of the turn of the branch', async () => {
+      await seed(app, { [fileAt(20)]: '---\ntitle: Three\nauthor: ada\n---\n' });
+      const writes = vi.spyOn(GitRepository.prototype, 'write');
+      expectRefusal(await undo(commit), 409, 'merge_conflict', /changed since/);
+      expect(writes).not.toHaveBeenCalled();
+    });
+
+    it('is made ahead of it, and again where the branch has moved', async () => {
+      let moved = '';
+      const made = onMade(async (times) => {
+        if (times === 1) moved = await moveMain(times);
+      });
+      const { status, body } = await undo(commit);
+      expect({ status, body }).toMatchObject({ status: 201, body: { commit: { parents: [moved] } } });
+      expect(made).toHaveBeenCalledTimes(2);
+      expect([await titleOf(0), await titleOf(20)]).toEqual(['One', 'One']);
+      expect((await undo(commit)).body).toMatchObject({ unchanged: true, commit: null });
+    });
+
+    it('is made in its turn in the end, while the branch keeps moving', async () => {
+      let moved = '';
+      const made = onMade(async (times) => {
+        moved = await moveMain(times);
+      });
+      expect((await undo(commit)).body).toMatchObject({ commit: { parents: [moved] } });
+      expect(made).toHaveBeenCalledTimes(3);
+      expect(await titleOf(20)).toBe('One');
+    });
   });
 
   it('that is none is named', async () => {

@@ -236,14 +236,14 @@ async function writePrepared(context: Context, request: MergeRequest): Promise<M
 /** By branch: what is prepared holds much in memory, and is of no use once another has moved the branch. Callers alternate. */
 const preparing = new Map<string, FairSlots<string>>();
 
-/** Runs work on a branch alone among what is prepared for it. @throws DomainError `busy` when that takes too long */
-async function alone<T>({ git }: Context, branch: string, work: () => Promise<T>): Promise<T> {
+/** Runs work on a branch alone among what is prepared for it. @throws DomainError `busy` when it would wait too long */
+export async function alone<T>({ git }: Pick<Context, 'git'>, branch: string, work: () => Promise<T>): Promise<T> {
   const key = JSON.stringify([git.id, branch]);
   const slots = preparing.get(key) ?? new FairSlots<string>(1, { keysOf: (caller) => [caller], mayHold: () => true });
   preparing.set(key, slots);
   try {
     const release = await slots.take(currentCaller(), AbortSignal.timeout(longestWait)).catch(() => {
-      throw new DomainError('busy', `base: other merges into ${branch} take long; try again when they are done`);
+      throw new DomainError('busy', `Other changes of ${branch} take long to make; try again when they are done`);
     });
     return await work().finally(release);
   } finally {

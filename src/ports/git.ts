@@ -101,8 +101,14 @@ export interface Repository {
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
   /** Merges two commits into a tree; no ref moves. Fails with `no_common_ancestor`. */
   mergeTrees(current: Oid, incoming: Oid, signal?: AbortSignal): Promise<TreeMerge>;
-  /** Tries many merges in one process and stores nothing; answers in the order requested. */
-  mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]>;
+  /**
+   * Tries many merges in one process and stores nothing; answers in the order requested.
+   * @param until ends the tries; undefined is what was not found by then, or takes git too long or too much
+   */
+  mergeability(
+    pairs: readonly { current: Oid; incoming: Oid }[],
+    until?: AbortSignal,
+  ): Promise<(Mergeability | undefined)[]>;
   /** Files that differ from `base` (null: the empty tree) to `head`, renames found. */
   diff(base: Oid | null, head: Oid, page: { skip: number; limit: number }): Promise<TreeDiff>;
   /**

@@ -1,5 +1,7 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { mergeabilityOf, perRequest } from '../../src/domain/studio/merge/mergeability.ts';
+import { GitRepository } from '../../src/engines/git/repository.ts';
 import { runRetention } from '../../src/jobs/upkeep.ts';
 import { acme, shared, startTestApp } from '../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../support/conflict-site.ts';
@@ -51,6 +53,25 @@ const soon = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000
 const pullHead = async (number: number) =>
   (await (await app.repository(project)).refsBelow('refs/pull')).find(({ name }) => name === `refs/pull/${number}/head`)
     ?.oid;
+
+/** Merges of a commit take longer than anyone waits for them. @returns the commits of each try */
+function stick(head: string): string[][] {
+  const tried: string[][] = [];
+  const { mergeability } = GitRepository.prototype;
+  const spy = vi.spyOn(GitRepository.prototype, 'mergeability').mockImplementation(async function (
+    this: GitRepository,
+    pairs,
+    until,
+  ) {
+    const heads = pairs.map(({ incoming }) => incoming);
+    tried.push(heads);
+    const before = heads.includes(head) ? pairs.slice(0, heads.indexOf(head)) : pairs;
+    const found = await mergeability.call(this, before, until);
+    return pairs.map((_, at) => found[at]);
+  });
+  onTestFinished(() => spy.mockRestore());
+  return tried;
+}
 
 describe('mergeable', () => {
   it('is true of a conflict of lines that the fields do not have, in the list as in the details', async () => {
@@ -104,6 +125,45 @@ describe('mergeable', () => {
     expect(first.filter((answer) => answer === false)).toHaveLength(5);
     expect(first.filter((answer) => answer === null)).toHaveLength(2);
     await soon(async () => expect(await answers()).toEqual(Array(7).fill(false)));
+  });
+
+  it('is null of a merge that takes git too long, and known of the others at once from the next save on', async () => {
+    await propose('quick', { title: 'Theirs' });
+    const number = await propose('slow', { title: 'Theirs as well' });
+    const { sha } = (await detail(number)).head;
+    const tried = stick(sha);
+    await moveMain(await nextMain({ 'src/a.css': 'a' }));
+    await soon(async () => expect(await answers()).toEqual([null, true]));
+    await soon(async () => expect(tried).toContainEqual([sha]));
+    await moveMain(await nextMain({ 'src/b.css': 'b' }));
+    expect(await answers()).toEqual([null, true]);
+    expect(await detail(number)).toMatchObject({ mergeable: null, mergeable_state: 'unknown', conflicts: [] });
+    const compared = await app.ask('GET', `${studio}/compare?base=main&head=slow`);
+    expect(compared).toMatchObject({ status: 200, body: { mergeable: null } });
+  });
+
+  it('is not tried again where the merge alone has taken too long', async () => {
+    const number = await propose('slow', { title: 'Theirs' });
+    const { sha } = (await detail(number)).head;
+    const tried = stick(sha);
+    const [row] = (await sql('select id from project where machine_name = ?', [project])) as { id: number }[];
+    const git = await app.repository(project);
+    const { services } = app;
+    const context = {
+      em: services.orm.em.fork(),
+      git,
+      project: { ...row, settings: {} },
+      services,
+      studio: services.studio,
+    };
+    const pair = { current: await nextMain({ 'src/a.css': 'a' }), incoming: sha };
+    const ask = (alone: boolean) => mergeabilityOf(context as never, [pair], { ...perRequest, alone });
+    const isTried = () => tried.splice(0).length > 0;
+    expect([await ask(false), isTried()]).toEqual([[null], true]);
+    // Readers leave it to the background, which tries it alone and gives it up.
+    expect([await ask(false), isTried()]).toEqual([[null], false]);
+    expect([await ask(true), isTried()]).toEqual([[null], true]);
+    expect([await ask(true), isTried()]).toEqual([[null], false]);
   });
 
   it('is found out again in the background when a branch moves', async () => {

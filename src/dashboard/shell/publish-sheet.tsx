@@ -63,7 +63,11 @@ function Mergeable({ branch }: { branch: Branch }) {
   return (
     <Group gap="xs" wrap="nowrap" align="start" c={isFine ? 'var(--p-ink)' : 'var(--p-warn)'}>
       <Icon size={18} />
-      <Text size="sm">{isFine ? t(behind_by ? 'merges_behind' : 'merges', { count: behind_by }) : t('conflicts')}</Text>
+      <Text size="sm">
+        {isFine
+          ? t(behind_by ? 'merges_behind' : 'merges', { count: behind_by })
+          : t(mergeable === null ? 'untested' : 'conflicts')}
+      </Text>
     </Group>
   );
 }
@@ -195,7 +199,7 @@ function Sheet({ branch, studio, onDone }: { branch: Branch; studio: Studio; onD
           loading={doing === 'publish'}
           disabled={doing !== null || isBlocked || !can('edit_studio')}
         >
-          {t(changes.mergeable ? 'publish' : 'resolve')}
+          {t(changes.mergeable === false ? 'resolve' : 'publish')}
         </Button>
         {!review && (
           <Button

@@ -4,6 +4,7 @@
  */
 import type { Permission } from '../../kernel/actor.ts';
 import type { Services } from '../../kernel/services.ts';
+import type { Oid } from '../../ports/git-records.ts';
 import type { ProjectContext } from '../projects/operation.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';
 import type { ContentIndex } from './content/content-index.ts';
@@ -29,8 +30,8 @@ export interface BranchMoves {
 
 /** Background tests of which pull requests merge. */
 export interface PullTests {
-  /** Has the open pull requests of some branches (short names) tested soon. */
-  want(project: ProjectRef, branches: Iterable<string>): void;
+  /** Has the open pull requests of some branches (short names) tested soon, and pairs of commits that are compared. */
+  want(project: ProjectRef, branches: Iterable<string>, pairs?: readonly { current: Oid; incoming: Oid }[]): void;
   close(): Promise<void>;
 }
 

@@ -19,6 +19,8 @@ export interface RunOptions extends SpawnOptions {
   input?: string | Buffer;
   /** Most bytes of stdout; with more the process is ended. Default 256 MiB. */
   mostOutput?: number;
+  /** Called with stdout as it arrives: what came before the process was ended may be of use. */
+  onOutput?: (chunk: Buffer) => void;
 }
 
 export interface GitOutput extends GitExit {
@@ -179,7 +181,7 @@ export class GitProcesses {
   /** Like `run`, for what takes minutes or waits for other hosts, and must not stand in the way of short commands; the caller bounds it. */
   async runNow(
     args: readonly string[],
-    { input = '', mostOutput = mostCollected, ...options }: RunOptions = {},
+    { input = '', mostOutput = mostCollected, onOutput, ...options }: RunOptions = {},
   ): Promise<GitOutput> {
     const child = this.spawn(args, { timeout: wallTime.read, ...options });
     child.streams.stdin.end(input);
@@ -187,6 +189,7 @@ export class GitProcesses {
     let left = mostOutput;
     for await (const chunk of child.streams.stdout) {
       left -= chunk.length;
+      onOutput?.(chunk);
       if (left < 0) child.kill(new DomainError('too_large', `git answered with more than ${mostOutput} bytes`));
       else chunks.push(chunk);
     }

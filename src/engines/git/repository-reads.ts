@@ -247,16 +247,21 @@ export class RepositoryReads {
     return merged?.tree ? new PendingMerge(merged.tree, objects) : null;
   }
 
-  async mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]> {
-    const found = new Map<number, Mergeability>();
-    for (const [at, { current, incoming }] of pairs.entries())
+  async mergeability(
+    pairs: readonly { current: Oid; incoming: Oid }[],
+    until?: AbortSignal,
+  ): Promise<(Mergeability | undefined)[]> {
+    const found = new Map<number, Mergeability | undefined>();
+    for (const [at, { current, incoming }] of pairs.entries()) {
+      if (until?.aborted) return pairs.map((_, other) => found.get(other));
       if (await this.#mergeTrivially(current, incoming).catch(() => null))
         found.set(at, { clean: true, conflicts: [], auto_merged: [], may_follow_renames: false });
+    }
     const others = pairs.flatMap((pair, at) => (found.has(at) ? [] : [{ at, pair }]));
     const tried = others.map(({ pair }) => pair);
-    for (const [order, outcome] of (await mergeability(this.processes, this.gitDir, tried)).entries())
+    for (const [order, outcome] of (await mergeability(this.processes, this.gitDir, tried, { until })).entries())
       found.set(others[order]?.at ?? -1, outcome);
-    return pairs.map((_, at) => found.get(at) ?? null);
+    return pairs.map((_, at) => found.get(at));
   }
 
   diff(base: Oid | null, head: Oid, page: { skip: number; limit: number }): Promise<TreeDiff> {

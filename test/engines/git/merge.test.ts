@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { newCollision } from '../../../src/engines/git/history/new-collision.ts';
 import { Tree } from '../../../src/engines/git/objects/tree-codec.ts';
 import { Pace } from '../../../src/lib/concurrency.ts';
 import { blobOf, commitFiles, lines } from '../../support/git-history.ts';
-import { fsck, git, testStore } from '../../support/git-store.ts';
+import { fsck, git, temporaryDirectory, testStore } from '../../support/git-store.ts';
 
 async function fresh() {
   const made = testStore();
@@ -376,6 +377,50 @@ describe('mergeability', () => {
     expect(count()).toBe(before);
     expect(readdirSync(gitDir).filter((name) => name.startsWith('scratch'))).toEqual([]);
     expect(await repository.mergeability([])).toEqual([]);
+  });
+});
+
+describe('mergeability of a merge at which git ends', () => {
+  /** Three pairs, and a git that prints a part of its answer for the second, makes a file, and ends as it is written here. */
+  async function endingAtSecond(end: string) {
+    const made = await forked({ a: lines(9) }, { a: lines(9, { 1: 'x' }) }, { a: lines(9, { 9: 'y' }) });
+    const { gitDir, root, current, incoming } = made;
+    const [second = '', third = ''] = ['z', 'w'].map((text) => commitFiles(gitDir, root, { a: lines(9, { 8: text }) }));
+    const home = temporaryDirectory();
+    const reached = join(home, 'reached');
+    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+    const script = `#!/bin/sh
+      case "$*" in *--stdin*) ;; *) exec ${real} "$@" ;; esac
+      while read -r pair; do
+        case "$pair" in *${second}) printf '1\\0cut'; touch ${reached}; ${end} ;; esac
+        printf '%s\\n' "$pair" | ${real} "$@"
+      done`;
+    writeFileSync(join(home, 'git'), script, { mode: 0o755 });
+    vi.stubEnv('PATH', `${home}:${process.env.PATH}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    return { ...made, reached, pairs: [incoming, second, third].map((one) => ({ current, incoming: one })) };
+  }
+  const clean = { clean: true, conflicts: [], auto_merged: ['a'], may_follow_renames: true };
+  const outOfMemory = 'echo "fatal: out of memory, malloc failed" >&2; exit 128';
+
+  it('keeps what was found before when its time is over', async () => {
+    const { repository, gitDir, pairs, reached } = await endingAtSecond('exec sleep 600');
+    const until = new AbortController();
+    const answers = repository.mergeability(pairs, until.signal);
+    await vi.waitFor(() => expect(existsSync(reached)).toBe(true), { timeout: 60_000, interval: 20 });
+    until.abort(new Error('over'));
+    expect(await answers).toEqual([clean, undefined, undefined]);
+    expect(readdirSync(gitDir).filter((name) => name.startsWith('scratch'))).toEqual([]);
+  });
+
+  it('goes on behind one that is too much for git', async () => {
+    const { repository, pairs } = await endingAtSecond(outOfMemory);
+    expect(await repository.mergeability(pairs, new AbortController().signal)).toEqual([clean, undefined, clean]);
+  });
+
+  it('fails where every answer is needed', async () => {
+    const { repository, pairs } = await endingAtSecond(outOfMemory);
+    await expect(repository.mergeability(pairs)).rejects.toMatchObject({ code: 'too_large' });
   });
 });
 

@@ -39,6 +39,8 @@ export default {
   merges: 'Er passt zur veröffentlichten Fassung.',
   merges_behind_one: 'Er passt zur veröffentlichten Fassung, die {{count}} neuere Version hat; beides bleibt.',
   merges_behind_other: 'Er passt zur veröffentlichten Fassung, die {{count}} neuere Versionen hat; beides bleibt.',
+  untested:
+    'Er enthält zu viel, um hier zu prüfen, ob er zur veröffentlichten Fassung passt. Beim Veröffentlichen zeigt es sich.',
   conflicts:
     'Dieselben Stellen wurden auch in der veröffentlichten Fassung geändert. Sie wählen Feld für Feld, was bleibt, bevor veröffentlicht wird.',
   afterwards: 'Danach',

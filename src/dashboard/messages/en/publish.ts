@@ -35,6 +35,7 @@ export default {
   merges: 'It fits the published version.',
   merges_behind_one: 'It fits the published version, which has {{count}} newer version; both are kept.',
   merges_behind_other: 'It fits the published version, which has {{count}} newer versions; both are kept.',
+  untested: 'There is too much in it to find out here whether it fits the published version. Publishing it finds out.',
   conflicts:
     'The same places were changed in the published version too. You choose what stays, field by field, before it is published.',
   afterwards: 'Afterwards',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { maxPerPage, pageNumber, windowOf } from '../../../kernel/paging.ts';
@@ -98,7 +99,12 @@ const comparison = z
     commits: z.array(commit).describe('Commits the base lacks, newest first, at most 100'),
     total_files: z.int32(),
     files: z.array(fileDiff).describe('A page of what differs from the merge base to the head'),
-    mergeable: z.boolean().describe('Whether the head merges into the base without conflict'),
+    mergeable: z
+      .boolean()
+      .nullable()
+      .describe(
+        'Whether the head merges into the base without conflict; null: it has not been tested yet, or is too large to be tested',
+      ),
     truncated: z.boolean().describe('There are more commits or files than are shown'),
   })
   .meta({ id: 'Comparison' });
@@ -243,7 +249,7 @@ export const compareBranches = studioOperation({
   }),
   output: comparison,
   async execute(context, { base: from, head: to, patch, values, ...paging }) {
-    const { git, tag } = context;
+    const { git, tag, studio, project } = context;
     const window = windowOf(paging);
     const [base, head] = [await commitNamed(git, 'base', from), await commitNamed(git, 'head', to)];
     tag(`"${head}.${viewOf([base, patch, values, window])}"`);
@@ -257,6 +263,13 @@ export const compareBranches = studioOperation({
       patch,
       values,
     });
+    const pair = { current: base, incoming: head };
+    const mergeable = ahead_by === 0 || behind_by === 0 || (await isMergeable(context, pair));
+    if (mergeable === null) {
+      studio.retests.want(project, [], [pair]);
+      // It may be known to the next reader.
+      tag(`"${head}.${randomUUID()}"`);
+    }
     return {
       base_commit: base,
       head_commit: head,
@@ -268,7 +281,7 @@ export const compareBranches = studioOperation({
       commits,
       total_files: total,
       files,
-      mergeable: ahead_by === 0 || behind_by === 0 || (await isMergeable(context, { current: base, incoming: head })),
+      mergeable,
       truncated: commits.length < ahead_by || files.length < total,
     };
   },

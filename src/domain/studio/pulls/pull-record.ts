@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { DomainError, type ErrorCode } from '../../../kernel/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { deploymentsOfBranches } from '../deployments/deployments.operations.ts';
 import type { FoundConflicts } from '../merge/merge.schema.ts';
 import { conflictsBetween } from '../merge/merge-commits.ts';
-import { isMergeable, mergeabilityOf } from '../merge/mergeability.ts';
+import { conflictTime, isMergeable, mergeabilityOf, timeLimit, unlessTooMuch } from '../merge/mergeability.ts';
 import type { StudioContext } from '../studio.ts';
 import { viewOf } from '../view.ts';
 import { Pull } from './pull.entity.ts';
@@ -85,15 +85,13 @@ export async function summariesOf(context: Context, rows: readonly Pull[]): Prom
   return lines.map(({ row, heads }) => present(row, heads, mergeable.get(row) ?? null));
 }
 
-const tooMuch: ReadonlySet<string> = new Set<ErrorCode>(['git_timeout', 'too_large']);
-
 /**
  * What git finds out; null where that takes too long or too much: a pull request is shown without it, and is opened and changed for all that.
  * @param isDone what is shown has been changed already, which no fault of git undoes
  */
 const orUnknown = <Found>(found: Promise<Found>, isDone: boolean): Promise<Found | null> =>
-  found.catch((error: unknown) => {
-    if (error instanceof DomainError && (isDone || tooMuch.has(error.code))) return null;
+  unlessTooMuch(found).catch((error: unknown) => {
+    if (error instanceof DomainError && isDone) return null;
     throw error;
   });
 
@@ -103,7 +101,7 @@ export async function showPull(
   row: Pull,
   isDone = false,
 ): Promise<z.output<typeof pullShape>> {
-  const { git } = context;
+  const { git, studio, project } = context;
   const heads = await headsOf(context, row);
   const { head, base, live } = heads;
   const [deployments = []] = await deploymentsOfBranches(context, [row.head_branch]);
@@ -114,9 +112,10 @@ export async function showPull(
   const distance = await known(git.aheadBehind(head, base));
   const pair = { current: base, incoming: head };
   const mergeable = live ? await known(isMergeable(context, pair)) : null;
-  const takeRoom = (bytes: number) => context.room(bytes);
-  const found =
-    mergeable === false && ancestor ? await known(conflictsBetween(context, pair, { takeRoom })) : noConflicts;
+  if (live && mergeable === null) studio.retests.want(project, [row.head_branch]);
+  const listed = () =>
+    conflictsBetween(context, pair, { takeRoom: (bytes) => context.room(bytes), signal: timeLimit(conflictTime) });
+  const found = mergeable === false && ancestor ? await known(listed()) : noConflicts;
   const totals = await known(git.diffTotals(ancestor ?? base, head));
   // What is missing may be there for the next reader.
   if ((live && mergeable === null) || !distance || !found || !totals)

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import { mergeabilityOf } from '../merge/mergeability.ts';
+import { mergeabilityOf, type Pair, perRequest } from '../merge/mergeability.ts';
 import type { BranchFollower } from '../repository/branches-moved.ts';
 import { type PullTests, type StudioServices, studioFor } from '../studio.ts';
 import { closeForLostHead, keepHeads, keptHead } from './open-pulls.ts';
@@ -26,8 +26,17 @@ export const followHeads: BranchFollower = async (services, project, branches) =
 
 /** Rest after each run, milliseconds, and in times of how long it took: a branch that moves all the time costs a fifth of a core at most. */
 const rest = { least: 500, share: 4 };
-/** Pull requests tested together, by one process. */
-const batch = 50;
+/** Pull requests tested together, by one process, and for how many milliseconds. */
+const batch = { size: 50, time: 10_000 };
+/** Milliseconds for each that a batch has left, which is tested alone: one that takes git long may have stood before it. The last ones are the slow ones. */
+const aloneFor = { first: perRequest.time, last: 30_000 };
+/** Compared pairs of a project that wait for their test. */
+const mostPairs = 100;
+
+interface Wanted {
+  branches: Set<string>;
+  pairs: Map<string, Pair>;
+}
 
 /**
  * Finds out in the background which open pull requests merge, so that readers need not wait for it. One run at a time for a project;
@@ -35,8 +44,8 @@ const batch = 50;
  */
 export class PullRetests implements PullTests {
   readonly #services: () => StudioServices;
-  /** Projects with the branches whose pull requests are to be tested. */
-  readonly #wanted = new Map<number, Set<string>>();
+  /** By project, what is to be tested. */
+  readonly #wanted = new Map<number, Wanted>();
   readonly #running = new Map<number, Promise<void>>();
   readonly #closing = new AbortController();
 
@@ -44,11 +53,13 @@ export class PullRetests implements PullTests {
     this.#services = services;
   }
 
-  /** Wants the open pull requests of some branches (short names) tested soon. */
-  want(project: ProjectRef, branches: Iterable<string>): void {
+  /** Wants the open pull requests of some branches (short names) tested soon, and some pairs of commits. */
+  want(project: ProjectRef, branches: Iterable<string>, pairs: readonly Pair[] = []): void {
     if (this.#closing.signal.aborted) return;
-    const wanted = this.#wanted.get(project.id) ?? new Set();
-    for (const branch of branches) wanted.add(branch);
+    const wanted = this.#wanted.get(project.id) ?? { branches: new Set(), pairs: new Map() };
+    for (const branch of branches) wanted.branches.add(branch);
+    for (const pair of pairs)
+      if (wanted.pairs.size < mostPairs) wanted.pairs.set(`${pair.current}:${pair.incoming}`, pair);
     this.#wanted.set(project.id, wanted);
     if (this.#running.has(project.id)) return;
     const run = this.#run(project).finally(() => this.#running.delete(project.id));
@@ -64,10 +75,10 @@ export class PullRetests implements PullTests {
   async #run(project: ProjectRef): Promise<void> {
     const services = this.#services();
     const { signal } = this.#closing;
-    for (let branches = this.#take(project.id); branches && !signal.aborted; branches = this.#take(project.id)) {
+    for (let wanted = this.#take(project.id); wanted && !signal.aborted; wanted = this.#take(project.id)) {
       const began = performance.now();
       try {
-        await retest(services, project, branches, signal);
+        await retest(services, project, wanted, signal);
       } catch (err) {
         services.log.warn({ err, project: project.machine_name }, 'open pull requests were not tested');
       }
@@ -76,10 +87,10 @@ export class PullRetests implements PullTests {
     }
   }
 
-  #take(project: number): Set<string> | undefined {
-    const branches = this.#wanted.get(project);
+  #take(project: number): Wanted | undefined {
+    const wanted = this.#wanted.get(project);
     this.#wanted.delete(project);
-    return branches;
+    return wanted;
   }
 }
 
@@ -90,7 +101,7 @@ export const retestPulls: BranchFollower = async (services, project, branches) =
 async function retest(
   services: StudioServices,
   project: ProjectRef,
-  branches: ReadonlySet<string>,
+  { branches, pairs }: Wanted,
   signal: AbortSignal,
 ): Promise<void> {
   const em = services.orm.em.fork();
@@ -102,9 +113,25 @@ async function retest(
     { project_id: project.id, state: 'open', $or: [{ head_branch: { $in: names } }, { base_branch: { $in: names } }] },
     { orderBy: { number: 'desc' } },
   );
-  for (let at = 0; at < rows.length && !signal.aborted; at += batch) {
-    const heads = await Promise.all(rows.slice(at, at + batch).map((row) => headsOf(context, row)));
-    const pairs = heads.filter(({ live }) => live).map(({ base, head }) => ({ current: base, incoming: head }));
-    await mergeabilityOf(context, pairs, { lines: batch, fields: batch });
+  const left = await testTogether(context, [...pairs.values()]);
+  for (let at = 0; at < rows.length && !signal.aborted; at += batch.size) {
+    const heads = await Promise.all(rows.slice(at, at + batch.size).map((row) => headsOf(context, row)));
+    const live = heads.filter((head) => head.live).map(({ base, head }) => ({ current: base, incoming: head }));
+    left.push(...(await testTogether(context, live)));
   }
+  for (const [stage, time] of Object.entries(aloneFor)) {
+    for (const pair of left.splice(0)) {
+      if (signal.aborted) return;
+      const effort = { lines: 1, fields: 1, time, alone: stage === 'last' };
+      const [answer] = await mergeabilityOf(context, [pair], effort);
+      if (answer === null) left.push(pair);
+    }
+  }
+}
+
+/** Tests pairs in one process. @returns those it left */
+async function testTogether(context: Parameters<typeof mergeabilityOf>[0], pairs: readonly Pair[]): Promise<Pair[]> {
+  const { size: lines, time } = batch;
+  const answers = await mergeabilityOf(context, pairs, { lines, fields: lines, time });
+  return pairs.filter((_, at) => answers[at] === null);
 }

@@ -41,7 +41,9 @@ export const pull = z
     ...summary,
     mergeable_state: z
       .enum(['clean', 'dirty', 'behind', 'unknown'])
-      .describe('behind: it merges, but the base has commits the head lacks; dirty: it conflicts; unknown: not open'),
+      .describe(
+        'behind: it merges, but the base has commits the head lacks; dirty: it conflicts; unknown: not open, or not tested',
+      ),
     ...foundConflicts,
     commits_count: total,
     changed_files: total,

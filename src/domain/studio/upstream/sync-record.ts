@@ -5,6 +5,7 @@ import type { Oid } from '../../../ports/git-records.ts';
 import { Project } from '../../projects/project.entity.ts';
 import { conflictsBetween } from '../merge/merge-commits.ts';
 import { ConflictRoom } from '../merge/merge-sides.ts';
+import { conflictTime, timeLimit, unlessTooMuch } from '../merge/mergeability.ts';
 import { leftOutNotice, newRefNameProblem } from '../ref-name.ts';
 import type { StudioContext } from '../studio.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
@@ -128,10 +129,10 @@ export async function syncOfAll(context: Context): Promise<{ sync: Sync; diverge
       troubled.map(({ name }) => name),
     )) ?? [];
   const worst = [sync, ...others].reduce((a, b) => (severity.indexOf(b.state) > severity.indexOf(a.state) ? b : a));
-  const conflictRoom = new ConflictRoom();
+  const shown = { conflictRoom: new ConflictRoom(), signal: timeLimit(conflictTime) };
   const diverged: Divergence[] = [];
   for (const [at, row] of troubled.entries()) {
-    const found = others[at]?.state === 'diverged' ? await divergenceOf(context, row, conflictRoom) : null;
+    const found = others[at]?.state === 'diverged' ? await divergenceOf(context, row, shown) : null;
     if (found) diverged.push(found);
   }
   const message = worst.message ?? leftOutNotice((await leftOutBranches(git)).map((name) => `refs/heads/${name}`));
@@ -145,7 +146,7 @@ export async function syncOfAll(context: Context): Promise<{ sync: Sync; diverge
 async function divergenceOf(
   context: Context,
   { name: branch, message }: Pick<UpstreamBranch, 'name' | 'message'>,
-  conflictRoom: ConflictRoom,
+  shown: { conflictRoom: ConflictRoom; signal: AbortSignal },
 ): Promise<Divergence | null> {
   const { git, studio } = context;
   const [local, remote] = [await git.head(branch), await git.upstreamHead(branch)];
@@ -153,5 +154,6 @@ async function divergenceOf(
   const record = { branch, head_sha: remote, base_sha: local, message: message ?? '' };
   if (remote === null || (await git.mergeBase(local, remote)) === null) return { ...record, conflicts: [] };
   const pair = { current: local, incoming: remote };
-  return { ...record, ...(await conflictsBetween({ git, studio }, pair, { conflictRoom })) };
+  const found = await unlessTooMuch(conflictsBetween({ git, studio }, pair, shown));
+  return { ...record, ...(found ?? { conflicts: [], conflicts_truncated: true }) };
 }

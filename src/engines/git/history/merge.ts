@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DomainError } from '../../../kernel/errors.ts';
+import { DomainError, type ErrorCode } from '../../../kernel/errors.ts';
 import { forEachYielding, mapYielding } from '../../../lib/concurrency.ts';
 import type { ConflictKind, Mergeability, MergeConflict, Oid, TreeMerge } from '../../../ports/git-records.ts';
 import type { Config } from '../git-child.ts';
@@ -37,6 +37,8 @@ const kinds: readonly [type: string, kind: ConflictKind][] = [
 class Records {
   readonly #bytes: Buffer;
   #at = 0;
+  /** A record was read that the end of the output has cut off. */
+  isCut = false;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -47,6 +49,7 @@ class Records {
     const end = this.#bytes.indexOf(0, this.#at);
     const record = this.#bytes.toString('utf8', this.#at, end === -1 ? undefined : end);
     this.#at = end === -1 ? this.#bytes.length : end + 1;
+    this.isCut ||= end === -1;
     return record;
   }
 
@@ -184,65 +187,88 @@ const withTree = ({ tree, ...rest }: MergeOutput, clean: boolean): TreeMerge => 
   may_follow_renames: true,
 });
 
+/** At these bounds of git a merge ends alone, and others are tried. */
+const bounds: ReadonlySet<string> = new Set<ErrorCode>(['git_timeout', 'too_large', 'unavailable']);
+
+interface MergeabilityOptions {
+  /** Of the place where the commits are, when they are in no repository yet (git-receive-pack, "Quarantine environment"). */
+  env?: Record<string, string>;
+  signal?: AbortSignal;
+  /** Ends the tries: what has been found by then is answered. Without it a merge that takes git too long or too much fails them all. */
+  until?: AbortSignal | undefined;
+}
+
 /**
  * Whether each pair merges without conflict. The objects a merge makes go to a directory that is removed with the answer.
- * @param place where the commits are, when they are in no repository yet (git-receive-pack, "Quarantine environment")
+ * @returns undefined, with `until` alone: not found by then, or too long or too much for git
  */
 export async function mergeability(
   processes: GitProcesses,
   gitDir: string,
   pairs: readonly Pair[],
-  {
-    env: { GIT_OBJECT_DIRECTORY: quarantine } = {},
-    signal,
-  }: { env?: Record<string, string>; signal?: AbortSignal } = {},
-): Promise<Mergeability[]> {
+  { env: { GIT_OBJECT_DIRECTORY: quarantine } = {}, signal, until }: MergeabilityOptions = {},
+): Promise<(Mergeability | undefined)[]> {
   for (const { current, incoming } of pairs) checkOids(current, incoming);
-  const answers: Mergeability[] = [];
+  const answers: (Mergeability | undefined)[] = [];
   if (pairs.length === 0) return answers;
   const objects = join(gitDir, 'objects');
   const scratch = await mkdtemp(join(gitDir, scratchPrefix));
   try {
     const stores = [...(quarantine === undefined ? [] : [quarantine]), objects].map((path) => JSON.stringify(path));
     const env = { GIT_OBJECT_DIRECTORY: scratch, GIT_ALTERNATE_OBJECT_DIRECTORIES: stores.join(':') };
-    while (answers.length < pairs.length) {
+    while (answers.length < pairs.length && !until?.aborted) {
       signal?.throwIfAborted();
-      answers.push(...(await tryMerges(processes, gitDir, pairs.slice(answers.length), env)));
+      const { found, failure } = await tryMerges(processes, gitDir, pairs.slice(answers.length), { env, until });
+      const isBound = until?.aborted || (failure instanceof DomainError && bounds.has(failure.code));
+      if (failure !== undefined && !(until && isBound)) throw failure;
+      answers.push(...found);
       // git stops at the first pair it cannot merge at all: unrelated histories, or a commit that is gone.
-      if (answers.length < pairs.length) answers.push(null);
+      if (answers.length < pairs.length) answers.push(failure === undefined ? null : undefined);
     }
-    return answers;
+    return pairs.map((_, at) => answers[at]);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 }
 
-/** `merge-tree --stdin`: for each pair its status (1 is clean, the reverse of the exit code), then as for one merge. */
+/**
+ * `merge-tree --stdin`: for each pair its status (1 is clean, the reverse of the exit code), then as for one merge. git prints each when it is made,
+ * so that a process that has to be ended has answered for those before.
+ */
 async function tryMerges(
   processes: GitProcesses,
   gitDir: string,
   pairs: readonly Pair[],
-  env: Record<string, string>,
-): Promise<Mergeability[]> {
-  const { code, stdout, stderr } = await processes.run(['merge-tree', '--write-tree', '--stdin', '--messages'], {
-    gitDir,
-    env,
-    timeout: wallTime.merge,
-    config: [...mergeConfig, ['core.fsync', 'none']],
+  { env, until }: { env: Record<string, string>; until?: AbortSignal | undefined },
+): Promise<{ found: Mergeability[]; failure: unknown }> {
+  const chunks: Buffer[] = [];
+  let failure: unknown;
+  const options = {
+    ...{ gitDir, env, timeout: wallTime.merge },
+    config: [...mergeConfig, ['core.fsync', 'none']] as const,
     input: pairs.map(({ current, incoming }) => `${current} ${incoming}\n`).join(''),
-  });
-  if (code === 129) throw new DomainError('unavailable', 'git 2.39 or later is needed for this', { cause: stderr });
-  const records = new Records(stdout);
-  const answers: Mergeability[] = [];
+    onOutput: (chunk: Buffer) => void chunks.push(chunk),
+    ...(until && { signal: until }),
+  };
+  const exit = await processes
+    .run(['merge-tree', '--write-tree', '--stdin', '--messages'], options)
+    .catch((error: unknown) => {
+      failure = error;
+    });
+  if (exit?.code === 129)
+    throw new DomainError('unavailable', 'git 2.39 or later is needed for this', { cause: exit.stderr });
+  const records = new Records(Buffer.concat(chunks));
+  const found: Mergeability[] = [];
   for (const status of records.section()) {
     if (status !== '0' && status !== '1') break;
     const { conflicts, auto_merged } = await readMerge(records);
-    answers.push({
+    if (records.isCut) break;
+    found.push({
       clean: status === '1',
       conflicts: conflicts.map(({ path }) => path),
       auto_merged,
       may_follow_renames: true,
     });
   }
-  return answers;
+  return { found, failure };
 }

@@ -18,6 +18,8 @@ export interface SpawnOptions {
   signal?: AbortSignal;
   /** Connects to another host, and shares the memory for all that do. */
   outgoing?: boolean;
+  /** Works for the current caller, and shares the memory for all that do. */
+  shared?: boolean;
   /** Runs only when the processor is idle otherwise. */
   lowPriority?: boolean;
   /** Called before the process group is ended by us, with its id. */

@@ -67,6 +67,8 @@ const lookAtOutgoing = 100;
  * processor.
  */
 const lookAtUnread = 500;
+/** Milliseconds. What is searched for renames fills some 20 MiB meanwhile, and a look at all that has a slot takes 5 ms of a processor. */
+const lookAtShared = 200;
 /** Processes of all kinds at once. */
 const mostChildren = 256;
 
@@ -92,6 +94,8 @@ export class GitProcesses {
   readonly #children = new Set<GitChild>();
   readonly #memory: number;
   readonly #outgoing: SharedMemory;
+  /** Commands and streams: comparisons, merges and reads, each of which may take as much as one process may. */
+  readonly #shared: SharedMemory;
   readonly #commands = shared(Math.max(4, 2 * availableParallelism()));
   readonly #streams = shared(Math.max(16, 4 * availableParallelism()));
   #closed = false;
@@ -99,7 +103,8 @@ export class GitProcesses {
   /**
    * @param home an empty directory that stands in for HOME
    * @param onEnd called for every process that has ended: git's name for what it did, and how long it lived, seconds
-   * @param memory of one process, bytes; all that connect to other hosts have twice as much together, and so have unread fetches
+   * @param memory of one process, bytes; all that connect to other hosts have twice as much together, and so have unread fetches, and
+   * commands and streams
    */
   constructor(home: string, onEnd: (command: string, seconds: number) => void = () => {}, memory = defaultMemory) {
     this.#home = home;
@@ -109,6 +114,11 @@ export class GitProcesses {
       most: 2 * memory,
       every: lookAtOutgoing,
       message: 'Other hosts sent more at once than there is memory for; try again shortly',
+    });
+    this.#shared = new SharedMemory({
+      most: 2 * memory,
+      every: lookAtShared,
+      message: 'Comparisons, merges and reads need more memory at once than there is for them; try again shortly',
     });
     this.unread = new SharedMemory({
       most: 2 * memory,
@@ -144,11 +154,13 @@ export class GitProcesses {
     if (options.lowPriority === true && streams.pid !== undefined) lower(streams.pid);
     const child = watchChild(streams, options, bounds);
     if (options.outgoing === true) this.#outgoing.watch(child, '');
+    if (options.shared === true) this.#shared.watch(child, currentCaller());
     const began = performance.now();
     this.#children.add(child);
     void child.exited.then(() => {
       this.#children.delete(child);
       this.#outgoing.leaveOut(child);
+      this.#shared.leaveOut(child);
       this.#onEnd(args[0] ?? '', (performance.now() - began) / 1000);
     });
     return child;
@@ -158,7 +170,7 @@ export class GitProcesses {
   async start(args: readonly string[], options: SpawnOptions = {}): Promise<GitChild> {
     const release = await this.#streams.take(currentCaller(), options.signal);
     try {
-      const child = this.spawn(args, options);
+      const child = this.spawn(args, { ...options, shared: true });
       void child.exited.then(release);
       return child;
     } catch (error) {
@@ -172,10 +184,10 @@ export class GitProcesses {
    *
    * @returns the exit code, all of stdout, and stderr for the log
    * @throws DomainError `git_timeout` after the wall time or the processor time; `too_large` when it needs more memory than it may take;
-   * the signal's reason after an abort
+   * `unavailable` when it has to make room for others; the signal's reason after an abort
    */
   run(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
-    return this.#commands.run(currentCaller(), () => this.runNow(args, options), options.signal);
+    return this.#commands.run(currentCaller(), () => this.runNow(args, { ...options, shared: true }), options.signal);
   }
 
   /** Like `run`, for what takes minutes or waits for other hosts, and must not stand in the way of short commands; the caller bounds it. */

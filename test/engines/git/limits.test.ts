@@ -1,9 +1,19 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { defaultMemory } from '../../../src/engines/git/bounds.ts';
 import { GitProcesses } from '../../../src/engines/git/git-process.ts';
 import { Lane, Slots } from '../../../src/engines/git/slots.ts';
 import { type Holder, StandingHolders } from '../../../src/engines/git/standing.ts';
+import { ownBytes } from '../../../src/lib/child-processes.ts';
+import { workFor } from '../../../src/lib/concurrency.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 import fc from '../../support/properties.ts';
+
+vi.mock(import('../../../src/lib/child-processes.ts'), async (original) => {
+  const actual = await original();
+  return { ...actual, ownBytes: vi.fn(actual.ownBytes) };
+});
 
 describe('slots', () => {
   it('run so many at once, keep the others in order and refuse beyond', async () => {
@@ -167,6 +177,28 @@ describe('git processes', () => {
     await processes.close();
     expect(spawn).toThrow(expect.objectContaining({ message: 'The server is stopping' }));
     expect(await children[255]?.exited).toMatchObject({ ended: expect.objectContaining({ code: 'unavailable' }) });
+  });
+});
+
+describe('the memory of commands and streams together', () => {
+  it('is twice that of one, and beyond it the largest of the caller that holds most is ended', async () => {
+    const home = temporaryDirectory();
+    const processes = new GitProcesses(home);
+    onTestFinished(() => processes.close());
+    vi.mocked(ownBytes).mockResolvedValue(0.7 * defaultMemory);
+    onTestFinished(() => void vi.mocked(ownBytes).mockReset());
+    // It waits for somebody to write there.
+    const pipe = join(home, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const command = workFor('a', () => processes.run(['hash-object', pipe]));
+    const start = (caller: string) => workFor(caller, () => processes.start(['hash-object', '--stdin']));
+    const others = [await start('b'), await start('a')];
+    const message = 'Comparisons, merges and reads need more memory at once than there is for them; try again shortly';
+    await expect(command).rejects.toMatchObject({ code: 'unavailable', message });
+    for (const child of others) {
+      child.streams.stdin.end('');
+      expect(await child.exited).toMatchObject({ code: 0, ended: null });
+    }
   });
 });
 

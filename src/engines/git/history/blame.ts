@@ -36,7 +36,7 @@ export async function blame(
   if (!isOid(commit)) throw new DomainError('not_found', 'No such commit');
   const args = ['blame', '--incremental', '-L', `${first},${last}`, commit, '--', path];
   const search = async () => {
-    const child = processes.spawn(args, { gitDir, timeout: time, lowPriority: true });
+    const child = processes.spawn(args, { gitDir, timeout: time, lowPriority: true, shared: true });
     child.streams.stdin.end();
     const found: BlamedLines[] = [];
     try {

@@ -39,8 +39,19 @@ export interface Command {
   onStart(leader: ProcessName): Promise<void>;
 }
 
-/** Why a command was ended before it ended itself. `workspace`: its bytes on the disk; `files`: their number; `descriptors`: files open at once. */
-export type CommandLimit = 'timeout' | 'memory' | 'processes' | 'descriptors' | 'workspace' | 'files' | 'aborted';
+/**
+ * Why a command was ended before it ended itself. `workspace`: its bytes on the disk; `files`: their number; `descriptors`: files open at once;
+ * `unmeasured`: the server is kept from measuring what it has written.
+ */
+export type CommandLimit =
+  | 'timeout'
+  | 'memory'
+  | 'processes'
+  | 'descriptors'
+  | 'workspace'
+  | 'files'
+  | 'unmeasured'
+  | 'aborted';
 
 export interface CommandEnd {
   /** Null when a signal or a limit ended it. */

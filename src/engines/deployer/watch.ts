@@ -25,27 +25,64 @@ interface DiskUse {
 /** Paths that one call is given at most. */
 const atOnce = 500;
 
-/** The total of du(1); its errors are dropped: files appear and disappear meanwhile. */
-async function total(options: readonly string[], paths: readonly string[]): Promise<number | null> {
+/**
+ * Errors of du(1) with which its total leaves out files that are still there: a directory is closed to the server, as a build that runs as the
+ * server's user may close it, or the one that is being read moves elsewhere, which ends the whole count. Other errors name what has just gone.
+ */
+const leavesOut = /Permission denied|fts_read failed/;
+/** More characters than any of these has. */
+const overlap = 32;
+
+/** @returns the total of du(1); null where it has none, 'partial' where it is not of all that is there */
+async function total(options: readonly string[], paths: readonly string[]): Promise<number | 'partial' | null> {
   const child = spawn('du', [...options, '--', ...paths], {
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: fixedEnvironment,
   });
+  let isPartial = false;
+  let end = '';
+  child.stderr.setEncoding('latin1').on('data', (chunk: string) => {
+    const errors = end + chunk;
+    end = errors.slice(-overlap);
+    if (isPartial || !leavesOut.test(errors)) return;
+    isPartial = true;
+    child.kill('SIGKILL');
+  });
   const failed = new Promise<null>((resolve) => child.once('error', () => resolve(null)));
-  const output = await Promise.race([text(child.stdout), failed]);
+  const closed = new Promise((resolve) => child.once('close', resolve));
+  const output = await Promise.race([Promise.all([text(child.stdout), closed]).then(([all]) => all), failed]);
+  if (isPartial) return 'partial';
   const last = /(\d+)\t[^\t]*$/.exec(output?.trimEnd() ?? '')?.[1];
   return last === undefined ? null : Number(last);
 }
 
-/** @returns sizes at these paths, each file counted once; a number that is not available is 0 (not every du counts files) */
-async function diskUse(paths: readonly string[]): Promise<DiskUse> {
+/** Sizes at these paths; null where some of it was left out. */
+async function sizesAt(paths: readonly string[]): Promise<DiskUse | null> {
   const sum = { bytes: 0, files: 0 };
   for (let from = 0; from < paths.length; from += atOnce) {
     const some = paths.slice(from, from + atOnce);
-    sum.bytes += ((await total(['-skxc'], some)) ?? 0) * 1024;
-    sum.files += (await total(['--inodes', '-sxc'], some)) ?? 0;
+    const kilobytes = await total(['-skxc'], some);
+    const files = await total(['--inodes', '-sxc'], some);
+    if (kilobytes === 'partial' || files === 'partial') return null;
+    sum.bytes += (kilobytes ?? 0) * 1024;
+    sum.files += files ?? 0;
   }
   return sum;
+}
+
+/** How often in succession du(1) may leave something out: directories are closed and moved for a moment by what installs packages, too. */
+const tries = 5;
+
+/**
+ * @returns sizes at these paths, each file counted once; a number that is not available is 0 (not every du counts files). Null where the
+ * build keeps some of it from being measured.
+ */
+async function diskUse(paths: readonly string[]): Promise<DiskUse | null> {
+  for (let tried = 0; tried < tries; tried++) {
+    const sizes = await sizesAt(paths);
+    if (sizes !== null) return sizes;
+  }
+  return null;
 }
 
 /** What a file system has left. */
@@ -127,9 +164,15 @@ class Watch {
     if (held.descriptors > limits.descriptors) return 'descriptors';
     const unnamed = held.files.filter((file) => !file.inMemory || file.device === device);
     const written = await diskUse([directory, ...elsewhere]);
+    if (written === null) return 'unmeasured';
     const bytes = unnamed.reduce((sum, file) => sum + file.bytes, written.bytes);
     const files = written.files + unnamed.length;
-    const cached = await Promise.all(caches.map((cache) => diskUse([cache])));
+    const cached: DiskUse[] = [];
+    for (const cache of caches) {
+      const use = await diskUse([cache]);
+      if (use === null) return 'unmeasured';
+      cached.push(use);
+    }
     for (const use of [{ bytes, files }, ...cached]) {
       if (use.bytes > limits.workspace) return 'workspace';
       if (use.files > limits.files) return 'files';

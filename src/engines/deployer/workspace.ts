@@ -254,8 +254,8 @@ export async function openWorkspace({
           TMPDIR: temporary,
         },
       });
-      // The next build would find it as full.
-      if (end.limit === 'workspace' || end.limit === 'files')
+      // The next build would find it as full, or as closed.
+      if (end.limit === 'workspace' || end.limit === 'files' || end.limit === 'unmeasured')
         for (const cache of opened) {
           await removeTrees([cache]);
           await mkdir(cache, { mode: 0o711 });

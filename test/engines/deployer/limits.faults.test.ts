@@ -295,6 +295,20 @@ os.wait(); os.wait()'`;
       expect(await ended(`${hold(3)}; ${hold(4)}`)).toMatchObject({ limit: 'workspace' });
     });
 
+    // What is closed to its owner is closed to a server that runs as the owner, too.
+    const closed = isRoot ? 'workspace' : 'unmeasured';
+    const close = `mkdir big; chmod 300 big; ${fill('big/a')}; ${fill('big/b')}`;
+
+    it('files in a directory that their owner may not read', async () => {
+      expect(await ended(close)).toMatchObject({ limit: closed });
+      await chmod(path.join(tree, 'site/big'), 0o700);
+    });
+
+    it('files in such a directory of the package cache, and empty that', async () => {
+      expect(await ended(`cd "$(dirname "$npm_config_cache")"; ${close}`)).toMatchObject({ limit: closed });
+      expect(await readdir(cache)).toEqual([]);
+    });
+
     it('the package cache by itself, and empty one that is too large', async () => {
       const into = (name: string) => `mkdir -p "$npm_config_cache"; ${fill(`"$npm_config_cache/${name}"`)}`;
       expect(await run(`${into('a')}; ${fill('a')}; sleep 0.5`, { cache })).toMatchObject({

@@ -38,6 +38,10 @@ const limits: Record<Exclude<CommandLimit, 'aborted'>, [FailureReason, string]> 
   descriptors: ['exit_code', 'held more than 65,536 files open at once'],
   workspace: ['output_too_large', 'wrote more than 4 GiB'],
   files: ['output_too_large', 'made more than 1,000,000 files'],
+  unmeasured: [
+    'exit_code',
+    'kept its files from being measured, by a directory that is closed to its owner (chmod u+rx opens it) or directories that move all the time',
+  ],
 };
 
 function failureOf(text: string, { exit_code, signal, limit }: CommandEnd): StageFailure | null {

@@ -41,7 +41,7 @@ export interface Command {
 
 /**
  * Why a command was ended before it ended itself. `workspace`: its bytes on the disk; `files`: their number; `descriptors`: files open at once;
- * `unmeasured`: the server is kept from measuring what it has written.
+ * `unmeasured`: the server is kept from measuring what it has written; `hidden`: a process of it is closed to the server.
  */
 export type CommandLimit =
   | 'timeout'
@@ -51,6 +51,7 @@ export type CommandLimit =
   | 'workspace'
   | 'files'
   | 'unmeasured'
+  | 'hidden'
   | 'aborted';
 
 export interface CommandEnd {

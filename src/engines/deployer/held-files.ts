@@ -4,7 +4,7 @@
  */
 import { readdirSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { readFile, stat, statfs } from 'node:fs/promises';
-import { type ProcessState, pauses } from './processes.ts';
+import { isEnding, type ProcessState, pauses } from './processes.ts';
 
 const blockBytes = 512;
 /** tmpfs (and memfd, shared mappings, System V), ramfs, hugetlbfs: statfs(2). */
@@ -27,18 +27,25 @@ export interface Held {
   files: HeldFile[];
   /** Descriptors that were found. */
   descriptors: number;
+  /** Whether a process shows its descriptors to root alone (prctl(2), PR_SET_DUMPABLE), and this server is not root: what it holds is unknown. */
+  isHidden: boolean;
   /** Threads of processes which map further such files, at which only a privileged server may look. */
   unseen: number[];
 }
 
-const orEmpty = <T>(read: () => T[]): T[] => {
+/** Names in a directory of /proc; none when it has gone, and null when the server may not look. */
+const namesIn = (directory: string): string[] | null => {
   try {
-    return read();
-  } catch {
-    // Vanished, or not to be seen.
-    return [];
+    return readdirSync(directory);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES' ? null : [];
   }
 };
+
+/** Names of the descriptors of a process or thread; null when they are hidden. @param entry its directory in /proc */
+const descriptorsOf = (entry: string): string[] | null =>
+  // What has given up its memory is shown to root alone, too, while it closes its files.
+  namesIn(`${entry}/fd`) ?? (isEnding(entry) ? [] : null);
 
 const linkOf = (file: string): string | null => {
   try {
@@ -89,6 +96,7 @@ export class HeldFiles {
   async find(processes: readonly ProcessState[], user: number | null, most: number): Promise<Held> {
     this.#looks += 1;
     const pause = pauses();
+    const hidden: Held = { files: [], descriptors: 0, isHidden: true, unseen: [] };
     const found = new Map<string, HeldFile>();
     const types = new Map<number, boolean>();
     const add = async (file: string, { dev, ino, nlink, blocks, uid }: Stats) => {
@@ -116,15 +124,17 @@ export class HeldFiles {
     const unseen: number[] = [];
     for (const { thread } of processes) {
       const first = `/proc/${thread}/fd`;
-      const names = orEmpty(() => readdirSync(first));
+      const names = descriptorsOf(`/proc/${thread}`);
+      if (names === null) return hidden;
       await walk(first, names);
-      for (const other of orEmpty(() => readdirSync(`/proc/${thread}/task`))) {
-        const table = `/proc/${thread}/task/${other}/fd`;
-        if (Number(other) !== thread && descriptors <= most && this.#isApart(first, names, table))
-          await walk(
-            table,
-            orEmpty(() => readdirSync(table)),
-          );
+      for (const other of namesIn(`/proc/${thread}/task`) ?? []) {
+        const task = `/proc/${thread}/task/${other}`;
+        const table = `${task}/fd`;
+        if (Number(other) !== thread && descriptors <= most && this.#isApart(first, names, table)) {
+          const own = descriptorsOf(task);
+          if (own === null) return hidden;
+          await walk(table, own);
+        }
         await pause();
       }
     }
@@ -143,6 +153,6 @@ export class HeldFiles {
         await add(file, state);
       }
     }
-    return { files: [...found.values()], descriptors, unseen };
+    return { files: [...found.values()], descriptors, isHidden: false, unseen };
   }
 }

@@ -45,6 +45,15 @@ function livingThread(pid: number): { thread: number; pages: number } | null {
   return null;
 }
 
+/** Of the flags of a process (proc(5)): its memory and its files are being given up. */
+const exiting = 0x4;
+
+/** Whether a process or thread is about to end, or gone. @param entry its directory in /proc */
+export function isEnding(entry: string): boolean {
+  const fields = statFields(`${entry}/stat`);
+  return fields === null || (Number(fields[6]) & exiting) !== 0;
+}
+
 /** Null when there is no such process; a zombie without threads holds nothing any more and counts as gone. */
 export function processState(pid: number): ProcessState | null {
   const fields = statFields(`/proc/${pid}/stat`);

@@ -146,6 +146,7 @@ class Watch {
     if (bound <= limits.memory) return limits.memory - bound;
     const began = performance.now();
     const held = await this.#find(processes);
+    if (held.isHidden) return 'hidden';
     if (held.descriptors > limits.descriptors) return 'descriptors';
     const segments = await this.#segments.find(processes, user);
     const taken = await memoryOf(processes, held, segments, { user, device: await this.#device });
@@ -161,6 +162,7 @@ class Watch {
     const elsewhere = user === null ? [] : await leftBy(user, (await sharedPlaces(device)).onDisk);
     if (elsewhere.length > limits.files) return 'files';
     const held = await this.#find(await build.find());
+    if (held.isHidden) return 'hidden';
     if (held.descriptors > limits.descriptors) return 'descriptors';
     const unnamed = held.files.filter((file) => !file.inMemory || file.device === device);
     const written = await diskUse([directory, ...elsewhere]);

@@ -2,11 +2,14 @@
  * What a build may take is measured for all that it starts, wherever it keeps it. Each limit is tried from both sides, by programs that are
  * bounded by themselves.
  */
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { leftBy, removeLeft } from '../../../src/engines/deployer/build-users.ts';
+import { isEnding } from '../../../src/engines/deployer/processes.ts';
 import type { Command, Workspace } from '../../../src/ports/deployer.ts';
 import { longSleep, processesWith } from '../../support/processes.ts';
 import { mebibyte, runIn, sandboxesHere, testLimits, treeOf } from '../../support/sandboxes.ts';
@@ -212,6 +215,13 @@ libc.syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)`,
       });
     }
 
+    it('of memfds of a process that shows its descriptors to root alone', async () => {
+      const body = `libc.prctl(4, 0, 0, 0, 0)
+for _ in range(count): keep(os.memfd_create("kept"))`;
+      const end = await run(keeps(body, many, 50), { time: 60_000 });
+      expect(end).toMatchObject({ limit: isRoot ? 'memory' : 'hidden' });
+    });
+
     it('of file systems in memory that a build mounts', async (context) => {
       const own = 'unshare --user --map-root-user --mount';
       const { exit_code } = await run(`${own} mount -t tmpfs none ../../tmp`);
@@ -253,6 +263,15 @@ for _ in range(8):
     it('of nothing that has ended', async () => {
       expect(await processesWith('kept.append')).toEqual([]);
     });
+  });
+
+  it('pass over a process that is about to end, whose descriptors are closed to all but root', async () => {
+    // A zombie: nothing waits for it.
+    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60']);
+    const [pid] = await once(parent.stdout, 'data');
+    await vi.waitFor(() => expect(isEnding(`/proc/${Number(pid)}`)).toBe(true), 30_000);
+    parent.kill();
+    expect([isEnding('/proc/self'), isEnding('/proc/4194305')]).toEqual([false, true]);
   });
 
   it('end one that holds too many files open', async () => {

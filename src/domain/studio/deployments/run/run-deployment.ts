@@ -42,6 +42,10 @@ const limits: Record<Exclude<CommandLimit, 'aborted'>, [FailureReason, string]> 
     'exit_code',
     'kept its files from being measured, by a directory that is closed to its owner (chmod u+rx opens it) or directories that move all the time',
   ],
+  hidden: [
+    'exit_code',
+    'ran a process whose open files cannot be counted, since it hides them, such as ssh-agent (prctl, PR_SET_DUMPABLE)',
+  ],
 };
 
 function failureOf(text: string, { exit_code, signal, limit }: CommandEnd): StageFailure | null {

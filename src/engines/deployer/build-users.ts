@@ -21,16 +21,23 @@ export interface BuildUser {
   release(): Promise<void>;
 }
 
+const separator = Buffer.from(path.sep);
+
 /** Where every user of the machine may write. */
 export const sharedDirectories = ['/dev/shm', '/tmp', '/var/tmp', '/run/lock'];
 
+/** Paths of all that a directory holds, of whatever bytes: a name that is no UTF-8 would not be found again by its text. */
+export async function pathsIn(directory: string | Buffer): Promise<Buffer[]> {
+  const names: Buffer[] = await readdir(directory, 'buffer').catch(() => []);
+  return names.map((name) => Buffer.concat([Buffer.from(directory as Buffer), separator, name]));
+}
+
 /** What a user has in directories that are everyone's, and in those of others among them that are everyone's, too. */
-export async function leftBy(user: number, directories: readonly string[] = sharedDirectories): Promise<string[]> {
-  const found: string[] = [];
-  const waiting = directories.map((directory) => ({ directory, isOuter: true }));
+export async function leftBy(user: number, directories: readonly string[] = sharedDirectories): Promise<Buffer[]> {
+  const found: Buffer[] = [];
+  const waiting = directories.map((one) => ({ directory: Buffer.from(one) as Buffer, isOuter: true }));
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    for (const name of await readdir(next.directory).catch(() => [])) {
-      const file = path.join(next.directory, name);
+    for (const file of await pathsIn(next.directory)) {
       const state = await lstat(file).catch(() => null);
       if (state?.uid === user) found.push(file);
       else if (next.isOuter && state?.isDirectory() && (state.mode & 0o002) !== 0)
@@ -65,8 +72,28 @@ async function removeSegments(user: number): Promise<void> {
 /** Paths of one process that removes them: a program has 2 MiB of arguments, and a path up to 4,096 bytes. */
 const removedAtOnce = 400;
 
+/**
+ * A script of sh(1) that becomes a program with paths as its last arguments. Node passes text alone, so a path of other bytes reaches a
+ * program by a script, which is read from the standard input: as an argument of its own it would have to be shorter.
+ */
+export const scriptWith = (words: readonly string[], paths: readonly (string | Buffer)[]): Buffer =>
+  Buffer.concat([
+    Buffer.from(`exec ${words.join(' ')} --`),
+    ...paths.map((one) => {
+      const bytes = Buffer.from(one as Buffer).toString('latin1');
+      return Buffer.from(` '${bytes.replaceAll("'", "'\\''")}'`, 'latin1');
+    }),
+    Buffer.from('\n'),
+  ]);
+
+async function runWith(words: readonly string[], paths: readonly (string | Buffer)[]): Promise<void> {
+  const running = run('/bin/sh', []);
+  running.child.stdin?.on('error', () => {}).end(scriptWith(words, paths));
+  await running;
+}
+
 /** The directories among some paths, but not what links lead to: `chmod -R` follows links that it is given. */
-const directoriesAmong = async (paths: readonly string[]) =>
+const directoriesAmong = async (paths: readonly (string | Buffer)[]) =>
   (
     await Promise.all(paths.map(async (one) => ((await lstat(one).catch(() => null))?.isDirectory() ? [one] : [])))
   ).flat();
@@ -75,13 +102,13 @@ const directoriesAmong = async (paths: readonly string[]) =>
  * Removes what builds have made, of any depth and with any modes: node's own removal ends at paths beyond the system's longest, and a server that
  * is not root may not empty a directory that a build has closed to its owner.
  */
-export async function removeTrees(paths: readonly string[]): Promise<void> {
+export async function removeTrees(paths: readonly (string | Buffer)[]): Promise<void> {
   for (let at = 0; at < paths.length; at += removedAtOnce) {
     const some = paths.slice(at, at + removedAtOnce);
-    const remove = () => run('rm', ['-rf', '--', ...some]);
+    const remove = () => runWith(['rm', '-rf'], some);
     await remove().catch(async () => {
       const closed = await directoriesAmong(some);
-      if (closed.length > 0) await run('chmod', ['-R', 'u+rwX', '--', ...closed]).catch(() => {});
+      if (closed.length > 0) await runWith(['chmod', '-R', 'u+rwX'], closed).catch(() => {});
       await remove();
     });
   }

@@ -4,10 +4,9 @@
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
-import { lstat, readdir, readFile, statfs } from 'node:fs/promises';
-import path from 'node:path';
+import { lstat, readFile, statfs } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { leftBy, sharedDirectories, sysvRows } from './build-users.ts';
+import { leftBy, pathsIn, sharedDirectories, sysvRows } from './build-users.ts';
 import { deviceOf, type Held, isInMemory } from './held-files.ts';
 import { type ProcessState, pauses } from './processes.ts';
 import { fixedEnvironment, programPath } from './sandbox.ts';
@@ -56,7 +55,7 @@ interface Options {
 }
 
 /** Bytes of the files below an entry of a directory in memory that belong to a user. */
-async function below(entry: string, user: number, device: number): Promise<number> {
+async function below(entry: Buffer, user: number, device: number): Promise<number> {
   const pause = pauses();
   const waiting = [entry];
   let sum = 0;
@@ -64,10 +63,7 @@ async function below(entry: string, user: number, device: number): Promise<numbe
     const state = await lstat(file).catch(() => null);
     if (state === null || state.dev !== device) continue;
     if (state.uid === user) sum += state.blocks * blockBytes + inodeBytes;
-    if (state.isDirectory()) {
-      const directory = file;
-      waiting.push(...(await readdir(file).catch(() => [])).map((name) => path.join(directory, name)));
-    }
+    if (state.isDirectory()) waiting.push(...(await pathsIn(file)));
     await pause();
   }
   return sum;
@@ -124,7 +120,8 @@ async function mounted(processes: readonly ProcessState[]): Promise<Map<number, 
     const mounts = mountsIn(await readFile(`/proc/${thread}/mountinfo`, 'latin1').catch(() => ''));
     for (const [device, place] of mounts) {
       if (own.has(device) || found.has(device)) continue;
-      const size = await statfs(`/proc/${thread}/root${place}`).catch(() => null);
+      // The name of a place may be of any bytes, too.
+      const size = await statfs(Buffer.from(`/proc/${thread}/root${place}`, 'latin1')).catch(() => null);
       if (size !== null) found.set(device, (size.blocks - size.bfree) * size.bsize);
     }
   }

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandLimit } from '../../ports/deployer.ts';
 import type { BuildProcesses } from './build-processes.ts';
-import { leftBy } from './build-users.ts';
+import { leftBy, scriptWith } from './build-users.ts';
 import { type Held, HeldFiles } from './held-files.ts';
 import type { BuildLimits } from './limits.ts';
 import { memoryOf, Segments, sharedByMachine, sharedPlaces } from './memory.ts';
@@ -34,11 +34,9 @@ const leavesOut = /Permission denied|fts_read failed/;
 const overlap = 32;
 
 /** @returns the total of du(1); null where it has none, 'partial' where it is not of all that is there */
-async function total(options: readonly string[], paths: readonly string[]): Promise<number | 'partial' | null> {
-  const child = spawn('du', [...options, '--', ...paths], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: fixedEnvironment,
-  });
+async function total(options: readonly string[], paths: readonly (string | Buffer)[]): Promise<number | 'partial' | null> {
+  const child = spawn('/bin/sh', [], { stdio: 'pipe', env: fixedEnvironment });
+  child.stdin.on('error', () => {}).end(scriptWith(['du', ...options], paths));
   let isPartial = false;
   let end = '';
   child.stderr.setEncoding('latin1').on('data', (chunk: string) => {
@@ -57,7 +55,7 @@ async function total(options: readonly string[], paths: readonly string[]): Prom
 }
 
 /** Sizes at these paths; null where some of it was left out. */
-async function sizesAt(paths: readonly string[]): Promise<DiskUse | null> {
+async function sizesAt(paths: readonly (string | Buffer)[]): Promise<DiskUse | null> {
   const sum = { bytes: 0, files: 0 };
   for (let from = 0; from < paths.length; from += atOnce) {
     const some = paths.slice(from, from + atOnce);
@@ -77,7 +75,7 @@ const tries = 5;
  * @returns sizes at these paths, each file counted once; a number that is not available is 0 (not every du counts files). Null where the
  * build keeps some of it from being measured.
  */
-async function diskUse(paths: readonly string[]): Promise<DiskUse | null> {
+async function diskUse(paths: readonly (string | Buffer)[]): Promise<DiskUse | null> {
   for (let tried = 0; tried < tries; tried++) {
     const sizes = await sizesAt(paths);
     if (sizes !== null) return sizes;

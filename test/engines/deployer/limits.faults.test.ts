@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { leftBy, removeLeft } from '../../../src/engines/deployer/build-users.ts';
@@ -160,6 +160,15 @@ for file in files: keep(file.fileno())`,
         when: hasShm && isRoot,
       },
       {
+        name: 'of files in /dev/shm below names that are no UTF-8',
+        body: `for below in (b"\\xff-%s", b"kept-%s/\\xff"):
+    directory = b"/dev/shm/" + below % os.urandom(8).hex().encode()
+    os.makedirs(directory)
+    for n in range(count // 2):
+        with open(b"%s/%d" % (directory, n), "wb") as file: file.write(chunk)`,
+        when: hasShm && isRoot,
+      },
+      {
         name: 'of shared mappings whose pages were given up',
         body: `for _ in range(count):
     kept.append(mmap.mmap(-1, len(chunk)))
@@ -227,8 +236,9 @@ for _ in range(count): keep(os.memfd_create("kept"))`;
       const { exit_code } = await run(`${own} mount -t tmpfs none ../../tmp`);
       // Where a build cannot mount there is nothing to count; bubblewrap without user namespaces inside is such a place.
       if (exit_code !== 0) return context.skip('builds cannot mount here');
+      // A directory whose name is longer in UTF-8 than in characters.
       const write = (chunks: number, seconds: number) =>
-        `exec ${own} sh -c 'mount -t tmpfs none ../../tmp && for n in $(seq ${chunks}); do head -c 16777216 /dev/zero > ../../tmp/$n; done; sleep ${seconds}'`;
+        `mkdir -p ../../tmp/é; exec ${own} sh -c 'cd ../../tmp && mount -t tmpfs none é && for n in $(seq ${chunks}); do head -c 16777216 /dev/zero > é/$n; done; sleep ${seconds}'`;
       expect(await run(write(few, 0.5))).toMatchObject({ limit: null, exit_code: 0 });
       expect(await run(write(many, 50), { time: 60_000 })).toMatchObject({ limit: 'memory' });
     });
@@ -355,6 +365,21 @@ os.wait(); os.wait()'`;
       const into = `d=$(mktemp -d -p ${below})`;
       expect(await run(`${into}; ${fill('$d/a')}; sleep 0.5; rm -r $d`)).toMatchObject({ limit: null, exit_code: 0 });
       expect(await ended(`${into}; ${fill('$d/a')}; ${fill('$d/b')}`)).toMatchObject({ limit: 'workspace' });
+    });
+
+    it.runIf(isRoot && kind !== 'bubblewrap')('what is written to names that are no UTF-8, and remove it', async () => {
+      const { uid } = await stat(tree);
+      const into = `d="/var/tmp/$(printf '\\377')-$(date +%s%N)"; mkdir "$d"`;
+      expect(await ended(`${into}; ${fill('"$d/a"')}; ${fill('"$d/b"')}`)).toMatchObject({ limit: 'workspace' });
+      const left = async () => {
+        const names = await readdir('/var/tmp', 'buffer');
+        const files = names.map((name) => Buffer.concat([Buffer.from('/var/tmp/'), name]));
+        const states = await Promise.all(files.map((file) => lstat(file).catch(() => null)));
+        return states.filter((state) => state?.uid === uid).length;
+      };
+      expect(await left()).toBe(1);
+      await removeLeft(uid);
+      expect(await left()).toBe(0);
     });
 
     it('how many files there are', async () => {

@@ -15,6 +15,8 @@ const run = promisify(execFile);
 export const firstUser = 61_184;
 const users = 4_336;
 
+const isOfBuilds = (user: number) => user >= firstUser && user < firstUser + users;
+
 export interface BuildUser {
   id: number;
   /** Ends what still runs, removes what it has left outside of its workspace, and gives the user back. */
@@ -114,8 +116,12 @@ export async function removeTrees(paths: readonly (string | Buffer)[]): Promise<
   }
 }
 
-/** Removes all that a user has left where everyone may: files, and what System V keeps. */
+/**
+ * Removes all that a user has left where everyone may: files, and what System V keeps.
+ * @throws RangeError when no build has such a user: root has far more there than a build leaves
+ */
 export async function removeLeft(user: number): Promise<void> {
+  if (!isOfBuilds(user)) throw new RangeError(`${user} is not a user of builds`);
   await removeTrees(await leftBy(user));
   await removeSegments(user);
 }
@@ -161,8 +167,9 @@ export async function takeUser(seed: number, workspace: string): Promise<BuildUs
   throw new Error(`each of the users ${firstUser} to ${firstUser + users - 1} has processes: end some of them`);
 }
 
-/** The user of a workspace that was left, unless another build has it by now: null. */
+/** The user of a workspace that was left, unless another build has it by now, or it is a person's who has started a server before: null. */
 export async function takeUserOf(id: number, workspace: string): Promise<BuildUser | null> {
+  if (!isOfBuilds(id)) return null;
   const mark = workspace.slice(-8);
   const lease = await take(`user-${id}`, 'cleared0', mark);
   return lease && userOf(id, workspace, lease);

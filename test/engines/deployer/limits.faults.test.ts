@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { chmod, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { leftBy, removeLeft } from '../../../src/engines/deployer/build-users.ts';
+import { firstUser, leftBy, removeLeft, takeUserOf } from '../../../src/engines/deployer/build-users.ts';
 import { isEnding } from '../../../src/engines/deployer/processes.ts';
 import type { Command, Workspace } from '../../../src/ports/deployer.ts';
 import { longSleep, processesWith } from '../../support/processes.ts';
@@ -43,9 +43,19 @@ describe.each(usable)('limits by $kind', ({ kind, deployer }) => {
     workspace = await deployer.open({ deployment: 1, project });
     tree = await treeOf(directory, kind, 1);
     await mkdir(path.join(tree, 'site'));
+    // From the first command on it is the build's.
+    await runIn(workspace, 'true');
   });
   afterAll(() => workspace?.remove());
   const run = (text: string, more: Partial<Command> = {}) => runIn(workspace, text, more);
+
+  it('spare what belongs to no user of builds', async () => {
+    // The next ones on either side, who have nothing, not root: should all of a user be removed, the machine is as it was.
+    for (const user of [firstUser - 1, firstUser + 4_336]) {
+      await expect(removeLeft(user)).rejects.toThrow(RangeError);
+      expect(await takeUserOf(user, 'portico-00000000')).toBe(null);
+    }
+  });
 
   it('end a command that hangs', async () => {
     const began = Date.now();

@@ -2,18 +2,20 @@
  * The users that builds of a server started as root run as. Each build has one that no other build on the machine has meanwhile, so whatever
  * belongs to that user is the build's: processes, whatever they do to their limits and environment, and files that they leave behind.
  */
-import { execFile } from 'node:child_process';
-import { lstat, readdir, readFile } from 'node:fs/promises';
-import path from 'node:path';
+import { execFile, spawn } from 'node:child_process';
+import { lstat, readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { BuildProcesses } from './build-processes.ts';
 import { type Lease, take } from './leases.ts';
+import { fixedEnvironment } from './sandbox.ts';
 
 const run = promisify(execFile);
 
 /** The range systemd gives to services without a user of their own: no person and no package has one of it. */
 export const firstUser = 61_184;
 const users = 4_336;
+const blockBytes = 512;
 
 const isOfBuilds = (user: number) => user >= firstUser && user < firstUser + users;
 
@@ -23,30 +25,97 @@ export interface BuildUser {
   release(): Promise<void>;
 }
 
-const separator = Buffer.from(path.sep);
-
 /** Where every user of the machine may write. */
 export const sharedDirectories = ['/dev/shm', '/tmp', '/var/tmp', '/run/lock'];
 
-/** Paths of all that a directory holds, of whatever bytes: a name that is no UTF-8 would not be found again by its text. */
-export async function pathsIn(directory: string | Buffer): Promise<Buffer[]> {
-  const names: Buffer[] = await readdir(directory, 'buffer').catch(() => []);
-  return names.map((name) => Buffer.concat([Buffer.from(directory as Buffer), separator, name]));
+/** What a build has written: bytes, and files. */
+export interface Written {
+  bytes: number;
+  files: number;
 }
 
-/** What a user has in directories that are everyone's, and in those of others among them that are everyone's, too. */
-export async function leftBy(user: number, directories: readonly string[] = sharedDirectories): Promise<Buffer[]> {
-  const found: Buffer[] = [];
-  const waiting = directories.map((one) => ({ directory: Buffer.from(one) as Buffer, isOuter: true }));
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    for (const file of await pathsIn(next.directory)) {
-      const state = await lstat(file).catch(() => null);
-      if (state?.uid === user) found.push(file);
-      else if (next.isOuter && state?.isDirectory() && (state.mode & 0o002) !== 0)
-        waiting.push({ directory: file, isOuter: false });
-    }
+/** A build keeps what it has written from being measured. */
+export class Unmeasured extends Error {}
+
+/** How often in succession a measurement may leave something out: what installs packages moves directories, too. */
+const tries = 5;
+
+/** @returns the first of several measurements that is not null @throws Unmeasured where each has left something out */
+export async function whole<T>(measure: () => Promise<T | null>): Promise<T> {
+  for (let left = tries; left > 0; left--) {
+    const found = await measure();
+    if (found !== null) return found;
   }
-  return found;
+  throw new Unmeasured();
+}
+
+/** More characters than any error that is looked for has. */
+const overlap = 64;
+
+/**
+ * @param leavesOut errors with which the program leaves out files that are still there; others name what has just gone
+ * @returns all that a program prints; null where something is left out, or it could not run to its end
+ */
+export async function wholeOutput(
+  program: string,
+  words: readonly string[],
+  leavesOut: RegExp,
+): Promise<string | null> {
+  const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'], env: fixedEnvironment });
+  let isWhole = true;
+  let end = '';
+  child.stderr.setEncoding('latin1').on('data', (chunk: string) => {
+    const errors = end + chunk;
+    end = errors.slice(-overlap);
+    if (!isWhole || !leavesOut.test(errors)) return;
+    isWhole = false;
+    child.kill('SIGKILL');
+  });
+  const hasEnded = new Promise<boolean>((resolve) => {
+    child.once('error', () => resolve(false));
+    child.once('close', (code) => resolve(code !== null));
+  });
+  const printed = text(child.stdout).catch(() => null);
+  return (await hasEnded) && isWhole ? printed : null;
+}
+
+/** Errors of find(1): a directory that it is in moves elsewhere, which ends the whole search; or it is not that of GNU, and does nothing. */
+const findLeavesOut = /failed to read|unknown predicate|unrecognized/;
+
+/**
+ * Looks for what a user has by find(1): in directories that are everyone's, in those below them that everyone may write to, and in all that other
+ * builds have there, whatever its modes are now, as two builds may share a directory that one opens and closes again. A file is reached from the
+ * directory that holds it and not by its path, so names of any bytes and paths of any length are found, and no link leads elsewhere.
+ * @param act what is done with each
+ */
+const search = (user: number, directories: readonly string[], ...act: string[]): Promise<string> =>
+  whole(() => {
+    const searched = ['-H', ...directories, '-xdev', '-mindepth', '1', '(', '-uid', `${user}`, ...act, ')'];
+    const ofOthers = ['(', '-uid', `-${firstUser}`, '-o', '-uid', `+${firstUser + users - 1}`, ')'];
+    const closed = ['-type', 'd', '!', '-perm', '-0002', ...ofOthers, '-prune'];
+    return wholeOutput('find', [...searched, '-o', ...closed], findLeavesOut);
+  });
+
+/**
+ * What a user has in directories that are everyone's, each file counted once.
+ * @param user null: the server's own, whose files there cannot be distinguished, and count as none
+ * @throws Unmeasured where it cannot be found out
+ */
+export async function writtenBy(
+  user: number | null,
+  directories: readonly string[] = sharedDirectories,
+): Promise<Written> {
+  const sum = { bytes: 0, files: 0 };
+  if (user === null || directories.length === 0) return sum;
+  const lines = await search(user, directories, '-printf', '%b %n %D:%i\\n');
+  const linked = new Set<string>();
+  for (const [, blocks = '', links, name = ''] of lines.matchAll(/(\d+) (\d+) (\S+)\n/g)) {
+    if (links !== '1' && linked.has(name)) continue;
+    if (links !== '1') linked.add(name);
+    sum.bytes += Number(blocks) * blockBytes;
+    sum.files += 1;
+  }
+  return sum;
 }
 
 /** Rows of a table of System V objects (proc(5), sysvipc): numbers by the names in its first line. */
@@ -74,28 +143,8 @@ async function removeSegments(user: number): Promise<void> {
 /** Paths of one process that removes them: a program has 2 MiB of arguments, and a path up to 4,096 bytes. */
 const removedAtOnce = 400;
 
-/**
- * A script of sh(1) that becomes a program with paths as its last arguments. Node passes text alone, so a path of other bytes reaches a
- * program by a script, which is read from the standard input: as an argument of its own it would have to be shorter.
- */
-export const scriptWith = (words: readonly string[], paths: readonly (string | Buffer)[]): Buffer =>
-  Buffer.concat([
-    Buffer.from(`exec ${words.join(' ')} --`),
-    ...paths.map((one) => {
-      const bytes = Buffer.from(one as Buffer).toString('latin1');
-      return Buffer.from(` '${bytes.replaceAll("'", "'\\''")}'`, 'latin1');
-    }),
-    Buffer.from('\n'),
-  ]);
-
-async function runWith(words: readonly string[], paths: readonly (string | Buffer)[]): Promise<void> {
-  const running = run('/bin/sh', []);
-  running.child.stdin?.on('error', () => {}).end(scriptWith(words, paths));
-  await running;
-}
-
 /** The directories among some paths, but not what links lead to: `chmod -R` follows links that it is given. */
-const directoriesAmong = async (paths: readonly (string | Buffer)[]) =>
+const directoriesAmong = async (paths: readonly string[]) =>
   (
     await Promise.all(paths.map(async (one) => ((await lstat(one).catch(() => null))?.isDirectory() ? [one] : [])))
   ).flat();
@@ -104,13 +153,13 @@ const directoriesAmong = async (paths: readonly (string | Buffer)[]) =>
  * Removes what builds have made, of any depth and with any modes: node's own removal ends at paths beyond the system's longest, and a server that
  * is not root may not empty a directory that a build has closed to its owner.
  */
-export async function removeTrees(paths: readonly (string | Buffer)[]): Promise<void> {
+export async function removeTrees(paths: readonly string[]): Promise<void> {
   for (let at = 0; at < paths.length; at += removedAtOnce) {
     const some = paths.slice(at, at + removedAtOnce);
-    const remove = () => runWith(['rm', '-rf'], some);
+    const remove = () => run('rm', ['-rf', '--', ...some]);
     await remove().catch(async () => {
       const closed = await directoriesAmong(some);
-      if (closed.length > 0) await runWith(['chmod', '-R', 'u+rwX'], closed).catch(() => {});
+      if (closed.length > 0) await run('chmod', ['-R', 'u+rwX', '--', ...closed]).catch(() => {});
       await remove();
     });
   }
@@ -122,7 +171,8 @@ export async function removeTrees(paths: readonly (string | Buffer)[]): Promise<
  */
 export async function removeLeft(user: number): Promise<void> {
   if (!isOfBuilds(user)) throw new RangeError(`${user} is not a user of builds`);
-  await removeTrees(await leftBy(user));
+  // From where it lies: a path through a directory of another build may lead to a file of the machine by now.
+  await search(user, sharedDirectories, '-execdir', 'rm', '-rf', '--', '{}', '+', '-prune').catch(() => {});
   await removeSegments(user);
 }
 

@@ -10,7 +10,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { IsolationLevel } from '../../ports/deployer.ts';
 import { BuildProcesses } from './build-processes.ts';
-import { type BuildUser, firstUser, removeTrees, takeUser, takeUserOf } from './build-users.ts';
+import { type BuildUser, firstUser, removeTrees, takeUser, takeUserOf, writtenBy } from './build-users.ts';
 import { giveBack } from './leases.ts';
 import { type BuildLimits, buildLimits } from './limits.ts';
 import { runCommand } from './run-command.ts';
@@ -250,6 +250,9 @@ export async function findIsolation({
   const isRoot = process.getuid?.() === 0;
   const closed = isRoot ? await unreachable(root) : null;
   if (closed !== null) return { level: null, missing: [closed] };
+  // By no file, it only shows whether it can look at all.
+  const canLook = await writtenBy(isRoot ? firstUser : null, ['/dev/null']).catch(() => null);
+  if (canLook === null) return { level: null, missing: ['find(1) of GNU is not installed: install findutils'] };
   await clearTrials(root);
   try {
     const probe = randomBytes(4);

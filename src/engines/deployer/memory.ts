@@ -6,13 +6,12 @@ import { execFile } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { lstat, readFile, statfs } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { leftBy, pathsIn, sharedDirectories, sysvRows } from './build-users.ts';
+import { sharedDirectories, sysvRows, writtenBy } from './build-users.ts';
 import { deviceOf, type Held, isInMemory } from './held-files.ts';
 import { type ProcessState, pauses } from './processes.ts';
 import { fixedEnvironment, programPath } from './sandbox.ts';
 
 const run = promisify(execFile);
-const blockBytes = 512;
 /** What a file in memory takes beside its content, about; bytes. */
 const inodeBytes = 1024;
 
@@ -54,30 +53,10 @@ interface Options {
   device: number;
 }
 
-/** Bytes of the files below an entry of a directory in memory that belong to a user. */
-async function below(entry: Buffer, user: number, device: number): Promise<number> {
-  const pause = pauses();
-  const waiting = [entry];
-  let sum = 0;
-  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
-    const state = await lstat(file).catch(() => null);
-    if (state === null || state.dev !== device) continue;
-    if (state.uid === user) sum += state.blocks * blockBytes + inodeBytes;
-    if (state.isDirectory()) waiting.push(...(await pathsIn(file)));
-    await pause();
-  }
-  return sum;
-}
-
 /** Files with names in directories of everyone that are kept in memory. */
 async function named({ user, device }: Options): Promise<number> {
-  if (user === null) return 0;
-  let sum = 0;
-  for (const entry of await leftBy(user, (await sharedPlaces(device)).inMemory)) {
-    const state = await lstat(entry).catch(() => null);
-    if (state !== null) sum += await below(entry, user, state.dev);
-  }
-  return sum;
+  const { bytes, files } = await writtenBy(user, (await sharedPlaces(device)).inMemory);
+  return bytes + files * inodeBytes;
 }
 
 /** Which of the processes show a namespace that this server is not in, one for each. */

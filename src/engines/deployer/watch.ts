@@ -3,88 +3,38 @@
  * memory and of files it has no limits, so they are measured: memory more often the less is left, the disk every ten seconds and when the
  * free space of the file system has gone down by half of what is left. A measurement waits four times as long as it took, within bounds.
  */
-import { spawn } from 'node:child_process';
 import { stat, statfs } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandLimit } from '../../ports/deployer.ts';
 import type { BuildProcesses } from './build-processes.ts';
-import { leftBy, scriptWith } from './build-users.ts';
+import { Unmeasured, type Written, whole, wholeOutput, writtenBy } from './build-users.ts';
 import { type Held, HeldFiles } from './held-files.ts';
 import type { BuildLimits } from './limits.ts';
 import { memoryOf, Segments, sharedByMachine, sharedPlaces } from './memory.ts';
 import type { ProcessState } from './processes.ts';
-import { fixedEnvironment } from './sandbox.ts';
-
-/** What a build has written, as du(1) counts it: bytes on the disk, and files. */
-interface DiskUse {
-  bytes: number;
-  files: number;
-}
-
-/** Paths that one call is given at most. */
-const atOnce = 500;
 
 /**
  * Errors of du(1) with which its total leaves out files that are still there: a directory is closed to the server, as a build that runs as the
- * server's user may close it, or the one that is being read moves elsewhere, which ends the whole count. Other errors name what has just gone.
+ * server's user may close it, or the one that is being read moves elsewhere, which ends the whole count.
  */
 const leavesOut = /Permission denied|fts_read failed/;
-/** More characters than any of these has. */
-const overlap = 32;
 
-/** @returns the total of du(1); null where it has none, 'partial' where it is not of all that is there */
-async function total(options: readonly string[], paths: readonly (string | Buffer)[]): Promise<number | 'partial' | null> {
-  const child = spawn('/bin/sh', [], { stdio: 'pipe', env: fixedEnvironment });
-  child.stdin.on('error', () => {}).end(scriptWith(['du', ...options], paths));
-  let isPartial = false;
-  let end = '';
-  child.stderr.setEncoding('latin1').on('data', (chunk: string) => {
-    const errors = end + chunk;
-    end = errors.slice(-overlap);
-    if (isPartial || !leavesOut.test(errors)) return;
-    isPartial = true;
-    child.kill('SIGKILL');
+/** @returns the total of du(1), 0 where it has none (not every du counts files); null where it is not of all that is there */
+async function total(directory: string, ...options: string[]): Promise<number | null> {
+  const output = await wholeOutput('du', [...options, '--', directory], leavesOut);
+  return output === null ? null : Number(/(\d+)\t[^\t]*$/.exec(output.trimEnd())?.[1] ?? 0);
+}
+
+/** All that a directory holds, each file counted once. @throws Unmeasured where it cannot be found out */
+const sizeOf = (directory: string): Promise<Written> =>
+  whole(async () => {
+    const kilobytes = await total(directory, '-skxc');
+    const files = await total(directory, '--inodes', '-sxc');
+    return kilobytes === null || files === null ? null : { bytes: kilobytes * 1024, files };
   });
-  const failed = new Promise<null>((resolve) => child.once('error', () => resolve(null)));
-  const closed = new Promise((resolve) => child.once('close', resolve));
-  const output = await Promise.race([Promise.all([text(child.stdout), closed]).then(([all]) => all), failed]);
-  if (isPartial) return 'partial';
-  const last = /(\d+)\t[^\t]*$/.exec(output?.trimEnd() ?? '')?.[1];
-  return last === undefined ? null : Number(last);
-}
-
-/** Sizes at these paths; null where some of it was left out. */
-async function sizesAt(paths: readonly (string | Buffer)[]): Promise<DiskUse | null> {
-  const sum = { bytes: 0, files: 0 };
-  for (let from = 0; from < paths.length; from += atOnce) {
-    const some = paths.slice(from, from + atOnce);
-    const kilobytes = await total(['-skxc'], some);
-    const files = await total(['--inodes', '-sxc'], some);
-    if (kilobytes === 'partial' || files === 'partial') return null;
-    sum.bytes += (kilobytes ?? 0) * 1024;
-    sum.files += files ?? 0;
-  }
-  return sum;
-}
-
-/** How often in succession du(1) may leave something out: directories are closed and moved for a moment by what installs packages, too. */
-const tries = 5;
-
-/**
- * @returns sizes at these paths, each file counted once; a number that is not available is 0 (not every du counts files). Null where the
- * build keeps some of it from being measured.
- */
-async function diskUse(paths: readonly (string | Buffer)[]): Promise<DiskUse | null> {
-  for (let tried = 0; tried < tries; tried++) {
-    const sizes = await sizesAt(paths);
-    if (sizes !== null) return sizes;
-  }
-  return null;
-}
 
 /** What a file system has left. */
-const freeAt = (directory: string): Promise<DiskUse> =>
+const freeAt = (directory: string): Promise<Written> =>
   statfs(directory).then(
     ({ bavail, bsize, ffree }) => ({ bytes: bavail * bsize, files: ffree }),
     () => ({ bytes: 0, files: 0 }),
@@ -154,30 +104,23 @@ class Watch {
   }
 
   /** @returns the limit that is passed, or what is left of the workspace */
-  async disk(): Promise<CommandLimit | DiskUse> {
+  async disk(): Promise<CommandLimit | Written> {
     const { build, directory, caches, user, limits } = this.#watched;
     const device = await this.#device;
-    const elsewhere = user === null ? [] : await leftBy(user, (await sharedPlaces(device)).onDisk);
-    if (elsewhere.length > limits.files) return 'files';
+    const elsewhere = await writtenBy(user, (await sharedPlaces(device)).onDisk);
     const held = await this.#find(await build.find());
     if (held.isHidden) return 'hidden';
     if (held.descriptors > limits.descriptors) return 'descriptors';
     const unnamed = held.files.filter((file) => !file.inMemory || file.device === device);
-    const written = await diskUse([directory, ...elsewhere]);
-    if (written === null) return 'unmeasured';
-    const bytes = unnamed.reduce((sum, file) => sum + file.bytes, written.bytes);
-    const files = written.files + unnamed.length;
-    const cached: DiskUse[] = [];
-    for (const cache of caches) {
-      const use = await diskUse([cache]);
-      if (use === null) return 'unmeasured';
-      cached.push(use);
-    }
+    const inside = await sizeOf(directory);
+    const bytes = unnamed.reduce((sum, file) => sum + file.bytes, inside.bytes + elsewhere.bytes);
+    const files = inside.files + elsewhere.files + unnamed.length;
+    const cached = await Promise.all(caches.map(sizeOf));
     for (const use of [{ bytes, files }, ...cached]) {
       if (use.bytes > limits.workspace) return 'workspace';
       if (use.files > limits.files) return 'files';
     }
-    const most = (of: keyof DiskUse, all: number) => Math.max(all, ...cached.map((use) => use[of]));
+    const most = (of: keyof Written, all: number) => Math.max(all, ...cached.map((use) => use[of]));
     return { bytes: limits.workspace - most('bytes', bytes), files: limits.files - most('files', files) };
   }
 }
@@ -194,7 +137,7 @@ export function watchBuild(watched: Watched, onOver: (limit: CommandLimit) => vo
   const repeat = async (look: () => Promise<CommandLimit | ((took: number) => number)>) => {
     while (!stop.signal.aborted) {
       const began = performance.now();
-      const found = await look().catch(() => null);
+      const found = await look().catch((error) => (error instanceof Unmeasured ? 'unmeasured' : null));
       if (stop.signal.aborted) return;
       if (typeof found === 'string') {
         stop.abort();
@@ -210,7 +153,7 @@ export function watchBuild(watched: Watched, onOver: (limit: CommandLimit) => vo
     return (took) => Math.min(Math.max(found / fastest, rest * took, soonest), latest);
   });
   let due = 0;
-  let left: DiskUse = { bytes: 0, files: 0 };
+  let left: Written = { bytes: 0, files: 0 };
   let free = left;
   void repeat(async () => {
     const began = performance.now();

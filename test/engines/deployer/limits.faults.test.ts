@@ -5,10 +5,10 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { firstUser, leftBy, removeLeft, takeUserOf } from '../../../src/engines/deployer/build-users.ts';
+import { firstUser, removeLeft, takeUserOf, writtenBy } from '../../../src/engines/deployer/build-users.ts';
 import { isEnding } from '../../../src/engines/deployer/processes.ts';
 import type { Command, Workspace } from '../../../src/ports/deployer.ts';
 import { longSleep, processesWith } from '../../support/processes.ts';
@@ -179,6 +179,16 @@ for file in files: keep(file.fileno())`,
         when: hasShm && isRoot,
       },
       {
+        name: 'of files in /dev/shm whose paths are longer than the longest of the system',
+        body: `os.chdir(tempfile.mkdtemp(dir="/dev/shm"))
+for _ in range(25):
+    os.mkdir("d" * 200)
+    os.chdir("d" * 200)
+for n in range(count):
+    with open(str(n), "wb") as file: file.write(chunk)`,
+        when: hasShm && isRoot,
+      },
+      {
         name: 'of shared mappings whose pages were given up',
         body: `for _ in range(count):
     kept.append(mmap.mmap(-1, len(chunk)))
@@ -269,15 +279,50 @@ for _ in range(8):
       expect(await run(keeps(body, 3, 1))).toMatchObject({ limit: null, exit_code: 0 });
     });
 
+    it.runIf(isRoot && hasShm)('of files in a directory that another build opens to it for a moment', async () => {
+      const other = await deployer.open({ deployment: 2, project: randomUUID() });
+      await mkdir(path.join(await treeOf(directory, kind, 2), 'site'));
+      const shared = `/dev/shm/shared-${kind}-${process.pid}`;
+      const until = (test: string) => `n=0; until ${test} || [ $((n += 1)) -gt 300 ]; do sleep 0.2; done`;
+      const stop = new AbortController();
+      const opens = `umask 0; mkdir -p ${shared}/x/y; ${until(`[ -e ${shared}/x/y/in ]`)}; chmod 700 ${shared}; ${longSleep(4723)}`;
+      const opening = runIn(other, opens, { time: 120_000, signal: stop.signal });
+      const fills = `${until(`cd ${shared}/x/y`)}; : > in; ${until(`! ls ${shared}`)}; for n in $(seq ${many}); do head -c 16777216 /dev/zero > $n; done; sleep 50`;
+      expect(await run(fills, { time: 120_000 })).toMatchObject({ limit: 'memory' });
+      stop.abort();
+      expect(await opening).toMatchObject({ limit: 'aborted' });
+      await other.remove();
+      await expect(stat(shared)).rejects.toThrow('ENOENT');
+    });
+
+    it.runIf(isRoot && kind === 'plain')(
+      'which goes with its user from a directory of another build, too',
+      async () => {
+        const [uid, another] = [firstUser + 4_000, firstUser + 4_001];
+        const shared = `/dev/shm/shared-${process.pid}`;
+        await mkdir(`${shared}/x`, { recursive: true });
+        await writeFile(`${shared}/x/left`, '');
+        await writeFile(`${shared}/x/kept`, '');
+        await chown(`${shared}/x/left`, uid, uid);
+        for (const name of [shared, `${shared}/x`, `${shared}/x/kept`]) await chown(name, another, another);
+        await chmod(shared, 0o700);
+        expect(await writtenBy(uid)).toMatchObject({ files: 1 });
+        await removeLeft(uid);
+        expect(await readdir(`${shared}/x`)).toEqual(['kept']);
+        await removeLeft(another);
+        await expect(stat(shared)).rejects.toThrow('ENOENT');
+      },
+    );
+
     it.runIf(isRoot && kind === 'plain')('which goes with the user of the build', async () => {
       const { uid } = await stat(tree);
       const left = keeps('libc.shmget(0, 4096, 0o1600); tempfile.mkstemp(dir="/dev/shm")', 1, 0);
       expect(await run(left)).toMatchObject({ limit: null, exit_code: 0 });
       const segments = async () =>
         (await readFile('/proc/sysvipc/shm', 'latin1')).match(new RegExp(` ${uid} `, 'g')) ?? [];
-      expect([(await segments()).length > 0, (await leftBy(uid, ['/dev/shm'])).length]).toEqual([true, 1]);
+      expect([(await segments()).length > 0, (await writtenBy(uid, ['/dev/shm'])).files]).toEqual([true, 1]);
       await removeLeft(uid);
-      expect([await segments(), await leftBy(uid, ['/dev/shm'])]).toEqual([[], []]);
+      expect([await segments(), await writtenBy(uid)]).toEqual([[], { bytes: 0, files: 0 }]);
     });
 
     it('of nothing that has ended', async () => {

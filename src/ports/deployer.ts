@@ -41,11 +41,13 @@ export interface Command {
 
 /**
  * Why a command was ended before it ended itself. `workspace`: its bytes on the disk; `files`: their number; `descriptors`: files open at once;
- * `unmeasured`: the server is kept from measuring what it has written; `hidden`: a process of it is closed to the server.
+ * `unmeasured`: the server is kept from measuring what it has written; `hidden`: a process of it is closed to the server; `unexplained`: while it
+ * ran, more memory than a build may take was filled with files that nothing shows to be another's.
  */
 export type CommandLimit =
   | 'timeout'
   | 'memory'
+  | 'unexplained'
   | 'processes'
   | 'descriptors'
   | 'workspace'

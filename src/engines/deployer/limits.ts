@@ -18,6 +18,8 @@ const gibibyte = 1024 ** 3;
 /** What a build may take; bytes and numbers. */
 export interface BuildLimits extends OutputLimits {
   memory: number;
+  /** What other software may come to keep in memory while a build runs, such as the shared buffers of a database. */
+  otherMemory: number;
   processes: number;
   /** Open at the same time, in all of its processes. */
   descriptors: number;
@@ -29,6 +31,7 @@ export interface BuildLimits extends OutputLimits {
 
 export const buildLimits: BuildLimits = {
   memory: 2 * gibibyte,
+  otherMemory: gibibyte / 4,
   processes: 512,
   descriptors: 65_536,
   workspace: 4 * gibibyte,

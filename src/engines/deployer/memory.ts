@@ -8,7 +8,7 @@ import { lstat, readFile, statfs } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { sharedDirectories, sysvRows, writtenBy } from './build-users.ts';
 import { deviceOf, type Held, isInMemory } from './held-files.ts';
-import { type ProcessState, pauses } from './processes.ts';
+import { allProcesses, type ProcessState, pauses } from './processes.ts';
 import { fixedEnvironment, programPath } from './sandbox.ts';
 
 const run = promisify(execFile);
@@ -32,6 +32,44 @@ export function sharedByMachine(): number {
   } catch {
     return Number.POSITIVE_INFINITY;
   }
+}
+
+/**
+ * What all of the machine keeps in files in memory: tmpfs, and ramfs, which is found among what cannot be evicted, also where it is swapped
+ * out. What is swapped out of processes is in it, too. Bytes; 0 where it cannot be read.
+ */
+export function keptByMachine(): number {
+  try {
+    const text = readFileSync('/proc/meminfo', 'latin1');
+    const evictable = kilobytes(text, 'Mlocked', 'SwapFree', 'SwapCached');
+    return kilobytes(text, 'Shmem', 'Unevictable', 'SwapTotal') - evictable;
+  } catch {
+    return 0;
+  }
+}
+
+/**
+ * How much of that is explained without looking at builds, at least: what is swapped out of processes, and of each user with none of the builds
+ * the most that one process has mapped, such as the shared buffers of a database.
+ * @param users whom builds run as
+ */
+export async function keptByOthers(users: ReadonlySet<number>): Promise<number> {
+  const pause = pauses();
+  const mapped = new Map<number, number>();
+  let sum = 0;
+  for (const { thread } of await allProcesses()) {
+    try {
+      const status = readFileSync(`/proc/${thread}/status`, 'latin1');
+      sum += kilobytes(status, 'VmSwap');
+      const user = Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]);
+      if (!users.has(user)) mapped.set(user, Math.max(mapped.get(user) ?? 0, kilobytes(status, 'RssShmem')));
+    } catch {
+      // Gone meanwhile.
+    }
+    await pause();
+  }
+  for (const bytes of mapped.values()) sum += bytes;
+  return sum;
 }
 
 /** World-writable directories, by where their files are kept; what is on the workspace's device counts as disk. */
@@ -141,28 +179,35 @@ export class Segments {
   }
 }
 
+export interface Memory {
+  /** Of its processes alone. */
+  own: number;
+  /** Kept in files, wherever they are. */
+  kept: number;
+}
+
 /** Bytes that the processes of a build hold, with files in memory that it has made. */
 export async function memoryOf(
   processes: readonly ProcessState[],
   { files, unseen }: Held,
   segments: number,
   options: Options,
-): Promise<number> {
+): Promise<Memory> {
   const pause = pauses();
-  let sum = segments + (await named(options));
+  const sum: Memory = { own: 0, kept: segments + (await named(options)) };
   for (const { thread } of processes) {
     try {
       const status = readFileSync(`/proc/${thread}/status`, 'latin1');
-      const shared = unseen.includes(thread) ? ['RssShmem'] : [];
-      sum += kilobytes(status, 'RssAnon', 'VmSwap', 'VmPTE', ...shared);
+      sum.own += kilobytes(status, 'RssAnon', 'VmSwap', 'VmPTE');
+      if (unseen.includes(thread)) sum.kept += kilobytes(status, 'RssShmem');
     } catch {
       // Gone meanwhile.
     }
     await pause();
   }
   const mounts = await mounted(processes);
-  for (const bytes of mounts.values()) sum += bytes;
+  for (const bytes of mounts.values()) sum.kept += bytes;
   for (const { device, bytes, inMemory } of files)
-    if (inMemory && device !== options.device && !mounts.has(device)) sum += bytes;
+    if (inMemory && device !== options.device && !mounts.has(device)) sum.kept += bytes;
   return sum;
 }

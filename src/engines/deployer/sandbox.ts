@@ -93,6 +93,7 @@ function bubblewrap(options: SandboxOptions): string[] {
   const { hidden, hiddenFiles, readable, writable, temporary, sharedMemory, network, programs } = options;
   return [
     programs.bwrap ?? 'bwrap',
+    // Inside, a build may make further user namespaces (no --disable-userns): the sandbox of a Chromium that it starts needs them.
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--die-with-parent'],
     // Without a network of its own it would reach the metadata service of a cloud, too.
     ...(network ? [] : ['--unshare-net']),

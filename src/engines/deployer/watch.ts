@@ -8,9 +8,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandLimit } from '../../ports/deployer.ts';
 import type { BuildProcesses } from './build-processes.ts';
 import { Unmeasured, type Written, whole, wholeOutput, writtenBy } from './build-users.ts';
-import { type Held, HeldFiles } from './held-files.ts';
+import { type Held, HeldFiles, isInMemory } from './held-files.ts';
 import type { BuildLimits } from './limits.ts';
-import { memoryOf, Segments, sharedByMachine, sharedPlaces } from './memory.ts';
+import {
+  keptByMachine,
+  keptByOthers,
+  type Memory,
+  memoryOf,
+  Segments,
+  sharedByMachine,
+  sharedPlaces,
+} from './memory.ts';
 import type { ProcessState } from './processes.ts';
 
 /**
@@ -64,6 +72,39 @@ interface Watched {
   limits: BuildLimits;
 }
 
+/** Builds of this server that run. */
+const running = new Set<Watch>();
+
+/**
+ * What the machine keeps in files in memory without anything by which that is found: a descriptor that is on its way through a socket stands
+ * in no process, and a file system whose namespace has ended is mounted nowhere. Bytes.
+ */
+async function unexplained(): Promise<number> {
+  const before = keptByMachine();
+  const watches = [...running];
+  let explained = await keptByOthers(new Set(watches.map(({ user }) => user)));
+  const workspaces = new Map<number, number>();
+  for (const watch of watches) {
+    // What cannot be found out of one build explains nothing, and keeps nothing from being found of others.
+    const found = await watch.look().catch(() => null);
+    const workspace = await watch.workspace().catch(() => null);
+    explained += found?.memory.kept ?? 0;
+    if (workspace !== null) workspaces.set(workspace.device, workspace.bytes);
+  }
+  for (const bytes of workspaces.values()) explained += bytes;
+  return Math.min(before, keptByMachine()) - explained;
+}
+
+let looking: Promise<number> | undefined;
+
+/** The same for builds that want to know it at the same time. */
+function unexplainedNow(): Promise<number> {
+  looking ??= unexplained().finally(() => {
+    looking = undefined;
+  });
+  return looking;
+}
+
 class Watch {
   readonly #watched: Watched;
   readonly #held = new HeldFiles();
@@ -71,10 +112,28 @@ class Watch {
   readonly #device: Promise<number>;
   /** The last close look: what was found, what it was at most, and until when growth is reckoned from there. */
   #looked = { taken: 0, most: 0, until: 0 };
+  /** The least that was unexplained while it ran; what the machine kept at the last look at that, what was left then, and when it is due again. */
+  #unexplained = { least: Number.POSITIVE_INFINITY, kept: 0, left: 0, due: 0 };
 
   constructor(watched: Watched) {
     this.#watched = watched;
     this.#device = stat(watched.directory).then(({ dev }) => dev);
+    running.add(this);
+  }
+
+  end(): void {
+    running.delete(this);
+  }
+
+  get user(): number {
+    return this.#watched.user ?? process.getuid?.() ?? 0;
+  }
+
+  /** Device of the workspace, with what its file system holds where that is in memory. */
+  async workspace(): Promise<{ device: number; bytes: number }> {
+    const { directory } = this.#watched;
+    const size = (await isInMemory(directory)) ? await statfs(directory).catch(() => null) : null;
+    return { device: await this.#device, bytes: size === null ? 0 : (size.blocks - size.bfree) * size.bsize };
   }
 
   #find(processes: readonly ProcessState[]): Promise<Held> {
@@ -82,9 +141,46 @@ class Watch {
     return this.#held.find(processes, user, limits.descriptors);
   }
 
+  /** Looks closely at what it holds; null where a process of it is closed to the server. */
+  async look(processes?: readonly ProcessState[]): Promise<{ descriptors: number; memory: Memory } | null> {
+    const { build, user } = this.#watched;
+    const found = processes ?? (await build.find());
+    const held = await this.#find(found);
+    if (held.isHidden) return null;
+    const segments = await this.#segments.find(found, user);
+    const memory = await memoryOf(found, held, segments, { user, device: await this.#device });
+    return { descriptors: held.descriptors, memory };
+  }
+
+  /**
+   * No build can be shown to hold what is unexplained, and each that ran while it grew may: past the limit of one they all end.
+   * @returns the limit that is passed, or bytes by which it may still grow
+   */
+  async growth(): Promise<CommandLimit | number> {
+    const { limits } = this.#watched;
+    const most = limits.memory + limits.otherMemory;
+    const last = this.#unexplained;
+    const kept = keptByMachine();
+    last.least = Math.min(last.least, kept);
+    const began = performance.now();
+    const isGrowing = kept - last.least > most && kept - last.kept > last.left / 2;
+    if (began < last.due && !isGrowing) return kept - last.least > most ? last.left : most - (kept - last.least);
+    // What changes hands meanwhile may be missed once.
+    for (let tries = 2; tries > 0; tries--) {
+      const now = await unexplainedNow();
+      last.least = Math.min(last.least, now);
+      last.left = most - (now - last.least);
+      if (last.left >= 0) break;
+    }
+    const end = performance.now();
+    last.kept = kept;
+    last.due = end + (kept - last.least > most ? trusted : measureEvery) + rest * (end - began);
+    return last.left < 0 ? 'unexplained' : last.left;
+  }
+
   /** @returns the limit that is passed, or the bytes of memory that are left */
   async memory(): Promise<CommandLimit | number> {
-    const { build, user, limits } = this.#watched;
+    const { build, limits } = this.#watched;
     const processes = await build.find();
     if (processes.length > limits.processes) return 'processes';
     // It is at most this much, and grows no faster: only where that is too much it is looked at closely.
@@ -93,11 +189,10 @@ class Watch {
     const bound = performance.now() < this.#looked.until ? Math.min(most, Math.max(since, 0)) : most;
     if (bound <= limits.memory) return limits.memory - bound;
     const began = performance.now();
-    const held = await this.#find(processes);
-    if (held.isHidden) return 'hidden';
-    if (held.descriptors > limits.descriptors) return 'descriptors';
-    const segments = await this.#segments.find(processes, user);
-    const taken = await memoryOf(processes, held, segments, { user, device: await this.#device });
+    const found = await this.look(processes);
+    if (found === null) return 'hidden';
+    if (found.descriptors > limits.descriptors) return 'descriptors';
+    const taken = found.memory.own + found.memory.kept;
     const end = performance.now();
     this.#looked = { taken, most, until: end + trusted + rest * (end - began) };
     return taken > limits.memory ? 'memory' : limits.memory - taken;
@@ -147,11 +242,12 @@ export function watchBuild(watched: Watched, onOver: (limit: CommandLimit) => vo
       await delay(pause, null, { ref: false, signal: stop.signal }).catch(() => {});
     }
   };
-  void repeat(async () => {
-    const found = await watch.memory();
-    if (typeof found === 'string') return found;
-    return (took) => Math.min(Math.max(found / fastest, rest * took, soonest), latest);
-  });
+  for (const measure of [() => watch.memory(), () => watch.growth()])
+    void repeat(async () => {
+      const found = await measure();
+      if (typeof found === 'string') return found;
+      return (took) => Math.min(Math.max(found / fastest, rest * took, soonest), latest);
+    });
   let due = 0;
   let left: Written = { bytes: 0, files: 0 };
   let free = left;
@@ -169,5 +265,8 @@ export function watchBuild(watched: Watched, onOver: (limit: CommandLimit) => vo
     }
     return () => latest;
   });
-  return () => stop.abort();
+  return () => {
+    watch.end();
+    stop.abort();
+  };
 }

@@ -9,6 +9,8 @@ import { chmod, chown, lstat, mkdir, readdir, readFile, rm, stat, writeFile } fr
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { firstUser, removeLeft, takeUserOf, writtenBy } from '../../../src/engines/deployer/build-users.ts';
+import { createDeployer } from '../../../src/engines/deployer/deployer.ts';
+import { keptByOthers } from '../../../src/engines/deployer/memory.ts';
 import { isEnding } from '../../../src/engines/deployer/processes.ts';
 import type { Command, Workspace } from '../../../src/ports/deployer.ts';
 import { longSleep, processesWith } from '../../support/processes.ts';
@@ -325,9 +327,80 @@ for _ in range(8):
       expect([await segments(), await writtenBy(uid)]).toEqual([[], { bytes: 0, files: 0 }]);
     });
 
+    describe('that nothing shows', () => {
+      let strict: Workspace;
+      beforeAll(async () => {
+        const place = path.join(directory, `strict-${kind}`);
+        const limits = { ...testLimits, otherMemory: 256 * mebibyte };
+        const options = { directory: place, dataDirectory: path.join(directory, 'data'), strict: false };
+        strict = await createDeployer({ ...options, limits, kinds: [kind] }).open({ deployment: 1, project });
+        const [name = ''] = (await readdir(place)).filter((one) => one.startsWith('1-'));
+        await mkdir(path.join(place, name, 'tree/site'));
+      });
+      afterAll(() => strict?.remove());
+      /** More than the limit and what other software may take, by what is less than a test may. */
+      const most = 40;
+      const take = (body: string) => runIn(strict, keeps(body, most, 50), { time: 60_000 });
+
+      it('of memfds that are on their way', async () => {
+        const body = `queue = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+for n in range(count):
+    fd = os.memfd_create("sent")
+    os.write(fd, chunk)
+    if n % 5 == 0:
+        queue = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        kept.append(queue)
+    socket.send_fds(queue[0], [b"x"], [fd])
+    os.close(fd)`;
+        expect(await take(body)).toMatchObject({ limit: 'unexplained' });
+      });
+
+      it.each(['tmpfs', 'ramfs'])('of a %s whose namespace has ended', async (type) => {
+        const body = `ours, theirs = socket.socketpair()
+os.makedirs("t", exist_ok=True)
+user, group = os.getuid(), os.getgid()
+if os.fork() == 0:
+    if libc.unshare(0x10020000) != 0: os._exit(1)
+    open("/proc/self/setgroups", "w").write("deny")
+    open("/proc/self/uid_map", "w").write("0 %d 1" % user)
+    open("/proc/self/gid_map", "w").write("0 %d 1" % group)
+    if libc.mount(b"none", b"t", b"${type}", 0, None) == 0: socket.send_fds(theirs, [b"x"], [os.open("t", os.O_RDONLY)])
+    os._exit(0)
+theirs.close()
+_, found, _, _ = socket.recv_fds(ours, 1, 1)
+os.wait()
+if not found: sys.exit("not mounted")
+for n in range(count):
+    fd = os.open("%d" % n, os.O_WRONLY | os.O_CREAT, 0o600, dir_fd=found[0])
+    os.write(fd, chunk)
+    os.close(fd)`;
+        const end = await take(body);
+        if (end.exit_code === 1) expect(end.output).toContain('not mounted');
+        else expect(end).toMatchObject({ limit: 'unexplained' });
+      });
+    });
+
     it('of nothing that has ended', async () => {
       expect(await processesWith('kept.append')).toEqual([]);
     });
+  });
+
+  it('know what users without builds have mapped', async () => {
+    const user = process.getuid?.() ?? 0;
+    const program = `import mmap, time
+kept = mmap.mmap(-1, 256 << 20)
+kept[:] = bytes(1) * len(kept)
+print("mapped", flush=True)
+time.sleep(60)`;
+    const other = spawn('python3', ['-c', program], { stdio: ['ignore', 'pipe', 'ignore'] });
+    try {
+      await once(other.stdout, 'data');
+      const known = await keptByOthers(new Set());
+      expect(known).toBeGreaterThanOrEqual(256 * mebibyte);
+      expect(await keptByOthers(new Set([user]))).toBeLessThan(known - 200 * mebibyte);
+    } finally {
+      other.kill();
+    }
   });
 
   it('pass over a process that is about to end, whose descriptors are closed to all but root', async () => {

@@ -34,6 +34,11 @@ import { type Run, type Stage, StageFailure, type Work, type WorkspaceRun } from
 const limits: Record<Exclude<CommandLimit, 'aborted'>, [FailureReason, string]> = {
   timeout: ['timeout', 'took longer than the environment allows (timeout_seconds)'],
   memory: ['out_of_memory', 'took more than 2 GiB of memory'],
+  unexplained: [
+    'out_of_memory',
+    'ran while more than 2.25 GiB of memory was filled with files that no process of the machine has open, which ends each build that may have ' +
+      'done so; where other software did, start the deployment again',
+  ],
   processes: ['exit_code', 'started more than 512 processes'],
   descriptors: ['exit_code', 'held more than 65,536 files open at once'],
   workspace: ['output_too_large', 'wrote more than 4 GiB'],

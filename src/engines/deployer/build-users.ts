@@ -6,6 +6,7 @@ import { execFile, spawn } from 'node:child_process';
 import { lstat, readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { forEachYielding } from '../../lib/concurrency.ts';
 import { BuildProcesses } from './build-processes.ts';
 import { type Lease, take } from './leases.ts';
 import { fixedEnvironment } from './sandbox.ts';
@@ -109,12 +110,12 @@ export async function writtenBy(
   if (user === null || directories.length === 0) return sum;
   const lines = await search(user, directories, '-printf', '%b %n %D:%i\\n');
   const linked = new Set<string>();
-  for (const [, blocks = '', links, name = ''] of lines.matchAll(/(\d+) (\d+) (\S+)\n/g)) {
-    if (links !== '1' && linked.has(name)) continue;
+  await forEachYielding(lines.matchAll(/(\d+) (\d+) (\S+)\n/g), ([, blocks = '', links, name = '']) => {
+    if (links !== '1' && linked.has(name)) return;
     if (links !== '1') linked.add(name);
     sum.bytes += Number(blocks) * blockBytes;
     sum.files += 1;
-  }
+  });
   return sum;
 }
 

@@ -110,7 +110,7 @@ export class GraphqlContext {
 
   /** Authenticates again and clears the cache: each event of a stream is answered with the state of that moment. */
   async renew(): Promise<void> {
-    this.caller = { ...this.caller, actor: await this.stream.authenticate() };
+    this.caller = { ...this.caller, actor: await this.stream.renew() };
     this.forget();
   }
 

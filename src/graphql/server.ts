@@ -24,7 +24,7 @@ import { deadlineOf, timeLimits } from './deadline.ts';
 import { type ErrorAudience, formatError } from './errors.ts';
 import { checkSource, documentLimits } from './limits/document.ts';
 import { guard } from './limits/guard.ts';
-import { LimitError, limits, maxErrors } from './limits/limits.ts';
+import { type AnswerBounds, answerBounds, LimitError, limits, maxErrors } from './limits/limits.ts';
 import { refusedCommands, type Sent } from './refused-commands.ts';
 import { buildGraphqlSchema } from './schema.ts';
 import { asksForStream, Streams, streamTimes, type Times } from './stream/stream.ts';
@@ -112,10 +112,8 @@ interface Options {
 /** Set on every response by the composition root, before any protocol sees the request. */
 const requestIdOf = (response: Response) => String(response.getHeader('X-Request-Id'));
 
-interface Current extends ErrorAudience {
+interface Current extends ErrorAudience, Pick<AnswerBounds, 'watch'> {
   context: GraphqlContext;
-  /** Sees how long the answer becomes. @throws DomainError when it may not be so long */
-  watch(bytes: number): void;
   /** Query, variables and name of the operation as they came. */
   sent: unknown;
 }
@@ -195,11 +193,6 @@ function createApollo({ log }: AllServices, introspection: boolean): ApolloServe
   });
 }
 
-/** Bytes of the files in one answer: each alias of a short document can be another one. */
-const mostText = 32 * 1024 * 1024;
-/** Bytes of an answer: as JSON, and with all else that it shows, the files may be twice as long. */
-const longest = 2 * mostText;
-
 /** Answers what is refused before GraphQL is reached, in the shape REST has; a document that is too large as GraphQL does. */
 function refuse({ log, settings }: AllServices, error: unknown, request: Request, response: Response): void {
   if (error instanceof LimitError) {
@@ -240,22 +233,12 @@ export function createGraphql({
     const request_id = requestIdOf(response);
     const browser = browserOf(services.settings, request.headers);
     const address = request.ip ?? null;
-    let left = mostText;
-    const room = (bytes: number): Promise<void> => {
-      left -= bytes;
-      if (left < 0)
-        throw new DomainError('too_large', `One answer holds at most ${mostText} bytes of files; select fewer of them`);
-      return answerMemory.take(ownerOf(actor, request), bytes, response);
-    };
+    const owner = ownerOf(actor, request);
     const deadline = deadlineOf(response, times);
-    const context = new GraphqlContext({ services, actor, request_id, address, browser, deadline, room });
     const count = (bytes: number) =>
-      answerMemory[deadline.kind === 'mutation' ? 'addOfCommand' : 'add'](ownerOf(actor, request), bytes, response);
-    const watch = (bytes: number) => {
-      if (bytes > longest)
-        throw new DomainError('too_large', `One answer has at most ${longest} bytes; select less, or a shorter page`);
-      count(bytes);
-    };
+      answerMemory[deadline.kind === 'mutation' ? 'addOfCommand' : 'add'](owner, bytes, response);
+    const { room, watch } = answerBounds({ take: (bytes) => answerMemory.take(owner, bytes, response), count });
+    const context = new GraphqlContext({ services, actor, request_id, address, browser, deadline, room });
     const audience = { request_id, anonymous: actor === null, log: services.log };
     const { headers, status, body } = await current.run({ ...audience, context, watch, sent: sentBy(request) }, () =>
       apollo.executeHTTPGraphQLRequest({ httpGraphQLRequest: asApolloRequest(request), context: async () => context }),

@@ -1,6 +1,9 @@
-import { type ClientRequest, request } from 'node:http';
-import { afterEach, beforeAll, expect, it } from 'vitest';
+import { EventEmitter } from 'node:events';
+import { type ClientRequest, request, type ServerResponse } from 'node:http';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { branchSubject } from '../../src/domain/studio/repository/branch-moves.operations.ts';
+import { EventWriter, streamTimes } from '../../src/graphql/stream/stream.ts';
+import { answerMemory } from '../../src/kernel/answer-memory.ts';
 import { shared } from '../support/app.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { graphqlApp } from '../support/graphql-app.ts';
@@ -78,4 +81,64 @@ it('a reader who never reads is cut off, and delays no other', async () => {
   expect((await subscribe(events)).status).toBe(429);
   // The place of the one who does not read becomes free.
   await expect.poll(async () => (await subscribe(events)).status, { timeout: 60_000 }).toBe(200);
+});
+
+describe('one event', () => {
+  const tooLong = (message: string) => ({
+    message,
+    extensions: { code: 'PAYLOAD_TOO_LARGE', reason: 'too_large', request_id: expect.any(String) },
+  });
+
+  it('is no longer than an answer may be, and refused before it is written', async () => {
+    const em = app.services.orm.em.fork();
+    const [project] = await em.execute<{ id: number }[]>("select id from project where machine_name = 'site'");
+    const long = 'x'.repeat(3_000_000);
+    await app.services.events.publish(em, branchSubject(project?.id ?? 0, 'wide'), () => ({ sha: '1', paths: [long] }));
+    const counted = vi.spyOn(answerMemory, 'add');
+    const select = async (times: number) => {
+      const fields = Array.from({ length: times }, (_, at) => `p${at}: paths`).join(' ');
+      const stream = await openStream(
+        app.url,
+        app.full,
+        `subscription { branchMoved(organization: "acme", project: "site", branch: "wide", after: "0") { ${fields} } }`,
+      );
+      open.push(stream);
+      return stream;
+    };
+    const within = await (await select(2)).next();
+    expect(Object.keys(within?.data.data.branchMoved)).toHaveLength(2);
+    const beyond = await select(25);
+    expect(await beyond.next()).toEqual({
+      event: 'next',
+      data: { errors: [tooLong('One answer has at most 67108864 bytes; select less, or a shorter page')] },
+    });
+    expect((await beyond.next())?.event).toBe('complete');
+    expect(Math.max(...counted.mock.calls.map(([, bytes]) => bytes))).toBeLessThanOrEqual(64 * 1024 * 1024);
+  });
+
+  it('takes room for what is read for it as an answer does, each anew', async () => {
+    const response = Object.assign(new EventEmitter(), {
+      closed: false,
+      writableEnded: false,
+      writableNeedDrain: false,
+      destroyed: false,
+      writeHead: () => {},
+      write: () => true,
+      end: () => {},
+      destroy: () => {},
+    });
+    const writer = new EventWriter(response as unknown as ServerResponse, 'somebody', streamTimes);
+    const most = 32 * 1024 * 1024;
+    for (const _ of [1, 2, 3]) {
+      for (const __ of [1, 2]) await writer.room(most / 2);
+      await expect(writer.room(1)).rejects.toThrow(`One answer holds at most ${most} bytes of files`);
+      await writer.next({ data: null }, null);
+    }
+    // What is read without an event for it.
+    for (let reading = 0; reading < 10; reading++) {
+      writer.begin();
+      await writer.room(most);
+    }
+    response.emit('close');
+  });
 });

@@ -1,3 +1,5 @@
+import { DomainError } from '../../kernel/errors.ts';
+
 /** Limits of one request, counted on the document as written, before anything runs. */
 export const limits = {
   /** Long texts belong into variables. */
@@ -60,4 +62,43 @@ export class LimitError extends Error {
 /** @throws LimitError when the count is above the limit. */
 export function check(limit: Limit, count: number): void {
   if (count > limits[limit]) throw new LimitError(limit, count);
+}
+
+/** Bytes of the files in one answer: each alias of a short document can be another one. */
+const mostText = 32 * 1024 * 1024;
+/** Bytes of an answer: as JSON, and with all else that it shows, the files may be twice as long. */
+const longest = 2 * mostText;
+
+/** Where an answer takes its room in memory: that of a request, or one event of a stream. */
+interface AnswerRoom {
+  /** Takes room for what is to be read. */
+  take(bytes: number): Promise<void>;
+  /** Counts what is being written. */
+  count(bytes: number): void;
+}
+
+/** What one answer may hold. */
+export interface AnswerBounds {
+  /** Waits for memory for content that is to be read. @throws DomainError `too_large` when the answer holds too much of it */
+  room(bytes: number): Promise<void>;
+  /** Sees how long the answer becomes. @throws DomainError `too_large` when it may not be so long */
+  watch(bytes: number): void;
+}
+
+/** The bounds of one answer, which are the same for a request and for an event: both are read whole, and held until they are sent. */
+export function answerBounds({ take, count }: AnswerRoom): AnswerBounds {
+  let left = mostText;
+  return {
+    async room(bytes) {
+      left -= bytes;
+      if (left < 0)
+        throw new DomainError('too_large', `One answer holds at most ${mostText} bytes of files; select fewer of them`);
+      await take(bytes);
+    },
+    watch(bytes) {
+      if (bytes > longest)
+        throw new DomainError('too_large', `One answer has at most ${longest} bytes; select less, or a shorter page`);
+      count(bytes);
+    },
+  };
 }

@@ -6,8 +6,11 @@ export interface StreamState {
   after: string | null;
   /** Ends with the client's connection, or with the server. */
   signal: AbortSignal;
-  /** Authenticates again. @throws DomainError `unauthenticated` when the credential has ended */
-  authenticate(): Promise<Actor | null>;
+  /**
+   * Authenticates again, and takes room anew: what was read before has been sent, or has led to no event.
+   * @throws DomainError `unauthenticated` when the credential has ended
+   */
+  renew(): Promise<Actor | null>;
   /** Milliseconds after which a stream looks for news without a notification. */
   pollEvery: number;
   /** Position of the event in hand. */

@@ -28,7 +28,7 @@ import { deadlineOf } from '../deadline.ts';
 import { formatError } from '../errors.ts';
 import { costOf } from '../limits/cost.ts';
 import { documentLimits } from '../limits/document.ts';
-import { check, limits, maxErrors } from '../limits/limits.ts';
+import { type AnswerBounds, answerBounds, check, limits, maxErrors } from '../limits/limits.ts';
 import { checkVariables } from '../limits/variables.ts';
 import { recordUnread } from '../refused-commands.ts';
 import type { StreamState } from './stream-state.ts';
@@ -47,13 +47,17 @@ interface StreamTimes {
  */
 class EventRoom extends EventEmitter<{ close: [] }> {
   readonly #response: ServerResponse;
-  readonly #caller: string;
+  /** What the event may hold, as any answer. */
+  readonly bounds: AnswerBounds;
   #isTaken = false;
 
   constructor(response: ServerResponse, caller: string) {
     super();
     this.#response = response;
-    this.#caller = caller;
+    this.bounds = answerBounds({
+      take: (bytes) => answerMemory.take(caller, bytes, this),
+      count: (bytes) => answerMemory.add(caller, bytes, this),
+    });
     // The fields of an event may wait for room at the same time.
     this.setMaxListeners(0);
   }
@@ -69,14 +73,6 @@ class EventRoom extends EventEmitter<{ close: [] }> {
   get writableNeedDrain(): boolean {
     return this.#response.writableNeedDrain;
   }
-
-  /** Takes room for what is to be read. @throws like `AnswerMemory.take` */
-  take(bytes: number): Promise<void> {
-    return answerMemory.take(this.#caller, bytes, this);
-  }
-
-  /** Counts the event as it is written. @throws like `AnswerMemory.add` */
-  readonly add = (bytes: number): void => answerMemory.add(this.#caller, bytes, this);
 
   /** Gives back what is held. */
   end(): void {
@@ -96,7 +92,7 @@ class EventRoom extends EventEmitter<{ close: [] }> {
  * Writes server-sent events as the protocol of GraphQL over SSE names them (its distinct connections mode): `next` for each result, `complete`
  * when none follows.
  */
-class EventWriter {
+export class EventWriter {
   readonly #response: ServerResponse;
   readonly #patience: number;
   readonly #heart: NodeJS.Timeout;
@@ -126,7 +122,13 @@ class EventWriter {
   }
 
   /** Waits for memory for so many bytes that the next event answers with. */
-  readonly room = (bytes: number): Promise<void> => this.#room.take(bytes);
+  readonly room = (bytes: number): Promise<void> => this.#room.bounds.room(bytes);
+
+  /** Begins the next event anew, and gives back what was taken for it: what was read has led to none. */
+  begin(): void {
+    this.#room.end();
+    this.#room = new EventRoom(this.#response, this.#caller);
+  }
 
   /**
    * Writes one result, and waits until the reader has taken it. A reader that does not is cut off.
@@ -135,12 +137,15 @@ class EventWriter {
   async next(result: FormattedExecutionResult, id: string | null): Promise<void> {
     try {
       const head = `${id === null ? '' : `id: ${id}\n`}event: next\ndata: `;
-      const event = Buffer.concat([Buffer.from(head), await jsonBytes(result, this.#room.add), Buffer.from('\n\n')]);
+      const event = Buffer.concat([
+        Buffer.from(head),
+        await jsonBytes(result, this.#room.bounds.watch),
+        Buffer.from('\n\n'),
+      ]);
       if (this.#response.destroyed || this.#response.write(event)) return;
       await this.#taken();
     } finally {
-      this.#room.end();
-      this.#room = new EventRoom(this.#response, this.#caller);
+      this.begin();
     }
   }
 
@@ -259,16 +264,19 @@ export class Streams {
       gone.abort();
       done();
     });
+    const writer = new EventWriter(response, ownerOf(actor, request), this.#times);
     const stream: StreamState = {
       after: request.get('Last-Event-ID') ?? null,
       signal: AbortSignal.any([gone.signal, closing]),
-      authenticate: () => authenticateRequest(this.#services, { headers: request.headers, isSafe: false }),
+      renew: () => {
+        writer.begin();
+        return authenticateRequest(this.#services, { headers: request.headers, isSafe: false });
+      },
       pollEvery: this.#times.poll,
       position: null,
       refetch: false,
     };
-    const { services } = { services: this.#services };
-    const writer = new EventWriter(response, ownerOf(actor, request), this.#times);
+    const services = this.#services;
     const { room } = writer;
     const address = request.ip ?? null;
     const caller = { services, actor, request_id, address, deadline: deadlineOf(response), room, stream };

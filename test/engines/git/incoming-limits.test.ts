@@ -251,6 +251,53 @@ describe('a commit made here', () => {
     fsck(gitDir);
   });
 
+  describe('on a branch that this process has not measured', () => {
+    const many = (name: string, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`${name}/${at}`, name]));
+    async function unknown() {
+      const made = testStore({ limits: { ...limits, files: 2_500, entries: 2_600, listBytes: 1_000_000 } });
+      const { path } = elsewhere();
+      await made.store.importFrom('site', { url: path, kind: 'path' });
+      const [repository, gitDir] = [made.store.open('site'), made.path('site')];
+      setRef(gitDir, 'refs/heads/main', commitFiles(gitDir, await repository.head('main'), many('b', 1_500)));
+      const write = (files: Record<string, string>) => {
+        const changes = Object.entries(files).map(([path, text]) => ({ path, content: Buffer.from(text) }));
+        const plan = async () => ({ changes, message: 'Write', result: null });
+        return repository.write({ branch: 'main', author: writerOne, stored_head: true, plan });
+      };
+      const measured = vi.spyOn(Tree.prototype, 'nameBytes');
+      onTestFinished(() => measured.mockRestore());
+      return { repository, gitDir, write, measured };
+    }
+    const tooMany = { code: 'too_large', message: 'main holds more than 2500 files; remove some of them first' };
+
+    it('measures it first where it adds many files, and is refused', async () => {
+      const { repository, write, measured } = await unknown();
+      const head = await repository.head('main');
+      await expect(write(many('c', 1_001))).rejects.toMatchObject(tooMany);
+      expect(await repository.head('main')).toBe(head);
+      expect(measured).toHaveBeenCalledTimes(2);
+      // What was measured is known to all that follow.
+      await write(many('c', 999));
+      await expect(write({ d: '1' })).rejects.toMatchObject(tooMany);
+      expect(measured).toHaveBeenCalledTimes(2);
+    });
+
+    it('measures nothing for a file, until many have been added', async () => {
+      const { gitDir, repository, write, measured } = await unknown();
+      await write({ c: '1' });
+      await write({ c: '2' });
+      await write(many('d', 600));
+      expect(measured).not.toHaveBeenCalled();
+      await expect(write(many('e', 600))).rejects.toMatchObject(tooMany);
+      // Another process has written; of what it left, its own directories alone are measured.
+      const before = measured.mock.calls.length;
+      setRef(gitDir, 'refs/heads/main', commitFiles(gitDir, await repository.head('main'), many('f', 398)));
+      await expect(write({ g: '1' })).rejects.toMatchObject(tooMany);
+      expect(measured).toHaveBeenCalledTimes(before + 2);
+    });
+  });
+
   it('that merges two branches is held against the limits by what comes of both', async () => {
     const { write, merge, repository, gitDir } = await writable();
     const root = (await repository.head('main')) ?? '';

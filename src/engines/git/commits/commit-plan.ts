@@ -267,7 +267,7 @@ async function addCommit(
     const between = { before: tip.tree, after: edited };
     if (tree !== undefined) await checkMerged(trees, 'The merge', between, context.limits);
     // One that is made for no branch yet has no name to be refused by.
-    else checkGrown(trees, request.branch || 'The change', between, growth, context.limits);
+    else await checkGrown(trees, request.branch || 'The change', between, growth, context.limits);
   }
   return pending.addCommit({
     tree: edited ?? pending.addTree(Tree.empty(rawLength[pending.format])),

@@ -139,6 +139,9 @@ const raisedTo = (limits: TreeLimits, { files, entries, bytes }: Extent): TreeLi
   listBytes: Math.max(limits.listBytes, bytes),
 });
 
+/** Of what is there already all is counted. */
+const endless = { files: Number.POSITIVE_INFINITY, entries: Number.POSITIVE_INFINITY };
+
 /**
  * The limits for what follows some trees: what is there already may be more than may come, and what adds nothing to it is taken.
  * @returns null where none of them is over a limit
@@ -149,7 +152,6 @@ async function raisedBy(
   before: readonly Oid[],
   limits: TreeLimits,
 ): Promise<TreeLimits | null> {
-  const endless = { files: Number.POSITIVE_INFINITY, entries: Number.POSITIVE_INFINITY };
   const extents = new TreeExtents(trees, { ...limits, ...endless });
   let raised = limits;
   for (const oid of before) raised = raisedTo(raised, await extents.of(tip, oid));
@@ -183,6 +185,11 @@ interface PathLength {
 /** What changes add to a tree, and take from it. */
 export class Growth {
   readonly #sum: Extent = { ...nothing };
+
+  /** Files and directories that are more than before; below zero: fewer. */
+  get entries(): number {
+    return this.#sum.entries;
+  }
 
   /** Counts what a path holds before, or afterwards. */
   count({ bytes, depth }: PathLength, entry: TreeEntry | null, sign: 1 | -1): void {
@@ -258,21 +265,50 @@ export async function checkMerged(trees: Trees, name: string, step: Step, limits
 const extentOf = ({ repository }: Pick<Trees, 'repository'>, oid: Oid | null) =>
   oid === null ? nothing : known.get(`${repository}:${oid}`);
 
+/** So many files and directories are added to trees of which nothing is known, by a process that has measured none of a repository. */
+const mostUncounted = 1_000;
+
+/** Files and directories that were added to such trees, by repository. */
+const uncounted = new LRUCache<string, number>(upTo(10_000));
+
 /**
- * Holds what changes make of a tree against the limits where the extent of that tree is known, which is carried on. No tree is read for it: others wait
- * for the branch.
+ * The extent of a tree that is added to, which is measured where it is not known and much was added: in one commit, or in many together. What is
+ * known of the directories is not read again, so after the first time this takes little, also where other processes write as well.
+ * @returns null: little was added, and nothing is known
+ */
+async function extentBefore(
+  trees: Trees,
+  name: string,
+  before: Oid | null,
+  growth: Growth,
+  limits: TreeLimits,
+): Promise<Extent | null> {
+  const extent = extentOf(trees, before);
+  if (extent !== undefined || before === null) return extent ?? null;
+  const added = (uncounted.get(trees.repository) ?? 0) + Math.max(growth.entries, 0);
+  uncounted.set(trees.repository, added);
+  if (growth.entries <= 0 || added <= mostUncounted) return null;
+  return new TreeExtents(trees, { ...limits, ...endless, depth: Number.POSITIVE_INFINITY }).of(
+    { name, oid: before },
+    before,
+  );
+}
+
+/**
+ * Holds what changes make of a tree against the limits, by the extent of that tree, which is carried on. Others wait for the branch: where the extent
+ * is not known, a commit that adds little is not counted, and no tree is read for it.
  *
  * @throws DomainError `too_large` naming what is over a limit
  */
-export function checkGrown(
-  trees: Pick<Trees, 'repository'>,
+export async function checkGrown(
+  trees: Trees,
   name: string,
   { before, after }: Step,
   growth: Growth,
   limits: TreeLimits,
-): void {
-  const extent = extentOf(trees, before);
-  if (extent === undefined) return;
+): Promise<void> {
+  const extent = await extentBefore(trees, name, before, growth, limits);
+  if (extent === null) return;
   const grown = growth.on(extent);
   checkExtent({ name, oid: after }, grown, {
     ...raisedTo(limits, extent),

@@ -68,6 +68,11 @@ export class VersionCache<V> {
     return made;
   }
 
+  /** Whether a version is known; true also while it is derived. */
+  has(subject: string, version: string): boolean {
+    return this.#versions.has(keyOf(subject, version));
+  }
+
   /** Replaces what is known of a version. */
   set(subject: string, version: string, value: V & {}): void {
     const size = this.#sizeOf(value);

@@ -33,6 +33,12 @@ export interface Commit {
   committer: Signature;
 }
 
+/** Commits that each of two has alone. */
+export interface Distance {
+  ahead_by: number;
+  behind_by: number;
+}
+
 export interface Ref {
   /** Full name, `refs/heads/main`. */
   name: string;

@@ -2,6 +2,7 @@ import type {
   Blame,
   BlameQuery,
   Commit,
+  Distance,
   LineCommit,
   LogQuery,
   Mergeability,
@@ -78,7 +79,9 @@ export interface Repository {
   /** All refs below a prefix without a slash at its end (`refs/pull`, `refs/portico/rescue`), sorted by name. */
   refsBelow(prefix: string): Promise<readonly Ref[]>;
   /** Commits `head` has and `base` lacks, and the other way round. */
-  aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }>;
+  aheadBehind(head: Oid, base: Oid): Promise<Distance>;
+  /** The same for many heads, as far as it is known, or counted until a signal. What is being counted then is known later. */
+  distances(heads: Iterable<Oid>, base: Oid, until: AbortSignal): Promise<ReadonlyMap<Oid, Distance>>;
   /** For each path the newest commit reachable from `from` that touched it, found in one walk of the history. */
   lastCommits(from: Oid, paths: readonly string[]): Promise<Map<string, Commit>>;
   /** The commits that lines of a text file are from, as far as they are found within `time` milliseconds. */

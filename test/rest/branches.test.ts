@@ -1,5 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { RepositoryReads } from '../../src/engines/git/repository-reads.ts';
 import { acme, seed, shared, startTestApp, studio } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
@@ -89,6 +90,16 @@ describe('200', () => {
       expect.objectContaining({ name: 'early', ahead_by: 0, behind_by: 1 }),
       expect.objectContaining({ name: 'early-too', ahead_by: 0, behind_by: 1 }),
     ]);
+  });
+
+  it('leaves out how far a branch is apart where counting takes too long', async () => {
+    const counting = vi.spyOn(RepositoryReads.prototype, 'aheadBehind').mockImplementation(() => new Promise(() => {}));
+    const list = async () => (await app.ask('GET', `${branches}?compare=true`)).body;
+    const fields = (await list()).map((one: object) => 'ahead_by' in one || 'behind_by' in one);
+    expect(new Set(fields)).toEqual(new Set([false]));
+    counting.mockRestore();
+    const apart = { ahead_by: expect.any(Number), behind_by: expect.any(Number) };
+    for (const one of await list()) expect(one).toMatchObject(apart);
   });
 
   it('finds part of a name, whatever its case', async () => {

@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { DomainError } from '../../kernel/errors.ts';
-import { forEachConcurrently, forEachYielding, Pace } from '../../lib/concurrency.ts';
+import { forEachConcurrently, forEachYielding, Pace, yieldLoop } from '../../lib/concurrency.ts';
 import type {
   Blame,
   BlameQuery,
   Commit,
+  Distance,
   LineCommit,
   LogQuery,
   Mergeability,
@@ -61,6 +63,11 @@ export interface RepositoryContext {
 
 /** Objects whose types are read at the same time. */
 const typesTogether = 1_000;
+
+/** Distances that are counted at the same time, each by a process that walks two histories. */
+const countedTogether = 4;
+
+const between = (head: Oid, base: Oid) => `${head} ${base}`;
 
 function rangeOf(heads: readonly Oid[], without: Oid): string[] {
   if (![...heads, without].every(isOid)) throw new DomainError('not_found', 'No such commit');
@@ -142,11 +149,28 @@ export class RepositoryReads {
     return oids.map((oid) => found.get(oid) ?? null);
   }
 
-  async aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }> {
+  async aheadBehind(head: Oid, base: Oid): Promise<Distance> {
     const { distances } = this.context.caches;
     const count = () => aheadBehind(this.processes, this.gitDir, head, base);
-    const [ahead_by, behind_by] = await distances.of(this.id, `${head} ${base}`, count);
+    const [ahead_by, behind_by] = await distances.of(this.id, between(head, base), count);
     return { ahead_by, behind_by };
+  }
+
+  async distances(heads: Iterable<Oid>, base: Oid, until: AbortSignal): Promise<ReadonlyMap<Oid, Distance>> {
+    const found = new Map<Oid, Distance>();
+    const find = async (head: Oid) => found.set(head, await this.aheadBehind(head, base));
+    const isKnown = (head: Oid) => this.context.caches.distances.has(this.id, between(head, base));
+    const groups = Map.groupBy(new Set(heads), isKnown);
+    const counting = Promise.all([
+      ...(groups.get(true) ?? []).map(find),
+      forEachConcurrently(groups.get(false) ?? [], countedTogether, async (head) => {
+        if (!until.aborted) await find(head);
+      }),
+    ]);
+    const over = until.aborted ? Promise.resolve() : once(until, 'abort');
+    // What is known takes no time, and is answered in any case.
+    await Promise.race([counting, over.then(yieldLoop)]);
+    return new Map(found);
   }
 
   async lastCommits(from: Oid, paths: readonly string[]): Promise<Map<string, Commit>> {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { workFor } from '../../../src/lib/concurrency.ts';
 import { git, save, testStore } from '../../support/git-store.ts';
 
@@ -48,5 +48,36 @@ describe('distances between commits', () => {
     const all = (await Promise.all([read(), read()])).concat([await read()]);
     for (const found of all) expect(found).toEqual(heads.map(() => ({ ahead_by: 1, behind_by: 0 })));
     expect(ended.filter((command) => command === 'rev-list')).toHaveLength(5);
+  });
+
+  it('are counted for a list until its time is over, and known from then on', async () => {
+    const { repository, heads, base, ended } = await siteWith(10);
+    const counted = () => ended.filter((command) => command === 'rev-list').length;
+    const [first = ''] = heads;
+    await repository.aheadBehind(first, base);
+    const known = new Map([[first, { ahead_by: 1, behind_by: 0 }]]);
+    expect(await repository.distances(heads, base, AbortSignal.abort())).toEqual(known);
+    expect(counted()).toBe(1);
+    const over = new AbortController();
+    const began: string[] = [];
+    const held = Promise.withResolvers<void>();
+    const count = repository.aheadBehind.bind(repository);
+    const counting = vi.spyOn(repository, 'aheadBehind').mockImplementation(async (head, to) => {
+      began.push(head);
+      if (head !== first) await held.promise;
+      return count(head, to);
+    });
+    const found = repository.distances([...heads, ...heads], base, over.signal);
+    await expect.poll(() => began.length).toBe(5);
+    over.abort();
+    expect(await found).toEqual(known);
+    // Those that were begun go on, and no other is begun.
+    held.resolve();
+    await expect.poll(counted).toBe(5);
+    expect(began).toEqual(heads.slice(0, 5));
+    counting.mockRestore();
+    const all = await repository.distances(heads, base, new AbortController().signal);
+    expect(all).toEqual(new Map(heads.map((head) => [head, { ahead_by: 1, behind_by: 0 }])));
+    expect(counted()).toBe(10);
   });
 });

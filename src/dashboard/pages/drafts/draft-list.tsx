@@ -21,6 +21,7 @@ import type { DraftsSearch } from './drafts-query.ts';
 /** How far a draft and the published version are apart, in words. */
 export function Apart({ draft: { ahead_by, behind_by } }: { draft: DraftRowFragment }) {
   const { t } = useTranslation('drafts');
+  if (ahead_by === null || behind_by === null) return t('not_counted');
   if (!ahead_by && !behind_by) return t('same');
   return [ahead_by && t('ahead', { count: ahead_by }), behind_by && t('behind', { count: behind_by })]
     .filter(Boolean)
@@ -187,7 +188,7 @@ export function DraftList({ drafts, isFiltered, search, refresh, onNew }: DraftL
           isRunning={deletion.isRunning}
           fault={deletion.fault}
         >
-          {t('delete_lead', { count: deleted.ahead_by ?? 0 })}{' '}
+          {deleted.ahead_by === null ? t('delete_all') : t('delete_lead', { count: deleted.ahead_by })}{' '}
           {deleted.pulls?.length ? t('delete_reviews', { count: deleted.pulls.length }) : null}
         </Confirm>
       )}

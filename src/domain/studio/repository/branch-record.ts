@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { forEachConcurrently } from '../../../lib/concurrency.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { draftsOf } from '../drafts/draft-record.ts';
 import type { StudioContext } from '../studio.ts';
@@ -17,14 +16,14 @@ export interface Head {
 export const headsOf = async ({ git }: Pick<StudioContext, 'git'>): Promise<Head[]> =>
   (await git.branches()).map(({ name, oid }) => ({ name: name.slice('refs/heads/'.length), oid }));
 
-/** Branches whose distance is counted at the same time, each by a process. */
-const countedTogether = 4;
+/** How long distances are counted for one list, milliseconds: each takes a walk of two histories, anew whenever the default branch has moved. */
+const countingTime = 2_000;
 
 type Context = Pick<StudioContext, 'em' | 'git' | 'services' | 'studio' | 'project' | 'grant' | 'actor'>;
 
 /**
  * Branches as they are shown, in their order; what the database knows of them is read for all at once.
- * @param compare with how far each is from the default branch
+ * @param compare with how far each is from the default branch, where that is known soon enough
  */
 export async function branchRecords(
   context: Context,
@@ -36,11 +35,8 @@ export async function branchRecords(
   const base = compare ? await git.head(main) : null;
   const names = heads.map(({ name }) => name);
   const drafts = await draftsOf(context, names);
-  const distances = new Map<Oid, Awaited<ReturnType<typeof git.aheadBehind>>>();
-  if (base !== null)
-    await forEachConcurrently(new Set(heads.map(({ oid }) => oid)), countedTogether, async (oid) => {
-      distances.set(oid, await git.aheadBehind(oid, base));
-    });
+  const oids = heads.map(({ oid }) => oid);
+  const distances = base === null ? null : await git.distances(oids, base, AbortSignal.timeout(countingTime));
   const syncs = project.is_mirror ? await syncOf(context, names) : null;
   return Promise.all(
     heads.map(async ({ name, oid }, at) => {
@@ -53,7 +49,7 @@ export async function branchRecords(
         commit: oid,
         can_commit: canCommit(context, name),
         ...(draft && { draft }),
-        ...distances.get(oid),
+        ...distances?.get(oid),
         ...(sync && { sync }),
       };
     }),

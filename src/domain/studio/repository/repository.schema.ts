@@ -51,8 +51,14 @@ export const branch = z
     commit: z.string().describe('Id of the commit it points to'),
     can_commit: directCommit,
     draft: draft.optional().describe('Of a branch that was made by saving'),
-    ahead_by: z.int32().optional().describe('Commits the default branch lacks; with `compare=true`'),
-    behind_by: z.int32().optional().describe('Commits of the default branch it lacks; with `compare=true`'),
+    ahead_by: z
+      .int32()
+      .optional()
+      .describe('Commits the default branch lacks; with `compare=true`, and unless counting takes too long'),
+    behind_by: z
+      .int32()
+      .optional()
+      .describe('Commits of the default branch it lacks; with `compare=true`, and unless counting takes too long'),
     sync: sync.optional().describe('Of a mirror'),
   })
   .meta({ id: 'Branch' });

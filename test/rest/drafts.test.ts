@@ -87,6 +87,30 @@ describe('POST /drafts', () => {
     expect(body.branch.draft.base).toBe('topic');
   });
 
+  it('makes no branch of a protected name that only pull requests move, without the right to', async () => {
+    await app.ask('PATCH', `${studio}/repository`, {
+      body: { protected_branches: ['main', 'draft/*'], require_pull: true },
+    });
+    const editor = await app.makeToken(['browse_studio', 'edit_studio']);
+    const before = [await branchCount(), await rows()];
+    const draft = { title: 'Kept', actions: [post('en/kept')] };
+    expectRefusal(
+      await save(draft, {}, editor),
+      403,
+      'branch_protected',
+      /^draft\/.* needs the permission manage_studio/,
+    );
+    const variables = { input: draft };
+    const query = `mutation ($input: SaveToDraftInput!) {
+      saveToDraft(organization: "acme", project: "site", input: $input) { branch { name } } }`;
+    const { body } = await app.ask('POST', '/graphql', { body: { query, variables }, token: editor });
+    expect(body.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', reason: 'branch_protected' } }]);
+    expect([await branchCount(), await rows()]).toEqual(before);
+    expect((await save(draft)).status).toBe(201);
+    await app.ask('PATCH', `${studio}/repository`, { body: { protected_branches: [], require_pull: false } });
+    expect((await save(draft, {}, editor)).status).toBe(201);
+  });
+
   it('makes no branch where no byte changes', async () => {
     const before = [await branchCount(), await rows()];
     const { status, body } = await save({ actions: [of('update', 'en/alpha', { frontmatter: {} })] });

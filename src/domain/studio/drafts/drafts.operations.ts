@@ -15,6 +15,7 @@ import { writeInput } from '../entries/entries.schema.ts';
 import { conflict } from '../merge/merge.schema.ts';
 import { checkRefName, RefNames } from '../ref-name.ts';
 import { branchRecord, branchRecords, headsOf } from '../repository/branch-record.ts';
+import { checkNewBranch } from '../repository/branch-rules.ts';
 import { branch, commit } from '../repository/repository.schema.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
@@ -52,7 +53,7 @@ export async function* draftNames(taken: readonly string[], actor: string, title
   }
 }
 
-type Context = Pick<StudioContext, 'em' | 'git' | 'services' | 'project' | 'actor'>;
+type Context = Pick<StudioContext, 'em' | 'git' | 'services' | 'project' | 'actor' | 'renewed'>;
 
 /** Removes rows whose branches were never made. @returns names of branches and drafts */
 async function takenNames(context: Context): Promise<string[]> {
@@ -75,10 +76,14 @@ async function reserve({ em }: Context, row: Draft): Promise<boolean> {
   return inserted.affectedRows > 0;
 }
 
-/** Makes the branch of a draft, whose commit is there already, under the first name that is free. */
+/**
+ * Makes the branch of a draft, whose commit is there already, under the first name that is free.
+ * @throws DomainError `branch_protected` where that is a name which the caller may make no branch of
+ */
 async function makeDraft(context: Context, sha: Oid, { base, title }: Pick<Draft, 'base' | 'title'>): Promise<string> {
   const { em, git, services, project, actor } = context;
   for await (const name of draftNames(await takenNames(context), actor.id, title)) {
+    checkNewBranch(await context.renewed(), name);
     const owner = { owner_id: actor.id, owner_name: actor.author.name };
     const row = { project_id: project.id, branch: name, ...owner, base, title, created_at: services.clock.now() };
     if (!(await reserve(context, row))) continue;
@@ -112,7 +117,8 @@ export const saveToDraft = studioOperation({
   permission: 'edit_studio',
   also: {
     delete_studio: 'when it deletes',
-    manage_studio: 'when it names another author, or a path outside collections and media roots, as write_file does',
+    manage_studio:
+      'when it names another author, a path outside collections and media roots, as write_file does, or makes a branch of a protected name that only pull requests move',
   },
   mayRequireTag: true,
   // A step makes a branch of a name it knows, which a repetition of the step finds again.

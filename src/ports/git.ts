@@ -89,7 +89,7 @@ export interface Repository {
   /** The first-parent line of a commit, newest first, down to what `without` reaches (null: to its root). */
   line(head: Oid, without: Oid | null): AsyncIterable<LineCommit>;
   /** Every change of the commits that some `heads` have and `without` lacks; of a merge what was done by hand. A path may come more than once. */
-  introduced(heads: readonly Oid[], without: Oid): AsyncIterable<IntroducedChange>;
+  introduced(heads: readonly Oid[], without: Oid, signal?: AbortSignal): AsyncIterable<IntroducedChange>;
   /** The commits those stand on: parents that `without` has, too. */
   edges(heads: readonly Oid[], without: Oid): Promise<Oid[]>;
   log(query: LogQuery): Promise<Commit[]>;

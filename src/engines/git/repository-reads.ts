@@ -33,7 +33,7 @@ import {
   lastCommits,
   listCommits,
 } from './history/history.ts';
-import { introducedChanges } from './history/introduced.ts';
+import { GitTime, introducedChanges } from './history/introduced.ts';
 import { isAncestor, mergeability, mergeBases, mergeTrees } from './history/merge.ts';
 import { PendingMerge, trivialMerge } from './history/trivial-merge.ts';
 import type { TreeLimits } from './incoming/limits.ts';
@@ -190,10 +190,14 @@ export class RepositoryReads {
     return firstParentLine(this.processes, this.gitDir, head, without);
   }
 
-  async *introduced(heads: readonly Oid[], without: Oid): AsyncGenerator<IntroducedChange> {
+  async *introduced(
+    heads: readonly Oid[],
+    without: Oid,
+    signal = new AbortController().signal,
+  ): AsyncGenerator<IntroducedChange> {
     const { processes, gitDir } = this;
-    const range = rangeOf(heads, without);
-    yield* introducedChanges({ processes, gitDir, env: {}, signal: new AbortController().signal }, range);
+    const place = { processes, gitDir, env: {}, signal, time: new GitTime() };
+    yield* introducedChanges(place, rangeOf(heads, without));
   }
 
   async edges(heads: readonly Oid[], without: Oid): Promise<Oid[]> {

@@ -1,10 +1,20 @@
-import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { GitTime } from '../../../src/engines/git/history/introduced.ts';
 import { Tree } from '../../../src/engines/git/objects/tree-codec.ts';
 import { headOf } from '../../../src/engines/git/transfer/push.ts';
 import { packetLine } from '../../../src/engines/git/transfer/push-answer.ts';
@@ -89,6 +99,85 @@ describe('the quarantine of a push', () => {
     await store.maintain('site', 'light');
     expect(found()).toEqual([]);
     fsck(gitDir);
+  });
+});
+
+describe('what merges introduce', () => {
+  /** Two branches with a line each, merged by hand. */
+  async function merged() {
+    const made = await pushable();
+    const { copy, commit } = made;
+    await client(copy, 'checkout', '-qb', 'side');
+    await commit('posts/a.md', 'side');
+    await client(copy, 'checkout', '-q', 'main');
+    await commit('posts/a.md', 'main');
+    await client(copy, 'merge', '-q', '-s', 'ours', 'side');
+    writeFileSync(join(copy, 'posts/a.md'), 'both');
+    await client(copy, 'commit', '-qam', 'Merge', '--amend');
+    return made;
+  }
+
+  it('is found out by processes that have 20 s of processor time each', async () => {
+    const { rules, copy } = await merged();
+    const home = temporaryDirectory();
+    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+    const script = `#!/bin/sh
+      case "$*" in *"--raw"*|*"merge-tree"*|*"diff-tree"*) echo "$(ulimit -S -t)" >> ${home}/seconds ;; esac
+      exec ${real} "$@"`;
+    writeFileSync(join(home, 'git'), script, { mode: 0o755 });
+    let found: string[] = [];
+    rules.authorize = async ([command], pushed) => {
+      vi.stubEnv('PATH', `${home}:${process.env.PATH}`);
+      onTestFinished(() => void vi.unstubAllEnvs());
+      found = sorted(await all(pushed.introduced(command?.new ?? '')));
+      vi.unstubAllEnvs();
+      return { allow: true };
+    };
+    await client(copy, 'push', '-q', 'origin', 'main');
+    expect(new Set(found)).toEqual(new Set(['modified 100644 posts/a.md']));
+    const seconds = readFileSync(join(home, 'seconds'), 'utf8').trim().split('\n');
+    expect(seconds).toEqual(Array(5).fill('20'));
+  });
+
+  it('is found out in one time for all refs of a push', async () => {
+    const { rules, copy } = await merged();
+    const wait = vi.spyOn(GitTime.prototype, 'wait');
+    onTestFinished(() => wait.mockRestore());
+    rules.authorize = async (commands, pushed) => {
+      for (const { new: head } of commands) await all(pushed.introduced(head ?? ''));
+      return { allow: true };
+    };
+    await client(copy, 'push', '-q', 'origin', 'main', 'side');
+    expect(wait.mock.calls.length).toBeGreaterThan(4);
+    expect(new Set(wait.mock.contexts).size).toBe(1);
+  });
+
+  it('is given up with what a merge is made for', async () => {
+    const { repository, copy } = await merged();
+    await client(copy, 'push', '-q', 'origin', 'main', 'side');
+    const [main = '', side = ''] = await Promise.all(
+      ['main', 'side'].map(async (name) => (await repository.head(name)) ?? ''),
+    );
+    expect(await all(repository.introduced([main], side, new AbortController().signal))).not.toEqual([]);
+    const introduced = repository.introduced([main], side, AbortSignal.abort(new Error('its turn is over')));
+    await expect(all(introduced)).rejects.toThrow('its turn is over');
+  });
+
+  it('is given up when somebody has waited a minute for git, whatever time its consumers take', async () => {
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+    onTestFinished(() => clock.mockRestore());
+    const time = new GitTime();
+    async function* slow(each: number) {
+      for (let at = 0; at < 3; at += 1) {
+        now += each;
+        yield at;
+      }
+    }
+    for await (const _ of time.steps(slow(15_000))) now += 100_000;
+    expect(await time.wait(async () => (now += 15_200))).toBe(now);
+    await expect(time.wait(async () => 'more')).rejects.toMatchObject({ code: 'git_timeout' });
+    await expect(all(time.steps(slow(1)))).rejects.toMatchObject({ code: 'git_timeout' });
   });
 });
 

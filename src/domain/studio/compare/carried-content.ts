@@ -18,6 +18,8 @@ interface Move {
   incoming: readonly Oid[];
   /** What it is to hold, where that can be read already: what is declared there is content, too. */
   result?: (() => Promise<Snapshot>) | undefined;
+  /** Ends what takes git long. */
+  signal?: AbortSignal | undefined;
 }
 
 /** Sites that are looked at for one move; more are a manager's matter. */
@@ -26,7 +28,7 @@ const mostSites = 100;
 /** The first file found that edit_studio may have been enough to change, and is code here; null: none. */
 export async function findCarried(
   { git, studio }: Context,
-  { current, incoming, result }: Move,
+  { current, incoming, result, signal }: Move,
 ): Promise<string | null> {
   const siteAt = async (commit: Oid | null) => studio.content.site(git, await git.snapshot(commit));
   const sites = new Map<Oid | null, SiteIndex | null>();
@@ -37,7 +39,7 @@ export async function findCarried(
   };
   let after: SiteIndex | undefined;
   let edges: readonly Oid[] | undefined;
-  for await (const { path, mode, commit, parent } of git.introduced(incoming, current)) {
+  for await (const { path, mode, commit, parent } of git.introduced(incoming, current, signal)) {
     if (await isContentAt(current, path, mode)) continue;
     edges ??= await git.edges(incoming, current);
     // A first commit is judged by what it makes.
@@ -58,8 +60,9 @@ export async function checkCarried(
   context: Context & Pick<StudioContext, 'grant'>,
   { current, incoming }: { current: Oid; incoming: Oid },
   result: () => Promise<Snapshot>,
+  signal?: AbortSignal,
 ): Promise<void> {
   if (context.grant.permissions.has('manage_studio')) return;
-  const path = await findCarried(context, { current, incoming: [incoming], result });
+  const path = await findCarried(context, { current, incoming: [incoming], result, signal });
   if (path !== null) throw new DomainError('forbidden', `${carriedProblem(path)}. Missing permission: manage_studio`);
 }

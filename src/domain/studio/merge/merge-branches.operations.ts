@@ -68,7 +68,7 @@ export const mergeBranches = studioOperation({
       message: messageOf(input.message, `${verb} branch '${head}' into ${base}`),
       resolutions,
       require: context.require,
-      admit: (found, result) => checkResult(context, found, result),
+      admit: (found, result, signal) => checkResult(context, found, result, signal),
       publish: { context: () => context.renewed() },
       check: (found, signal) => checkHeads(context, found, input, signal),
     });

@@ -31,8 +31,8 @@ export interface MergeRequest {
   resolutions: readonly Resolution[];
   /** See `ResolutionOptions`. */
   require?: ResolutionOptions['require'];
-  /** Looks at what the base is to hold. May throw. */
-  admit?(heads: Heads, result: () => Promise<Snapshot>): Promise<void>;
+  /** Looks at what the base is to hold. May throw. @param signal ends what takes long */
+  admit?(heads: Heads, result: () => Promise<Snapshot>, signal: AbortSignal): Promise<void>;
   /** For `checkPublishable`; absent: what the base is to hold is not its matter. */
   publish?: {
     /** With the settings of the project that hold now. */
@@ -69,9 +69,10 @@ export async function checkResult(
   context: Pick<StudioContext, 'git' | 'studio' | 'grant'>,
   heads: Heads,
   result: () => Promise<Snapshot>,
+  signal?: AbortSignal,
 ): Promise<void> {
   const { git } = context;
-  await checkCarried(context, heads, result);
+  await checkCarried(context, heads, result, signal);
   const sides = await Promise.all([heads.current, heads.incoming].map((commit) => git.snapshot(commit)));
   const found = await (await result()).newCollision(sides.map(({ tree }) => tree));
   if (found === null) return;
@@ -153,7 +154,7 @@ async function planMerge(
     if ((await after.changesSince(tree, most)) === null) throw new Unprepared('too long while others wait');
   };
   const check = async (result: () => Promise<Snapshot>): Promise<string | null> => {
-    await admit?.(heads, result);
+    await admit?.(heads, result, signal);
     signal.throwIfAborted();
     const now = await publish?.context();
     const rules = now ? await publishRules(now, base) : null;

@@ -93,7 +93,7 @@ async function mergeClaimed(
     message: messageFor(row, input),
     resolutions: input.resolutions ?? [],
     require: context.require,
-    admit: (heads, result) => checkResult(context, heads, result),
+    admit: (heads, result, signal) => checkResult(context, heads, result, signal),
     publish: { context: () => context.renewed() },
     async check({ incoming }) {
       await keepClaim(context, row, claim);

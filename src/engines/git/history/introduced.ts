@@ -1,3 +1,4 @@
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { IntroducedChange } from '../../../ports/git-transfer.ts';
 import { wallTime } from '../git-process.ts';
@@ -19,14 +20,55 @@ const diff = ['-r', '-z', '--raw', '--no-abbrev', '--no-renames', '--root', '--f
 const triedTogether = { merges: 100, files: 10_000 };
 
 /**
+ * How long git may take: seconds of processor time for one process, and milliseconds somebody waits for all. Histories that cross are merged anew for
+ * each of their common ancestors, twice as long for each time they have crossed, while a push holds one of few slots. Ten thousand ordinary merges take
+ * less.
+ */
+const longest = { process: 20, all: 60_000 };
+/** Milliseconds of each process that do not count: a push may move thousands of refs, each of which takes git a few. */
+const start = 100;
+
+/** What is left of the time in which git has to find out what one push, or one merge, introduces. */
+export class GitTime {
+  #left = longest.all;
+
+  /** @throws DomainError `git_timeout` when nothing was left before */
+  async wait<Found>(work: () => Promise<Found>): Promise<Found> {
+    if (this.#left <= 0) throw new DomainError('git_timeout', 'git took too long and was stopped');
+    const began = performance.now();
+    try {
+      return await work();
+    } finally {
+      this.#left -= performance.now() - began;
+    }
+  }
+
+  /** The steps of one process; the time their consumer takes does not count. */
+  async *steps<Step>(stream: AsyncGenerator<Step>): AsyncGenerator<Step> {
+    this.#left += start;
+    try {
+      for (;;) {
+        const { done, value } = await this.wait(() => stream.next());
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      await stream.return(undefined);
+    }
+  }
+}
+
+interface Place extends ObjectPlace {
+  time: GitTime;
+}
+
+/**
  * Every change of every commit of a range: of a merge what was done by hand, where it is not what merging its parents gives.
  *
  * @param range revisions, as git-log takes them
+ * @throws DomainError `git_timeout` when the time is over, or git needed more than 20 s of processor time at once
  */
-export async function* introducedChanges(
-  place: ObjectPlace,
-  range: readonly string[],
-): AsyncGenerator<IntroducedChange> {
+export async function* introducedChanges(place: Place, range: readonly string[]): AsyncGenerator<IntroducedChange> {
   // A merge is held against the one git would have made: what differs was done by hand, also what one side lost by it.
   for await (const line of lines(place, ['--max-parents=2', '--diff-merges=remerge', ...range])) yield describe(line);
   yield* unlikeBothSides(place, range);
@@ -38,7 +80,7 @@ export async function* introducedChanges(
  * What git makes of a merge by guessing: what one side changed in a file, brought into another file of the other side
  * that git takes for the same one renamed; and lines in conflict with marks around them, whose labels hold whatever the commits are called.
  */
-async function* unlikeBothSides(place: ObjectPlace, range: readonly string[]): AsyncGenerator<IntroducedChange> {
+async function* unlikeBothSides(place: Place, range: readonly string[]): AsyncGenerator<IntroducedChange> {
   const joined = new Map<Oid, Line[]>();
   let files = 0;
   const twoParents = ['--min-parents=2', '--max-parents=2', '--diff-merges=combined'];
@@ -65,13 +107,11 @@ async function* unlikeBothSides(place: ObjectPlace, range: readonly string[]): A
 }
 
 /** Of files that merges joined line by line, those that git could not have joined without a person, or that were none before. */
-async function* inConflict(
-  place: ObjectPlace,
-  joined: ReadonlyMap<Oid, readonly Line[]>,
-): AsyncGenerator<IntroducedChange> {
+async function* inConflict(place: Place, joined: ReadonlyMap<Oid, readonly Line[]>): AsyncGenerator<IntroducedChange> {
   const merges = [...joined.values()];
   const pairs = merges.map(([line]) => ({ current: line?.parents[0] ?? '', incoming: line?.parents[1] ?? '' }));
-  const outcomes = await mergeability(place.processes, place.gitDir, pairs, place);
+  const bounds = { ...place, cpu: longest.process };
+  const outcomes = await place.time.wait(() => mergeability(place.processes, place.gitDir, pairs, bounds));
   for (const [at, merged] of merges.entries()) {
     const outcome = outcomes[at];
     const conflicts = new Set(outcome?.conflicts);
@@ -89,14 +129,15 @@ async function* inConflict(
  * Files that both sides of a merge have and one of their common ancestors has not: git has no lines to join there, but may take one that the
  * other side has lost for the same file renamed.
  */
-async function newToBoth(place: ObjectPlace, merged: readonly Line[]): Promise<Set<string>> {
-  const { processes, gitDir, env, signal } = place;
+async function newToBoth(place: Place, merged: readonly Line[]): Promise<Set<string>> {
+  const { processes, gitDir, env, signal, time } = place;
   const [one = '', other = ''] = merged[0]?.parents ?? [];
   const found = new Set<string>();
-  const options = { gitDir, env, signal, timeout: wallTime.merge, what: 'The push' };
-  for (const base of await mergeBases(processes, gitDir, one, other, place)) {
+  const options = { gitDir, env, signal, timeout: wallTime.merge, cpu: longest.process, what: 'The push' };
+  for (const base of await time.wait(() => mergeBases(processes, gitDir, one, other, place))) {
     const args = ['diff-tree', '-r', '-z', '--no-renames', '--name-only', '--diff-filter=A', base, one];
-    for await (const some of records(gitStream(processes, args, options))) for (const path of some) found.add(path);
+    for await (const some of time.steps(records(gitStream(processes, args, options))))
+      for (const path of some) found.add(path);
   }
   return found;
 }
@@ -111,12 +152,12 @@ function describe(line: Line): IntroducedChange {
   return { ...where, status: was === null ? 'added' : 'modified', mode, was, oid };
 }
 
-async function* lines(place: ObjectPlace, args: readonly string[]): AsyncGenerator<Line> {
-  const { processes, ...rest } = place;
-  const options = { ...rest, timeout: wallTime.merge, what: 'The push' };
+async function* lines(place: Place, args: readonly string[]): AsyncGenerator<Line> {
+  const { processes, time, ...rest } = place;
+  const options = { ...rest, timeout: wallTime.merge, cpu: longest.process, what: 'The push' };
   let [commit, ...parents]: string[] = [];
   let fields: string[] | null = null;
-  for await (const some of records(gitStream(processes, ['log', ...diff, ...args], options))) {
+  for await (const some of time.steps(records(gitStream(processes, ['log', ...diff, ...args], options)))) {
     for (const record of some) {
       if (fields !== null) {
         yield { commit: commit ?? '', parents, fields, path: record };

@@ -194,6 +194,8 @@ interface MergeabilityOptions {
   /** Of the place where the commits are, when they are in no repository yet (git-receive-pack, "Quarantine environment"). */
   env?: Record<string, string>;
   signal?: AbortSignal;
+  /** Processor time of one process, seconds. */
+  cpu?: number;
   /** Ends the tries: what has been found by then is answered. Without it a merge that takes git too long or too much fails them all. */
   until?: AbortSignal | undefined;
 }
@@ -206,7 +208,7 @@ export async function mergeability(
   processes: GitProcesses,
   gitDir: string,
   pairs: readonly Pair[],
-  { env: { GIT_OBJECT_DIRECTORY: quarantine } = {}, signal, until }: MergeabilityOptions = {},
+  { env: { GIT_OBJECT_DIRECTORY: quarantine } = {}, signal, cpu, until }: MergeabilityOptions = {},
 ): Promise<(Mergeability | undefined)[]> {
   for (const { current, incoming } of pairs) checkOids(current, incoming);
   const answers: (Mergeability | undefined)[] = [];
@@ -215,10 +217,11 @@ export async function mergeability(
   const scratch = await mkdtemp(join(gitDir, scratchPrefix));
   try {
     const stores = [...(quarantine === undefined ? [] : [quarantine]), objects].map((path) => JSON.stringify(path));
+    const bounded = cpu === undefined ? {} : { cpu };
     const env = { GIT_OBJECT_DIRECTORY: scratch, GIT_ALTERNATE_OBJECT_DIRECTORIES: stores.join(':') };
     while (answers.length < pairs.length && !until?.aborted) {
       signal?.throwIfAborted();
-      const { found, failure } = await tryMerges(processes, gitDir, pairs.slice(answers.length), { env, until });
+      const { found, failure } = await tryMerges(processes, gitDir, pairs.slice(answers.length), { env, until, ...bounded });
       const isBound = until?.aborted || (failure instanceof DomainError && bounds.has(failure.code));
       if (failure !== undefined && !(until && isBound)) throw failure;
       answers.push(...found);
@@ -239,12 +242,12 @@ async function tryMerges(
   processes: GitProcesses,
   gitDir: string,
   pairs: readonly Pair[],
-  { env, until }: { env: Record<string, string>; until?: AbortSignal | undefined },
+  { until, ...place }: { env: Record<string, string>; cpu?: number; until?: AbortSignal | undefined },
 ): Promise<{ found: Mergeability[]; failure: unknown }> {
   const chunks: Buffer[] = [];
   let failure: unknown;
   const options = {
-    ...{ gitDir, env, timeout: wallTime.merge },
+    ...{ gitDir, ...place, timeout: wallTime.merge },
     config: [...mergeConfig, ['core.fsync', 'none']] as const,
     input: pairs.map(({ current, incoming }) => `${current} ${incoming}\n`).join(''),
     onOutput: (chunk: Buffer) => void chunks.push(chunk),

@@ -16,7 +16,7 @@ import type {
 } from '../../../ports/git-transfer.ts';
 import { wallTime } from '../git-process.ts';
 import { gitStream } from '../git-stream.ts';
-import { introducedChanges } from '../history/introduced.ts';
+import { GitTime, introducedChanges } from '../history/introduced.ts';
 import { newCollision } from '../history/new-collision.ts';
 import { checkIncoming, checkMessages } from '../incoming/check-incoming.ts';
 import type { ObjectPlace } from '../incoming/large-blobs.ts';
@@ -264,6 +264,8 @@ const newIn = (commit: Oid) => [commit, '--not', '--branches', '--tags', '--glob
 /** Reads the objects of one push. */
 class Quarantine implements PushedObjects {
   readonly #place: ObjectPlace;
+  /** For all refs of the push together. */
+  readonly #time = new GitTime();
   #reader: CatFile | null = null;
   /** What tags lead to: thousands can stand on a chain of thousands. */
   readonly #commits = new Map<Oid, Oid>();
@@ -296,7 +298,7 @@ class Quarantine implements PushedObjects {
   }
 
   introduced(new_: Oid): AsyncGenerator<IntroducedChange> {
-    return introducedChanges(this.#place, newIn(new_));
+    return introducedChanges({ ...this.#place, time: this.#time }, newIn(new_));
   }
 
   async footing(new_: Oid): Promise<PushFooting> {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { GitRepository } from '../../src/engines/git/repository.ts';
 import { RepositoryReads } from '../../src/engines/git/repository-reads.ts';
@@ -32,6 +32,50 @@ async function clash() {
   const head_sha = await commit('topic', { [postPath('a')]: post({ ...fields, title: 'Theirs' }) });
   return { base_sha, head_sha };
 }
+
+describe('a dry run whose merge takes git long', () => {
+  /** git is at the merge until it is ended. @returns why, and the signal it was given, once it has begun */
+  function endless() {
+    const begun = Promise.withResolvers<AbortSignal | undefined>();
+    const ended = Promise.withResolvers<unknown>();
+    const spy = vi.spyOn(RepositoryReads.prototype, 'mergeTrees').mockImplementation(async (_one, _other, signal) => {
+      begun.resolve(signal);
+      if (!signal) throw new Error('nothing ends it');
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      ended.resolve(signal.reason);
+      throw signal.reason;
+    });
+    onTestFinished(() => spy.mockRestore());
+    return { begun: begun.promise, ended: ended.promise };
+  }
+
+  it('is ended after 10 s', async () => {
+    await clash();
+    const { begun } = endless();
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    onTestFinished(() => timers.mockRestore());
+    const answer = merge({ dry_run: true });
+    expect(await begun).toBeDefined();
+    for (const [over, time] of timers.mock.calls) if (time === 10_000 && over.name === 'over') over();
+    expectRefusal(await answer, 503, 'git_timeout', 'git took too long and was stopped');
+  });
+
+  it('is ended when its client goes away', async () => {
+    await clash();
+    const { begun, ended } = endless();
+    const gone = new AbortController();
+    const answer = fetch(`${app.url}${studio}/merge`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${app.token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ head: 'topic', dry_run: true }),
+      signal: gone.signal,
+    });
+    expect(await begun).toBeDefined();
+    gone.abort();
+    await expect(answer).rejects.toThrow();
+    expect(await ended).toBeDefined();
+  });
+});
 
 describe('201', () => {
   it('merges keys of one entry that git calls a conflict', async () => {

@@ -97,6 +97,8 @@ export class GitProcesses {
   /** Commands and streams: comparisons, merges and reads, each of which may take as much as one process may. */
   readonly #shared: SharedMemory;
   readonly #commands = shared(Math.max(4, 2 * availableParallelism()));
+  /** Merges, each of which may take two minutes: no other command waits for them. */
+  readonly #merges = shared(Math.max(4, 2 * availableParallelism()));
   readonly #streams = shared(Math.max(16, 4 * availableParallelism()));
   #closed = false;
 
@@ -188,6 +190,11 @@ export class GitProcesses {
    */
   run(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
     return this.#commands.run(currentCaller(), () => this.runNow(args, { ...options, shared: true }), options.signal);
+  }
+
+  /** Like `run`, for merges, which have slots of their own. */
+  runMerge(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
+    return this.#merges.run(currentCaller(), () => this.runNow(args, { ...options, shared: true }), options.signal);
   }
 
   /** Like `run`, for what takes minutes or waits for other hosts, and must not stand in the way of short commands; the caller bounds it. */

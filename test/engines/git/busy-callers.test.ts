@@ -1,6 +1,11 @@
-import { describe, expect, it, vi } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { workFor } from '../../../src/lib/concurrency.ts';
-import { git, save, testStore } from '../../support/git-store.ts';
+import { commitFiles } from '../../support/git-history.ts';
+import { git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
 
 async function siteWith(branches: number) {
   const ended: string[] = [];
@@ -14,7 +19,7 @@ async function siteWith(branches: number) {
     git(path('site'), ['commit-tree', tree, '-p', 'main', '-m', `c${at}`]),
   );
   const base = git(path('site'), ['rev-parse', 'main']);
-  return { repository, heads, base, ended };
+  return { repository, heads, base, ended, gitDir: path('site') };
 }
 
 describe('a caller that keeps git commands busy', () => {
@@ -38,6 +43,31 @@ describe('a caller that keeps git commands busy', () => {
     expect(await count('other')).toBe('done');
     const outcomes = Map.groupBy(await Promise.all(busy), (outcome) => outcome);
     expect(outcomes.get('rate_limited')?.length).toBeGreaterThan(90);
+  });
+});
+
+describe('callers whose merges take git long', () => {
+  it('leave all other commands to others', async () => {
+    const { repository, base, gitDir } = await siteWith(0);
+    const sides = ['ours', 'theirs'].map((text) => commitFiles(gitDir, base, { 'a.md': text }));
+    const [current = '', incoming = ''] = sides;
+    const home = temporaryDirectory();
+    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+    const script = `#!/bin/sh
+      case "$*" in *merge-tree*) touch ${home}/began.$$; until [ -e ${home}/over ]; do sleep 0.05; done ;; esac
+      exec ${real} "$@"`;
+    writeFileSync(join(home, 'git'), script, { mode: 0o755 });
+    vi.stubEnv('PATH', `${home}:${process.env.PATH}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const count = Math.max(4, 2 * availableParallelism());
+    const callers = Array.from({ length: count }, (_, at) => (at % 2 === 0 ? 'one' : 'another'));
+    const merges = callers.map((caller) => workFor(caller, () => repository.mergeTrees(current, incoming)));
+    const began = () => readdirSync(home).filter((name) => name.startsWith('began'));
+    await vi.waitFor(() => expect(began()).toHaveLength(count), { timeout: 60_000, interval: 20 });
+    const distance = await workFor('other', () => repository.aheadBehind(current, base));
+    expect(distance).toEqual({ ahead_by: 1, behind_by: 0 });
+    writeFileSync(join(home, 'over'), '');
+    for (const { clean } of await Promise.all(merges)) expect(clean).toBe(false);
   });
 });
 

@@ -10,6 +10,7 @@ import { studioOperation } from '../studio-operation.ts';
 import type { ResolutionPermission } from './merge.schema.ts';
 import { mergeRequest, mergeResult } from './merge-branches.schema.ts';
 import { conflictsBetween, mergeCommits } from './merge-commits.ts';
+import { conflictTime, timeLimit } from './mergeability.ts';
 import { checkResult, headOf, writeMerge } from './write-merge.ts';
 
 type MergeInput = z.output<typeof mergeRequest>;
@@ -57,7 +58,7 @@ export const mergeBranches = studioOperation({
     const head = checkRefName('head', input.head);
     const base = input.base === undefined ? await git.defaultBranch() : checkRefName('base', input.base);
     const heads = { current: await headOf(context, 'base', base), incoming: await headOf(context, 'head', head) };
-    if (dry_run) return tryMerge(context, heads, input);
+    if (dry_run) return tryMerge(context, heads, input, AbortSignal.any([context.signal, timeLimit(conflictTime)]));
     checkDirectWrite(project, base);
     const verb = strategy === 'squash' ? 'Squash' : 'Merge';
     const { commit, resolved } = await writeMerge(context, {
@@ -79,29 +80,31 @@ export const mergeBranches = studioOperation({
   },
 });
 
-/** What a merge would do; nothing moves. */
+/** What a merge would do; nothing moves. @param signal ends it: nobody is there any longer, or it takes git too long to wait for */
 async function tryMerge(
   context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'grant' | 'require'>,
   heads: Heads,
   input: MergeInput,
+  signal: AbortSignal,
 ): Promise<z.output<typeof mergeResult>> {
   const { git } = context;
   const { strategy, resolutions = [] } = input;
-  const { pinned } = await checkHeads(context, heads, input);
+  const { pinned } = await checkHeads(context, heads, input, signal);
   const answer = { merged: false, dry_run: true, strategy, commit: null, conflicts: [], resolved: [] };
   if (await git.isAncestor(heads.incoming, heads.current))
     return { ...answer, up_to_date: true, reason: 'up_to_date', mergeable: true };
   if (strategy === 'ff') {
-    await checkCarried(context, heads, () => git.snapshot(heads.incoming));
+    await checkCarried(context, heads, () => git.snapshot(heads.incoming), signal);
     return { ...answer, up_to_date: false, mergeable: await git.isAncestor(heads.current, heads.incoming) };
   }
   const { tree, changes, resolved, ...found } = await mergeCommits(context, heads, resolutions, {
     pinned,
     require: context.require,
     namesOnly: true,
+    signal,
   });
   // What settles the conflicts that are left may settle names, too.
-  if (found.conflicts.length > 0) await checkCarried(context, heads, () => git.snapshotOfTree(tree));
-  else await checkResult(context, heads, async () => (await git.snapshotOfTree(tree)).with(changes));
+  if (found.conflicts.length > 0) await checkCarried(context, heads, () => git.snapshotOfTree(tree), signal);
+  else await checkResult(context, heads, async () => (await git.snapshotOfTree(tree)).with(changes), signal);
   return { ...answer, up_to_date: false, mergeable: found.conflicts.length === 0, ...found, resolved };
 }

@@ -172,7 +172,7 @@ export async function mergeTrees(
   checkOids(current, incoming);
   const args = ['merge-tree', '--write-tree', '-z', '--messages', current, incoming];
   const options = { gitDir, timeout: wallTime.merge, config: mergeConfig, ...(signal && { signal }) };
-  const { code, stdout, stderr } = await processes.run(args, options);
+  const { code, stdout, stderr } = await processes.runMerge(args, options);
   if (code === 0 || code === 1) return withTree(await readMerge(new Records(stdout)), code === 0);
   if (stderr.includes('unrelated histories'))
     throw new DomainError('no_common_ancestor', 'The two branches have no commit in common');
@@ -217,11 +217,12 @@ export async function mergeability(
   const scratch = await mkdtemp(join(gitDir, scratchPrefix));
   try {
     const stores = [...(quarantine === undefined ? [] : [quarantine]), objects].map((path) => JSON.stringify(path));
-    const bounded = cpu === undefined ? {} : { cpu };
+    const ends = [signal, until].filter((one) => one !== undefined);
+    const bounded = { signal: AbortSignal.any(ends), ...(cpu !== undefined && { cpu }) };
     const env = { GIT_OBJECT_DIRECTORY: scratch, GIT_ALTERNATE_OBJECT_DIRECTORIES: stores.join(':') };
     while (answers.length < pairs.length && !until?.aborted) {
       signal?.throwIfAborted();
-      const { found, failure } = await tryMerges(processes, gitDir, pairs.slice(answers.length), { env, until, ...bounded });
+      const { found, failure } = await tryMerges(processes, gitDir, pairs.slice(answers.length), { env, ...bounded });
       const isBound = until?.aborted || (failure instanceof DomainError && bounds.has(failure.code));
       if (failure !== undefined && !(until && isBound)) throw failure;
       answers.push(...found);
@@ -242,7 +243,7 @@ async function tryMerges(
   processes: GitProcesses,
   gitDir: string,
   pairs: readonly Pair[],
-  { until, ...place }: { env: Record<string, string>; cpu?: number; until?: AbortSignal | undefined },
+  place: { env: Record<string, string>; cpu?: number; signal: AbortSignal },
 ): Promise<{ found: Mergeability[]; failure: unknown }> {
   const chunks: Buffer[] = [];
   let failure: unknown;
@@ -251,10 +252,9 @@ async function tryMerges(
     config: [...mergeConfig, ['core.fsync', 'none']] as const,
     input: pairs.map(({ current, incoming }) => `${current} ${incoming}\n`).join(''),
     onOutput: (chunk: Buffer) => void chunks.push(chunk),
-    ...(until && { signal: until }),
   };
   const exit = await processes
-    .run(['merge-tree', '--write-tree', '--stdin', '--messages'], options)
+    .runMerge(['merge-tree', '--write-tree', '--stdin', '--messages'], options)
     .catch((error: unknown) => {
       failure = error;
     });

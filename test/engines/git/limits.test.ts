@@ -1,19 +1,12 @@
-import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { defaultMemory } from '../../../src/engines/git/bounds.ts';
 import { GitProcesses } from '../../../src/engines/git/git-process.ts';
 import { Lane, Slots } from '../../../src/engines/git/slots.ts';
 import { type Holder, StandingHolders } from '../../../src/engines/git/standing.ts';
-import { ownBytes } from '../../../src/lib/child-processes.ts';
 import { workFor } from '../../../src/lib/concurrency.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 import fc from '../../support/properties.ts';
-
-vi.mock(import('../../../src/lib/child-processes.ts'), async (original) => {
-  const actual = await original();
-  return { ...actual, ownBytes: vi.fn(actual.ownBytes) };
-});
 
 describe('slots', () => {
   it('run so many at once, keep the others in order and refuse beyond', async () => {
@@ -183,22 +176,26 @@ describe('git processes', () => {
 describe('the memory of commands and streams together', () => {
   it('is twice that of one, and beyond it the largest of the caller that holds most is ended', async () => {
     const home = temporaryDirectory();
-    const processes = new GitProcesses(home);
+    const processes = new GitProcesses(home, () => {}, 64 * 1024 * 1024);
     onTestFinished(() => processes.close());
-    vi.mocked(ownBytes).mockResolvedValue(0.7 * defaultMemory);
-    onTestFinished(() => void vi.mocked(ownBytes).mockReset());
-    // It waits for somebody to write there.
-    const pipe = join(home, 'pipe');
-    execFileSync('mkfifo', [pipe]);
-    const command = workFor('a', () => processes.run(['hash-object', pipe]));
+    // A git that holds 28 MiB until the others are to end.
+    const script = `#!/bin/sh
+      held=$(head -c 30000000 /dev/zero | tr '\\0' x)
+      until [ -e ${home}/over ]; do sleep 0.05; done`;
+    writeFileSync(join(home, 'git'), script, { mode: 0o755 });
+    vi.stubEnv('PATH', `${home}:${process.env.PATH}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
     const start = (caller: string) => workFor(caller, () => processes.start(['hash-object', '--stdin']));
-    const others = [await start('b'), await start('a')];
+    const other = await start('b');
+    const command = workFor('a', () => processes.run(['hash-object', '--stdin'])).catch((error: unknown) => error);
+    const streams = [await start('a'), await start('a'), await start('a')].map(
+      async ({ exited }) => (await exited).ended,
+    );
     const message = 'Comparisons, merges and reads need more memory at once than there is for them; try again shortly';
-    await expect(command).rejects.toMatchObject({ code: 'unavailable', message });
-    for (const child of others) {
-      child.streams.stdin.end('');
-      expect(await child.exited).toMatchObject({ code: 0, ended: null });
-    }
+    expect(await Promise.race([command, ...streams])).toMatchObject({ code: 'unavailable', message });
+    writeFileSync(join(home, 'over'), '');
+    await Promise.all([command, ...streams]);
+    expect(await other.exited).toMatchObject({ code: 0, ended: null });
   });
 });
 

@@ -104,10 +104,12 @@ const placeSql = `
     join organization on organization.id = organization_id
   where snapshot_import.id = ?`;
 
-/** Copies snapshots into branches, one at a time. An import whose project is gone is left. */
+/** Copies snapshots into branches, those of an organisation one at a time. An import whose project is gone is left. */
 export function snapshotImportJobFor(services: AllServices): Job<typeof snapshotImportJob.payload> {
   return {
     kind: snapshotImportJob,
+    concurrency: 4,
+    perGroup: 1,
     async handle({ import_id }, signal) {
       const [place] = await services.orm.em
         .fork()

@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
 import type { AllServices } from '../../src/domain/services.ts';
-import { deployNoticeJobFor, importJobFor, notifyJobFor, syncJobFor } from '../../src/jobs/job-handlers.ts';
+import {
+  deployNoticeJobFor,
+  importJobFor,
+  notifyJobFor,
+  snapshotImportJobFor,
+  syncJobFor,
+} from '../../src/jobs/job-handlers.ts';
 import { createQueue, type Job } from '../../src/jobs/queue.ts';
 import { createDatabase, empty } from '../support/postgres.ts';
 
@@ -8,12 +14,13 @@ import { createDatabase, empty } from '../support/postgres.ts';
 const services = {} as AllServices;
 const quiet = { info() {}, warn() {}, error() {}, debug() {} } as unknown as Parameters<typeof createQueue>[0]['log'];
 
-it('jobs of one group that wait for slow hosts leave those of others room', async () => {
+it('jobs of one group that take long leave those of others room', async () => {
   const database = await createDatabase(empty);
   const queue = createQueue({ url: database.url, log: quiet });
   const begun: [string, string][] = [];
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
-  const jobs = [importJobFor, syncJobFor, notifyJobFor, deployNoticeJobFor].map((make): Job => {
+  const makers = [importJobFor, syncJobFor, notifyJobFor, deployNoticeJobFor, snapshotImportJobFor];
+  const jobs = makers.map((make): Job => {
     const job = make(services) as Job;
     return {
       ...job,
@@ -26,7 +33,7 @@ it('jobs of one group that wait for slow hosts leave those of others room', asyn
   });
   // Each kind takes what it has of it.
   const payloadOf = (id: number) => ({
-    ...{ project_id: id, notification_id: id, deployment_id: id },
+    ...{ project_id: id, notification_id: id, deployment_id: id, import_id: id },
     ...{ url: 'https://slow.test/x.git', event: 'deployment.requested' },
   });
   try {

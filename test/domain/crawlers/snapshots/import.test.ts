@@ -103,6 +103,29 @@ describe('importing a snapshot', () => {
     expect(manifest.files[`${origin}/a`]).toBe('a/index.html');
   });
 
+  it('is one of at most twenty of a project that wait or run', async () => {
+    const snapshot = await imports.capture({ '/': 'home' });
+    const statesSql = `update snapshot_import set state = 'failed' where state in ('queued', 'running')`;
+    await app.services.orm.em.fork().execute(statesSql);
+    const start = async (directory: string) => (await imports.start(snapshot, { directory })).body;
+    const first = await start('d1');
+    for (let place = 2; place < 20; place += 1) await start(`d${place}`);
+    await app.services.orm.em
+      .fork()
+      .execute(`update snapshot_import set state = 'running' where id = ?`, [first.id + 1]);
+    expect(await start('d20')).toMatchObject({ state: 'queued' });
+    expect(await imports.start(snapshot, { directory: 'd21' })).toMatchObject({
+      status: 409,
+      body: {
+        code: 'limit_reached',
+        message: '20 imports of this project wait or run already; try again when one has ended',
+      },
+    });
+    await imports.work(first.id);
+    expect(await start('d21')).toMatchObject({ state: 'queued' });
+    await app.services.orm.em.fork().execute(statesSql);
+  });
+
   it('twice gives one commit, also of another snapshot with the same content', async () => {
     const pages = { '/': 'home', '/a.css': css('a{}') };
     const snapshot = await imports.capture(pages);

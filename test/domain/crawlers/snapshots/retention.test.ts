@@ -168,13 +168,21 @@ it.each([
   const sent: unknown[] = [];
   const services = {
     ...app.services,
-    jobs: { ...app.services.jobs, send: async (_kind: unknown, payload: unknown) => void sent.push(payload) },
+    jobs: {
+      ...app.services.jobs,
+      send: async (_kind: unknown, payload: unknown, { group = '' } = {}) => void sent.push([payload, group]),
+    },
   };
   const { body } = await app.ask('POST', path, { body: { branch: 'main' } });
   await tickImports(services);
-  expect(sent).not.toContainEqual({ import_id: body.id });
+  const [{ group = '' } = {}] = await ask<{ group: string }>(
+    `select id::text as group from organization where machine_name = 'acme'`,
+    [],
+  );
+  const job = [{ import_id: body.id }, group];
+  expect(sent).not.toContainEqual(job);
   app.clock.now = new Date(Date.now() + passed);
   await tickImports(services);
   app.clock.now = null;
-  expect(sent).toContainEqual({ import_id: body.id });
+  expect(sent).toContainEqual(job);
 });

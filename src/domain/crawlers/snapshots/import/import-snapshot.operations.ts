@@ -4,12 +4,13 @@ import { DomainError } from '../../../../kernel/errors.ts';
 import type { Services } from '../../../../kernel/services.ts';
 import { timestamp } from '../../../../kernel/shapes.ts';
 import type { JobKind } from '../../../../ports/jobs.ts';
+import { holdProject } from '../../../projects/project-ref.ts';
 import { authorOf } from '../../../studio/changes/write-rules.ts';
 import { checkDirectory, pathBytes } from '../../../studio/path-rules.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';
 import { findCrawler, locateCrawler, namedCrawler } from '../../config/find-crawler.ts';
-import { crawlerOperation } from '../../crawlers.ts';
+import { type CrawlerContext, crawlerOperation } from '../../crawlers.ts';
 import { importStates, SnapshotImport } from '../snapshot.entity.ts';
 import { findableSnapshots, findSnapshot, namedSnapshot, requireCaptured, requireFiles } from '../snapshot-record.ts';
 import { snapshotNumber } from '../snapshots.schema.ts';
@@ -77,10 +78,24 @@ export const snapshotImportJob = {
   policy: 'stately',
 } satisfies JobKind;
 
-/** Puts the job of an import in with the transaction. A queue that is starting loses nothing: the minute's tick looks for what waits. */
-async function wakeImport(em: EntityManager, { jobs, log }: Pick<Services, 'jobs' | 'log'>, id: number): Promise<void> {
+/** What names an import and whose it is. */
+interface WaitingImport {
+  id: number;
+  organization_id: number;
+}
+
+/**
+ * Puts the job of an import in with the transaction, among those of its organisation. A queue that is starting loses nothing: the minute's tick
+ * looks for what waits.
+ */
+async function wakeImport(
+  em: EntityManager,
+  { jobs, log }: Pick<Services, 'jobs' | 'log'>,
+  { id, organization_id }: WaitingImport,
+): Promise<void> {
   try {
-    await jobs.send(snapshotImportJob, { import_id: id }, { em, singletonKey: String(id) });
+    const options = { em, singletonKey: String(id), group: String(organization_id) };
+    await jobs.send(snapshotImportJob, { import_id: id }, options);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     log.debug({ err: error }, 'an import waits for the next look');
@@ -89,30 +104,49 @@ async function wakeImport(em: EntityManager, { jobs, log }: Pick<Services, 'jobs
 
 const minute = 60_000;
 
+// What lies ahead was written before the clock was set back.
+const leftSql = `
+  select snapshot_import.id, organization_id
+  from snapshot_import join crawler on crawler.id = crawler_id join project on project.id = project_id and project.deleted_at is null
+  where state in ('queued', 'running') and (snapshot_import.created_at < ? or snapshot_import.created_at > ?)
+  order by snapshot_import.id limit 100`;
+
 /** Wakes imports that wait for longer than a minute, or were left by a process that died. */
 export async function tickImports(services: Services): Promise<void> {
   const now = services.clock.now();
   const em = services.orm.em.fork();
-  // What lies ahead was written before the clock was set back.
-  const isOld = { $or: [{ created_at: { $lt: new Date(now.getTime() - minute) } }, { created_at: { $gt: now } }] };
-  const left = await em.find(
-    SnapshotImport,
-    { state: { $in: ['queued', 'running'] }, ...isOld },
-    { orderBy: { id: 'asc' }, limit: 100 },
-  );
-  for (const { id } of left) await em.transactional((within) => wakeImport(within, services, id));
+  const left = await em.execute<WaitingImport[]>(leftSql, [new Date(now.getTime() - minute), now]);
+  for (const one of left) await em.transactional((within) => wakeImport(within, services, one));
 }
 
 const longestMessage = 10_000;
 
 const withoutSlashes = (directory: string) => directory.replace(/^(?:\.?\/)+|(?<!\/)\/+$/g, '').replace(/^\.$/, '');
 
+/** Imports of a project that wait or run. */
+const mostWaiting = 20;
+
+const waitingSql = `
+  select count(*)::int as waiting from snapshot_import join crawler on crawler.id = crawler_id
+  where project_id = ? and state in ('queued', 'running')`;
+
+/** Holds the project's row until the transaction ends: no two imports may both be the last there is room for. @throws DomainError `limit_reached` */
+async function takePlace({ em, project }: Pick<CrawlerContext, 'em' | 'project'>): Promise<void> {
+  await holdProject(em, project.id);
+  const [count] = await em.execute<{ waiting: number }[]>(waitingSql, [project.id]);
+  if (count && count.waiting >= mostWaiting)
+    throw new DomainError(
+      'limit_reached',
+      `${mostWaiting} imports of this project wait or run already; try again when one has ended`,
+    );
+}
+
 export const importSnapshot = crawlerOperation({
   name: 'crawlers.importSnapshot',
   kind: 'command',
   permission: 'browse_crawlers',
   also: { manage_studio: 'always: a snapshot holds pages and scripts of strangers' },
-  summary: 'Copy a snapshot into a branch, as one commit',
+  summary: `Copy a snapshot into a branch, as one commit; at most ${mostWaiting} imports of a project wait or run`,
   input: z.object({
     ...snapshotNumber,
     branch: z.string('must be the name of a branch'),
@@ -141,8 +175,9 @@ export const importSnapshot = crawlerOperation({
   audit: ({ snapshot: id }) => ({ type: 'snapshot', id: String(id) }),
   find: namedSnapshot,
   async execute(context, input) {
-    const { em, services } = context;
+    const { em, services, organization } = context;
     context.require('manage_studio');
+    await takePlace(context);
     const crawler = await findCrawler(context, input.crawler, { lock: true });
     const snapshot = await findSnapshot(em, crawler.id, input.snapshot);
     requireCaptured(snapshot);
@@ -169,7 +204,7 @@ export const importSnapshot = crawlerOperation({
       created_at: services.clock.now(),
     });
     await em.persist(row).flush();
-    await wakeImport(em, services, row.id);
+    await wakeImport(em, services, { id: row.id, organization_id: organization.id });
     return importRecord(em, row);
   },
 });

@@ -12,6 +12,18 @@ const longestEvent = 256 * 1024;
 const eventLimits: JsonLimits = { levels: 100, values: 2_000 };
 const argumentLimits: JsonLimits = { levels: 100, values: 10_000 };
 
+/**
+ * Events of one answer, however many tokens it may have. The client parses and checks each, which costs the main thread more than its bytes do.
+ * Real ones have more than a hundred bytes, so an answer of the most bytes has fewer of them.
+ */
+const mostEvents = 40_000;
+
+/**
+ * How many events an answer may have: a provider sends about one for each token, and some that show that it is alive.
+ * @param maxTokens of the answer
+ */
+export const mostEventsFor = (maxTokens: number): number => Math.min(4 * maxTokens + 1_000, mostEvents);
+
 /** Lines of an answer that belong to no event. The client makes an error of each. */
 const mostStrays = 100;
 
@@ -29,6 +41,8 @@ const startLength = 'event:'.length;
 
 /** Measures the events of a stream as its bytes come in (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 export class EventMeter {
+  readonly #most: number;
+  #events = 0;
   #bytes = 0;
   /** Values that the event may still have when a line begins. */
   #left = eventLimits.values;
@@ -38,6 +52,11 @@ export class EventMeter {
   #strays = 0;
   #followsReturn = false;
 
+  /** @param mostEvents that the answer may have */
+  constructor(mostEvents: number) {
+    this.#most = mostEvents;
+  }
+
   /** @returns what is wrong with the answer; null: nothing, so far */
   take(bytes: Uint8Array): ModelFault | null {
     for (let at = 0; at < bytes.length; ) {
@@ -46,6 +65,7 @@ export class EventMeter {
       if (this.#bytes > longestEvent) return excess(`sent more than ${longestEvent / 1024} KiB in one piece`);
       if (this.#left < 1) return excess('sent more values in one piece than any answer has');
       if (end < bytes.length) this.#endLine(bytes[end] === carriageReturn);
+      if (this.#events > this.#most) return excess(`sent its answer in more than ${this.#most} pieces`);
       if (this.#strays > mostStrays) return excess('sent something that is no stream of events');
       at = end + 1;
     }
@@ -69,6 +89,7 @@ export class EventMeter {
       this.#left -= this.#line.values;
       if (!isOfEvent(this.#start)) this.#strays += 1;
     } else {
+      if (this.#bytes > 0) this.#events += 1;
       this.#bytes = 0;
       this.#left = eventLimits.values;
     }

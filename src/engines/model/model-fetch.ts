@@ -4,10 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../../kernel/errors.ts';
+import { Pace } from '../../lib/concurrency.ts';
 import { retryAfter, trustedCertificates, undici } from '../../lib/http-client.ts';
 import type { GuardedHttp, HttpPolicy } from '../../ports/http.ts';
 import { ModelFault } from '../../ports/model.ts';
-import { EventMeter } from './answer-bounds.ts';
+import { EventMeter, mostEventsFor } from './answer-bounds.ts';
 
 /** Milliseconds. */
 export interface ModelTimeouts {
@@ -33,12 +34,17 @@ const usualTimeouts: ModelTimeouts = {
 /** Bytes of an answer as a stream, and of an error. */
 const longestAnswer = 4 * 2 ** 20;
 
+/** Bytes of an answer that are handed to the client at a time. It parses the events in them, which may be tiny, without a break. */
+const longestPiece = 4 * 1024;
+
 /** Tries of one request, also after answers that name a time to wait. */
 const mostTries = 4;
 
 export interface ModelFetchOptions {
   /** Where all requests go: scheme, host and port. */
   origin: string;
+  /** Most tokens of one answer. */
+  maxTokens: number;
   caFile?: string | undefined;
   timeouts?: Partial<ModelTimeouts> | undefined;
   /** Whose settings name the model; default: the operator's. */
@@ -97,13 +103,25 @@ function bounded(
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const began = performance.now();
+  const pace = new Pace();
   let bytes = 0;
+  /** What has come and is not handed on yet. */
+  let rest: Uint8Array = new Uint8Array();
   const fail = (fault: ModelFault): never => {
     abandon();
     throw fault;
   };
+  const handOn = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    const piece = rest.subarray(0, longestPiece);
+    rest = rest.subarray(piece.length);
+    const excess = meter?.take(piece) ?? null;
+    if (excess !== null) return fail(excess);
+    controller.enqueue(piece);
+  };
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
+      if (pace.isDue) await pace.yield();
+      if (rest.length > 0) return handOn(controller);
       const left = Math.min(idle, total - (performance.now() - began));
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<'late'>((resolve) => {
@@ -125,9 +143,8 @@ function bounded(
           return fail(
             new ModelFault('too_long', `The answer of the model is longer than ${longestAnswer / 2 ** 20} MiB`),
           );
-        const excess = meter?.take(next.value) ?? null;
-        if (excess !== null) return fail(excess);
-        controller.enqueue(next.value);
+        rest = next.value;
+        handOn(controller);
       } catch (error) {
         if (error instanceof ModelFault || (error as Error).name === 'AbortError') throw error;
         throw new ModelFault('cut', 'The connection to the model broke in the middle of its answer', { cause: error });
@@ -214,7 +231,14 @@ function guarded({ http, policy }: NonNullable<ModelFetchOptions['guard']>, time
 }
 
 /** A `fetch` for the client of a provider, and how to close its connections. */
-export function createModelFetch({ origin, caFile, timeouts, owner = 'operator', guard }: ModelFetchOptions) {
+export function createModelFetch({
+  origin,
+  maxTokens,
+  caFile,
+  timeouts,
+  owner = 'operator',
+  guard,
+}: ModelFetchOptions) {
   const times = { ...usualTimeouts, ...timeouts };
   const names = settingNames[owner];
   const { send, close } = guard ? guarded(guard, times) : directly(caFile, times);
@@ -226,7 +250,7 @@ export function createModelFetch({ origin, caFile, timeouts, owner = 'operator',
     try {
       const answer = await send(url, init, signal);
       const isStream = answer.status >= 200 && answer.status < 300;
-      const meter = isStream ? new EventMeter() : null;
+      const meter = isStream ? new EventMeter(mostEventsFor(maxTokens)) : null;
       const body = answer.body ? bounded(answer.body, times, meter, () => over.abort()) : null;
       return new Response(body, { status: answer.status, headers: answer.headers });
     } catch (error) {

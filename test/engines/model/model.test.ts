@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createGuardedHttp } from '../../../src/engines/http/guarded-http.ts';
 import { createModel, type ModelOptions } from '../../../src/engines/model/model.ts';
+import { Pace } from '../../../src/lib/concurrency.ts';
 import type { ModelMessage, ModelPart } from '../../../src/ports/model.ts';
 import { shared } from '../../support/app.ts';
 import { iterationsDuring } from '../../support/loop-iterations.ts';
@@ -90,6 +91,45 @@ describe('a model', () => {
     expect(iterations).toBeGreaterThan(texts / 100);
   });
 
+  const openAiEnd = 'data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n';
+  const emptyEvent = 'data: {"choices":[]}\n\n';
+
+  it('leaves time for all else while thousands of events that say nothing come at once', async () => {
+    const events = emptyEvent.repeat(4_000);
+    server.script.push(() => (response: ServerResponse) => {
+      beginStream(response);
+      response.end(events + openAiEnd);
+    });
+    const isDue = vi.spyOn(Pace.prototype, 'isDue', 'get').mockReturnValue(true);
+    const yields = vi.spyOn(Pace.prototype, 'yield');
+    try {
+      await step();
+      expect(yields.mock.calls.length).toBeGreaterThan(events.length / 4_096);
+    } finally {
+      isDue.mockRestore();
+      yields.mockRestore();
+    }
+  });
+
+  it.each([
+    ['of 1,000 tokens', 5_000, 1_000],
+    ['of any number of tokens', 40_000, 200_000],
+  ])('takes an answer %s in %i events, and in no more', async (_of, most, maxTokens) => {
+    const answerIn = (events: number) =>
+      server.script.push(() => (response: ServerResponse) => {
+        beginStream(response);
+        // Of these the last two are the end; empty lines alone are no event.
+        response.end(`${emptyEvent.repeat(events - 2)}\n\n${openAiEnd}`);
+      });
+    answerIn(most);
+    expect(await step({ maxTokens })).toEqual([{ kind: 'end', reason: 'done', usage: null }]);
+    answerIn(most + 1);
+    await expect(step({ maxTokens })).rejects.toMatchObject({
+      failure: 'malformed',
+      message: `The model has sent its answer in more than ${most} pieces; its answer was given up`,
+    });
+  });
+
   const eventOf = (call: string, count: number) =>
     `data: {"choices":[{"delta":{"tool_calls":[${Array(count).fill(call).join()}]}}]}\n\n`;
   const argumentsOf = (text: string) => {
@@ -99,7 +139,6 @@ describe('a model', () => {
       .map((delta) => `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [delta] } }] })}\n\n`)
       .join('');
   };
-  const openAiEnd = 'data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n';
   const anthropicText = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } };
 
   it.each([

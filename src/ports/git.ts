@@ -166,7 +166,7 @@ export interface GitStore {
   serve(id: string, request: GitServeRequest): Promise<void>;
   /**
    * Lists an upstream's branches. This and the next fail with `invalid_request` for an address that may not be used, and with
-   * `upstream_unavailable` and `details.reason` (an `UpstreamFailure`, `damaged` or `incomplete`) otherwise.
+   * `upstream_unavailable` and `details.reason` (an `UpstreamFailure`, `damaged`, `incomplete` or `too_many_branches`) otherwise.
    */
   lsRemote(upstream: Upstream, signal?: AbortSignal): Promise<UpstreamRefs>;
   /**

@@ -2,7 +2,8 @@ import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { GitProcesses } from '../../../src/engines/git/git-process.ts';
 import type { ImportProgress, UpstreamAuth } from '../../../src/ports/git-transfer.ts';
 import { gitOverHttp, signIn } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
@@ -55,6 +56,26 @@ describe('import from a path', () => {
     await expect(importing).rejects.toMatchObject({ code: 'already_exists', message: 'The repository is not empty' });
     expect(refsOf(path('site'))).toBe(`refs/heads/main ${written}`);
     expect(await store.open('site').defaultBranch()).toBe('main');
+  });
+
+  it('has all of it though its refs cannot be packed', async () => {
+    const from = source();
+    const logged: unknown[] = [];
+    const log = { info() {}, error() {}, warn: (...parts: unknown[]) => void logged.push(parts.at(-1)) };
+    const { store, path } = testStore({ log });
+    const { output } = GitProcesses.prototype;
+    const packing = vi.spyOn(GitProcesses.prototype, 'output').mockImplementation(function (
+      this: GitProcesses,
+      ...given
+    ) {
+      return given[0][0] === 'pack-refs' ? Promise.reject(new Error('slow')) : output.apply(this, given);
+    });
+    onTestFinished(() => packing.mockRestore());
+    expect(await store.importFrom('site', { url: from, kind: 'path' })).toMatchObject({ branches: 3 });
+    expect(refsOf(path('site'))).toBe(refsOf(from));
+    expect(logged).toEqual(['the refs of an import were not packed']);
+    const [, options] = packing.mock.calls.find(([args]) => args[0] === 'pack-refs') ?? [];
+    expect(options?.timeout).toBeGreaterThan(30_000);
   });
 
   it.each(['sha1', 'sha256'])('takes all branches and tags and the default branch, %s', async (format) => {
@@ -327,6 +348,48 @@ describe('import over http', () => {
     const from = { url: http.url('origin'), kind: 'https', branches: ['trunk'] } as const;
     await expect(store.importFrom('site', from)).rejects.toMatchObject(incomplete);
     expect(refsOf(path('site'))).toBe('');
+  });
+
+  it('brings at most so many branches and tags, or those that are named', async () => {
+    const there = testStore();
+    const from = source();
+    await there.store.importFrom('origin', { url: from, kind: 'path' });
+    let lists = 0;
+    const http = await gitOverHttp(there.store, {
+      guard({ url = '' }) {
+        if (url.includes('/info/refs')) lists += 1;
+        return false;
+      },
+    });
+    const [url, kind] = [http.url('origin'), 'https' as const];
+    const { store, path } = testStore({ allowHttp: true, resolveUpstream, fetchRefs: 4 });
+    await expect(store.importFrom('site', { url, kind })).rejects.toMatchObject({
+      code: 'too_large',
+      message:
+        'The source has more than 4 branches and tags to import; delete some there, or name the branches to import',
+    });
+    expect(lists).toBe(1);
+    expect(await store.importFrom('site', { url, kind, branches: ['trunk', 'other'] })).toMatchObject({ branches: 2 });
+    expect(git(path('site'), ['for-each-ref', 'refs/portico'])).toBe('');
+    expect(await store.importFrom('own', { url: from, kind: 'path' })).toMatchObject({ branches: 3 });
+    const { store: larger } = testStore({ allowHttp: true, resolveUpstream, fetchRefs: 5 });
+    expect(await larger.importFrom('site', { url, kind })).toMatchObject({ branches: 3 });
+  });
+
+  it('brings no more than that from a source that lists fewer than it sends', async () => {
+    const there = testStore();
+    await there.store.importFrom('origin', { url: source(), kind: 'path' });
+    let lists = 0;
+    const http = await gitOverHttp(there.store, {
+      guard({ url = '' }) {
+        if (url.includes('/info/refs') && ++lists === 2) git(there.path('origin'), ['branch', 'late', 'trunk']);
+        return false;
+      },
+    });
+    const { store, path } = testStore({ allowHttp: true, resolveUpstream, fetchRefs: 5 });
+    const importing = store.importFrom('site', { url: http.url('origin'), kind: 'https' });
+    await expect(importing).rejects.toMatchObject({ code: 'too_large' });
+    expect(git(path('site'), ['for-each-ref'])).toBe('');
   });
 
   it('asks the pinned address and no other', async () => {

@@ -12,7 +12,7 @@ const secret = 'hunter2-very-secret';
 const loopback = async () => ({ addresses: ['127.0.0.1'] });
 
 /** An upstream served over HTTP with one commit on main, and an empty repository of ours. */
-async function mirrored(auth: UpstreamAuth = { kind: 'none' }) {
+async function mirrored(auth: UpstreamAuth = { kind: 'none' }, bounds: { fetchRefs?: number } = {}) {
   const there = testStore();
   const theirs = await there.store.create('site', 'main');
   const { commit } = await save(theirs, { a: '1' });
@@ -26,7 +26,8 @@ async function mirrored(auth: UpstreamAuth = { kind: 'none' }) {
   });
   const logged: string[] = [];
   const note = (...parts: unknown[]) => void logged.push(JSON.stringify(parts));
-  const here = testStore({ allowHttp: true, resolveUpstream: loopback, log: { info: note, warn: note, error: note } });
+  const log = { info: note, warn: note, error: note };
+  const here = testStore({ allowHttp: true, resolveUpstream: loopback, log, ...bounds });
   const ours = await here.store.create('mirror', 'main');
   const upstream: Upstream = { url: http.url('site'), auth };
   return {
@@ -103,6 +104,55 @@ describe('fetchUpstream', () => {
     git(theirDir, ['update-ref', '-d', 'refs/heads/-x']);
     await fetch();
     expect(await ours.upstreamHead('-x')).toBeNull();
+  });
+
+  it('brings nothing of an upstream with more branches than a mirror may have', async () => {
+    const { fetch, theirs, theirDir, gitDir, first, rules } = await mirrored({ kind: 'none' }, { fetchRefs: 2 });
+    const tracked = () => git(gitDir, ['for-each-ref', '--format=%(refname)', 'refs/remotes', 'refs/portico']);
+    await theirs.createBranch('second', first);
+    await fetch();
+    const before = tracked();
+    expect(before.split('\n')).toHaveLength(4);
+    const refusal = {
+      code: 'upstream_unavailable',
+      message: 'The upstream has more than 2 branches, which is more than a mirror may have; delete some there',
+      details: { reason: 'too_many_branches' },
+    };
+    await theirs.createBranch('third', first);
+    let lists = 0;
+    let onList = () => {};
+    rules.guard = ({ url = '' }) => {
+      if (!url.includes('/info/refs')) return false;
+      lists += 1;
+      onList();
+      return false;
+    };
+    await expect(fetch()).rejects.toMatchObject(refusal);
+    expect([lists, tracked()]).toEqual([1, before]);
+    // An upstream that lists fewer than it sends.
+    setRef(theirDir, 'refs/heads/main', commitFiles(theirDir, first, { b: '1' }));
+    await theirs.deleteBranch('third', first);
+    lists = 0;
+    onList = () => {
+      if (lists === 2) setRef(theirDir, 'refs/heads/late', first);
+    };
+    await expect(fetch()).rejects.toMatchObject(refusal);
+    expect([lists, tracked()]).toEqual([2, before]);
+  });
+
+  it('takes one look at an upstream that has not moved', async () => {
+    const { fetch, theirs, first, rules } = await mirrored();
+    await fetch();
+    let requests = 0;
+    rules.guard = ({ url = '' }) => {
+      if (url.includes('/info/refs')) requests += 1;
+      return false;
+    };
+    await fetch();
+    expect(requests).toBe(1);
+    await theirs.createBranch('new', first);
+    await fetch();
+    expect(requests).toBe(3);
   });
 
   it('recognises an empty upstream', async () => {

@@ -15,7 +15,7 @@ import { RefFiles } from '../refs/ref-files.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
 import { receiving } from '../upkeep/maintenance.ts';
-import { mostFetched, type Reach, type UpstreamOptions, withReach } from './reach.ts';
+import { mostFetched, mostFetchedRefs, type Reach, type UpstreamOptions, withReach } from './reach.ts';
 import { mostRefs } from './upstream.ts';
 import { failureOf, incomplete, isDamage, isIncomplete, isStorageFull, upstreamError } from './upstream-failure.ts';
 
@@ -94,10 +94,12 @@ async function importBy(job: Import, way: Reach): Promise<Imported> {
   const progress = new ProgressReader(source.onProgress ?? (() => {}));
   const remote = await askRemote(job, way);
   checkBranches(source, remote);
+  checkCount(job, wantedOf(source, remote));
   await prepare(repository, remote);
   await receiving(gitDir, spawnOptions(job, way).mostFile, () => fetchAside(job, way, progress));
   progress.phase('checking');
   const fetched = await repository.refs.list(aside);
+  await checkFetched(job, fetched);
   const usable = fetched.filter(({ name }) => isUsable(shortName(name)));
   await checkIncoming({ processes, gitDir, env: {}, signal }, usable.map(tipOf), { scope: 'held' }, limits);
   signal.throwIfAborted();
@@ -109,6 +111,31 @@ async function importBy(job: Import, way: Reach): Promise<Imported> {
 function checkBranches({ branches = [] }: ImportSource, { refs }: Remote): void {
   const missing = branches.find((branch) => !refs.has(`refs/heads/${branch}`));
   if (missing !== undefined) throw new DomainError('not_found', `branches: the source has no branch ${missing}`);
+}
+
+/** How many refs of the source are to be fetched. */
+const wantedOf = ({ branches }: ImportSource, { refs }: Remote): number =>
+  branches ? new Set(branches).size : [...refs].filter((ref) => /^refs\/(?:heads|tags)\//.test(ref)).length;
+
+/** @throws DomainError `too_large` for more refs than another host may send; a path is the operator's own */
+function checkCount({ source, upstream }: Pick<Import, 'source' | 'upstream'>, count: number): void {
+  const most = mostFetchedRefs(upstream);
+  if (source.kind === 'path' || count <= most) return;
+  throw new DomainError(
+    'too_large',
+    `The source has more than ${most.toLocaleString('en')} branches and tags to import; delete some there, or name the branches to import`,
+  );
+}
+
+/** Counts what was fetched without names of branches: the source may have listed fewer. @throws DomainError `too_large` */
+async function checkFetched(job: Import, fetched: readonly Ref[]): Promise<void> {
+  if (job.source.branches !== undefined) return;
+  try {
+    checkCount(job, fetched.length);
+  } catch (error) {
+    await dropAside(job);
+    throw error;
+  }
 }
 
 const isUsable = (name: string) => newRefNameProblem(name) === null;
@@ -227,11 +254,8 @@ function tipOf({ name, oid }: Ref): Tip {
 }
 
 /** All refs appear in one transaction. HEAD is set first: until a branch exists it only names the first one. */
-async function publish(
-  { processes, repository, source }: Import,
-  fetched: readonly Ref[],
-  head: string | null,
-): Promise<Omit<Imported, 'left_out'>> {
+async function publish(job: Import, fetched: readonly Ref[], head: string | null): Promise<Omit<Imported, 'left_out'>> {
+  const { repository, source } = job;
   const { gitDir } = repository;
   // An earlier attempt may have fetched refs that are no longer wanted.
   const names = source.branches && new Set(source.branches.map((branch) => `${aside}/heads/${branch}`));
@@ -251,16 +275,27 @@ async function publish(
       await repository.setDefaultBranch(before);
       throw (await isEmpty(gitDir)) ? (withoutCommit(cause) ?? cause) : notEmpty(cause);
     });
-    await dropAside(processes, gitDir);
-    // Thousands of branches are one file then, not thousands.
-    await processes.output(['pack-refs', '--all'], { gitDir });
+    await tidy(job);
     await syncDirectories([gitDir, join(gitDir, 'refs/heads'), join(gitDir, 'refs/tags')]);
   }
   return { default_branch, branches: branches.length };
 }
 
+/** What may take long, and fail, when all is imported already. */
+async function tidy(job: Import): Promise<void> {
+  const { processes, repository, log } = job;
+  try {
+    await dropAside(job);
+    // Thousands of branches are one file then, not thousands.
+    await processes.output(['pack-refs', '--all'], { gitDir: repository.gitDir, timeout: wallTime.fetch });
+  } catch (err) {
+    log.warn({ err }, 'the refs of an import were not packed');
+  }
+}
+
 /** Removes unwanted refs. By git alone: names that are no UTF-8 pass through as their bytes. */
-async function dropAside(processes: GitProcesses, gitDir: string): Promise<void> {
-  const input = await processes.output(['for-each-ref', '--format=delete %(refname)', aside], { gitDir });
-  if (input.length > 0) await processes.output(['update-ref', '--stdin'], { gitDir, input });
+async function dropAside({ processes, repository: { gitDir } }: Import): Promise<void> {
+  const options = { gitDir, timeout: wallTime.fetch };
+  const input = await processes.output(['for-each-ref', '--format=delete %(refname)', aside], options);
+  if (input.length > 0) await processes.output(['update-ref', '--stdin'], { ...options, input });
 }

@@ -182,10 +182,15 @@ export interface UpstreamOptions {
   fetchCpu?: number;
   /** Bytes of one import from another host, or of one fetch; default 4 GiB. */
   fetchBytes?: number;
+  /** Branches and tags of one import from another host, and branches of an upstream; default 10,000. */
+  fetchRefs?: number;
 }
 
 /** What another host may send at once: without a bound it would fill the disk that all repositories share. */
 export const mostFetched = ({ fetchBytes = 4 * 1024 ** 3 }: UpstreamOptions): number => fetchBytes;
+
+/** How many refs another host may have: each is a file until it is packed, and each list of branches goes through all of them. */
+export const mostFetchedRefs = ({ fetchRefs = 10_000 }: UpstreamOptions): number => fetchRefs;
 
 /** What git needs to reach a repository elsewhere, and nothing beyond it. */
 export interface Reach {

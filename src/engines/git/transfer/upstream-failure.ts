@@ -22,6 +22,14 @@ export function upstreamError(reason: FetchFailure): DomainError {
   return new DomainError('upstream_unavailable', sentences[reason], { details: { reason } });
 }
 
+/** The error for an upstream that has more branches than a mirror may have. @param most that it may have */
+export const tooManyBranches = (most: number): DomainError =>
+  new DomainError(
+    'upstream_unavailable',
+    `The upstream has more than ${most.toLocaleString('en')} branches, which is more than a mirror may have; delete some there`,
+    { details: { reason: 'too_many_branches' } },
+  );
+
 /** Whether our disk is full, not that of the other side. @param stderr of a git that fetched */
 export const isStorageFull = (stderr: string): boolean => saysFull(stderr.replace(/^remote: .*$/gm, ''));
 

@@ -12,6 +12,7 @@ import { isRecord, stableJson } from '../../lib/objects.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import type { ModelTool } from '../../ports/model.ts';
 import { getPull, listPulls } from '../studio/pulls/pulls.operations.ts';
+import { checkNewRefName, checkRefName } from '../studio/ref-name.ts';
 import { createBranch, deleteBranch } from '../studio/repository/branches.operations.ts';
 import type { StudioServices } from '../studio/studio.ts';
 import {
@@ -204,9 +205,28 @@ export async function untouchedBranch(
   };
 }
 
-/** What a tool that acts beyond the conversation's branch will do, for a person to agree to. */
+/**
+ * Checks the names of branches that a person is to agree to as the operations do, which see them only afterwards: a phrase is stored, and
+ * PostgreSQL keeps neither NUL nor half of a surrogate pair.
+ * @throws DomainError `invalid_name`
+ */
+function checkNames({ name: tool }: Tool, { name, from, head, base }: ToolInput): void {
+  if (tool === 'create_branch') {
+    checkNewRefName('name', String(name));
+    if (from !== undefined) checkRefName('from', String(from));
+  } else if (tool === 'create_pull') {
+    checkRefName('head', String(head));
+    if (base !== undefined) checkRefName('base', String(base));
+  }
+}
+
+/**
+ * What a tool that acts beyond the conversation's branch will do, for a person to agree to.
+ * @throws DomainError `invalid_name`
+ */
 function consentOf(tool: Tool, given: ToolInput): { phrase: string; phrase_code: TextCode } | null {
   if (tool.consent || isOwnBranch(tool) || !changesSomething(tool)) return null;
+  checkNames(tool, given);
   const consent = (phrase: string, code: ConsentCode, named: ToolInput) => {
     const values = Object.fromEntries(Object.entries(named).map(([key, value]) => [key, String(value)]));
     return { phrase, phrase_code: { code, values } };

@@ -418,6 +418,22 @@ describe('consent', () => {
     expect(await headOf('elsewhere')).toBeNull();
     await own.mutate('stopReply', { conversation: id });
   });
+
+  it.each([
+    ['create_branch', { name: 'a\u0000b' }, 'invalid_name', 'name: must not contain'],
+    ['create_branch', { name: 'b', from: 'a\u0000b' }, 'invalid_name', 'from: must not contain'],
+    ['create_branch', { name: 'a\ud800b' }, 'invalid_name', 'name: must be valid Unicode'],
+    ['create_pull', { head: 'a\u0000b', title: 'New' }, 'invalid_name', 'head: must not contain'],
+    ['create_pull', { head: 'main', base: 'a\ud800b', title: 'New' }, 'invalid_name', 'base: must be valid Unicode'],
+    ['create_pull', { head: 'main', title: 'a\ud800b' }, 'invalid_request', 'title: must be well-formed'],
+  ])('is refused in words before a person is to agree to %s of %j', async (name, given, error, message) => {
+    const id = await own.begin();
+    model.script.push({ calls: [{ name, arguments: given }] }, { texts: ['That is no name.'] });
+    const { state, problem, calls } = await own.say(id, 'Do it');
+    expect({ state, problem, calls: calls.length }).toEqual({ state: 'idle', problem: null, calls: 1 });
+    expect(calls[0].state).toBe('failed');
+    expect(JSON.parse(calls[0].result)).toMatchObject({ error, message: expect.stringContaining(message) });
+  });
 });
 
 describe('a reply', () => {

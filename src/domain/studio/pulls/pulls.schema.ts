@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { storedText, timestamp } from '../../../kernel/shapes.ts';
+import { oneLine, storedText, timestamp } from '../../../kernel/shapes.ts';
 import { deploymentSummary } from '../deployments/deployments.schema.ts';
 import { foundConflicts, resolvedFile } from '../merge/merge.schema.ts';
 import { mergeInput } from '../merge/merge-branches.schema.ts';
@@ -53,13 +53,7 @@ export const pull = z
   })
   .meta({ id: 'Pull' });
 
-const title = z
-  .string()
-  .trim()
-  .min(1, 'must not be empty')
-  .max(300, 'must be at most 300 characters')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters');
+const title = oneLine(300);
 const body = storedText(65_536);
 
 export const pullDraft = z.object({

@@ -111,7 +111,8 @@ function bounded(
     abandon();
     throw fault;
   };
-  const handOn = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+  const handOn = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    if (pace.isDue) await pace.yield();
     const piece = rest.subarray(0, longestPiece);
     rest = rest.subarray(piece.length);
     const excess = meter?.take(piece) ?? null;
@@ -120,7 +121,6 @@ function bounded(
   };
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      if (pace.isDue) await pace.yield();
       if (rest.length > 0) return handOn(controller);
       const left = Math.min(idle, total - (performance.now() - began));
       let timer: NodeJS.Timeout | undefined;
@@ -144,7 +144,7 @@ function bounded(
             new ModelFault('too_long', `The answer of the model is longer than ${longestAnswer / 2 ** 20} MiB`),
           );
         rest = next.value;
-        handOn(controller);
+        await handOn(controller);
       } catch (error) {
         if (error instanceof ModelFault || (error as Error).name === 'AbortError') throw error;
         throw new ModelFault('cut', 'The connection to the model broke in the middle of its answer', { cause: error });

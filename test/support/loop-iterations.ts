@@ -21,6 +21,8 @@ export async function iterationsDuring(work: () => Promise<unknown>): Promise<nu
   } finally {
     isOver = true;
     clock.mockRestore();
+    // What was measured by this clock is over, too.
+    await new Promise((resolve) => setImmediate(resolve));
   }
   return iterations;
 }

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { client } from '../../support/git-client.ts';
@@ -112,4 +112,35 @@ describe('a fetch of an object by its id', () => {
     expect(await commands('fetch', '-q')).toEqual(only);
     expect(await commands('clone', '-q', '--depth=1', url, 'shallow')).toEqual(only);
   });
+});
+
+it('a push of what its client wrote starts no process to look for hidden objects', async () => {
+  const ended: string[] = [];
+  const metrics = { gitProcess: (command: string) => void ended.push(command), gitWriters() {} };
+  const { store } = testStore({ metrics });
+  const repository = await store.create('site', 'main');
+  const text = Array.from({ length: 300 }, (_, at) => `line ${at}\n`).join('');
+  await save(repository, { 'posts/a.md': text, 'posts/b.md': text.replace('7', 'seven') });
+  let looks = false;
+  const hidden: (string | null)[] = [];
+  const { url } = await gitOverHttp(store, {
+    async authorizePush(commands, pushed) {
+      await pushed.commitOf(commands[0]?.new ?? '');
+      if (looks) hidden.push(await pushed.hidden());
+      return { allow: true };
+    },
+  });
+  const work = temporaryDirectory();
+  await client(work, 'clone', '-q', url('site'), '.');
+  const pushed = async (change: string) => {
+    await writeFile(join(work, 'posts/a.md'), text.replace('line 9', change));
+    await client(work, 'commit', '-qam', change);
+    ended.length = 0;
+    await client(work, 'push', '-q', 'origin', 'HEAD');
+    return [...ended].sort();
+  };
+  const before = await pushed('one');
+  looks = true;
+  expect(await pushed('two')).toEqual(before);
+  expect(hidden).toEqual([null]);
 });

@@ -182,6 +182,20 @@ async function refusalOfFaults({ grant }: Context, pushed: PushedObjects): Promi
   return `object ${found.oid} is malformed (${found.fault}); make it again with git itself, or push with the permission manage_studio`;
 }
 
+/** Why a push may not make objects visible that it names alone, as a branch begun at their ids could not either; null when it may. */
+async function refusalOfHidden(
+  { grant }: Context,
+  commands: readonly PushCommand[],
+  pushed: PushedObjects,
+): Promise<string | null> {
+  if (grant.permissions.has('manage_studio')) return null;
+  const hidden = await pushed.hidden();
+  if (hidden === null) return null;
+  const led = commands.find(({ new: to }) => to === hidden);
+  const what = led ? `${shortName(led.ref)} is to lead to` : 'the push names';
+  return `${what} ${hidden}, which it does not bring and no branch, tag or pull request has: that needs the permission manage_studio`;
+}
+
 /** Why a branch may not hold a tag's object that leads to a commit; null when it is none. */
 function refusalOfTag({ ref, new: to }: PushCommand, commit: Oid): string | null {
   if (branchOf(ref) === null || commit === to) return null;
@@ -217,7 +231,7 @@ async function refusalOfNames({ git }: Context, commands: readonly PushCommand[]
 
 /**
  * Decides about a push: entries and media that the endpoints would take need edit_studio, deletions delete_studio too, all other files,
- * rewritten branches, links and objects with faults of old histories manage_studio; protected branches are neither deleted nor rewritten; tags
+ * rewritten branches, links, objects with faults of old histories, and hidden ones that it does not bring, manage_studio; protected branches are neither deleted nor rewritten; tags
  * lead to commits, and what those bring is judged as that of branches. The whole push is refused for the first reason found.
  */
 async function decidePush(
@@ -232,6 +246,8 @@ async function decidePush(
   }
   const misnamed = await refusalOfNames(context, commands);
   if (misnamed !== null) return { allow: false, message: misnamed };
+  const hidden = await refusalOfHidden(context, commands, pushed);
+  if (hidden !== null) return { allow: false, message: hidden };
   const judged = new Set<string>();
   for (const command of commands) {
     const refused = refusalOfMove(context, command);
@@ -259,7 +275,7 @@ const needs = {
   also: {
     delete_studio: 'when it deletes entries, media or branches',
     manage_studio:
-      'when it brings files outside collections and media, also such as were content where they were changed, or objects with faults of old histories, or rewrites a branch',
+      'when it brings files outside collections and media, also such as were content where they were changed, or objects with faults of old histories, or rewrites a branch, or leads to what no visible ref has and it does not bring',
   },
 } as const;
 

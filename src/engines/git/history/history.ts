@@ -83,7 +83,7 @@ export async function hasVersion(processes: GitProcesses, gitDir: string, path: 
 }
 
 /** Every ref that git clients are shown. */
-const shown = ['--exclude=refs/portico/*', '--exclude=refs/remotes/*', '--all'];
+export const shown = ['--exclude=refs/portico/*', '--exclude=refs/remotes/*', '--all'];
 
 /** One of some commits that no ref shown to clients reaches; null: they reach all. */
 export async function hiddenCommit(

@@ -1,5 +1,7 @@
+import type { Oid } from '../../../ports/git-records.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { gitStream } from '../git-stream.ts';
+import { shown } from '../history/history.ts';
 import type { Tip, TreeLimits } from './limits.ts';
 
 /** Objects to be looked at: those of a repository, or of a push that is still in quarantine. */
@@ -11,11 +13,15 @@ export interface ObjectPlace {
   signal: AbortSignal;
 }
 
-/** Which objects: all that are `new` to the refs, except the ones that match `except`; or what the tips themselves `hold`, not their histories. */
-export type Reach = { scope: 'new'; except?: string } | { scope: 'held' };
+/**
+ * Which objects: all that are `new` to the refs, except the ones that match `except`; all that are `unseen`, as no ref that clients are shown has them,
+ * each of which is passed on; or what the tips themselves `hold`, not their histories.
+ */
+export type Reach = { scope: 'new'; except?: string } | { scope: 'unseen'; each(oid: Oid): void } | { scope: 'held' };
 
 function walk(reach: Reach): string[] {
   if (reach.scope === 'held') return ['--no-walk', '--stdin'];
+  if (reach.scope === 'unseen') return ['--stdin', '--not', ...shown];
   return ['--stdin', '--not', ...(reach.except === undefined ? [] : [`--exclude=${reach.except}`]), '--all'];
 }
 
@@ -49,8 +55,10 @@ export async function findLargeBlob(
 ): Promise<string | null> {
   if (tips.length === 0) return null;
   const filter = [`--filter=blob:limit=${blobBytes + 1}`, '--filter-provided-objects', '--filter-print-omitted'];
-  for await (const line of objectLines(place, [...filter, '--no-object-names', ...walk(reach)], tips))
+  for await (const line of objectLines(place, [...filter, '--no-object-names', ...walk(reach)], tips)) {
     if (line.startsWith('~')) return pathOf(place, tips, reach, line.slice(1));
+    if (reach.scope === 'unseen') reach.each(line);
+  }
   return null;
 }
 

@@ -28,6 +28,7 @@ import { nullIfAbsent } from '../refs/ref-files.ts';
 import type { GitRepository } from '../repository.ts';
 import type { Lendable } from '../slots.ts';
 import { harmlessFaultsOf } from '../upkeep/fsck.ts';
+import { NamedObjects } from './named-objects.ts';
 import { packetsOf } from './push-answer.ts';
 import type { HookCall, PushHooks } from './push-hook.ts';
 import { type ServedRepository, serveGit } from './serve.ts';
@@ -107,16 +108,17 @@ export async function servePush(push: Push): Promise<void> {
 const onlyPublished: PushVerdict = { allow: false, message: 'only branches and tags can be pushed' };
 
 async function decide(
-  { processes, gitDir, limits, request }: Push,
+  { processes, gitDir, repository, limits, request }: Push,
   call: HookCall,
   signal: AbortSignal,
 ): Promise<{ verdict: PushVerdict; commands: PushCommand[]; branches: string[] }> {
   const place = { processes, gitDir, env: await quarantineEnvironment(gitDir, call.quarantine), signal };
-  const pushed = new Quarantine(place);
   const lines = parseCommands(call.lines);
-  // First of all: what is looked at afterwards has an end then.
   const tips = lines.flatMap(tipOf);
-  await checkIncoming(place, tips, { scope: 'new' }, limits);
+  const named = await NamedObjects.of(place, await repository.objectFormat());
+  const pushed = new Quarantine(place, () => named.hidden(repository, tips, signal));
+  // First of all: what is looked at afterwards has an end then.
+  await checkIncoming(place, tips, { scope: 'unseen', each: (oid) => named.see(oid) }, limits);
   await checkMessages(place, tips);
   const commands = await Promise.all(
     lines.map(async (command) => ({ ...command, forced: await pushed.isForced(command) })),
@@ -263,6 +265,7 @@ const newIn = (commit: Oid) => [commit, '--not', '--branches', '--tags', '--glob
 
 /** Reads the objects of one push. */
 class Quarantine implements PushedObjects {
+  readonly hidden: () => Promise<Oid | null>;
   readonly #place: ObjectPlace;
   /** For all refs of the push together. */
   readonly #time = new GitTime();
@@ -283,8 +286,9 @@ class Quarantine implements PushedObjects {
     ignoreFetchAbort: true,
   });
 
-  constructor(place: ObjectPlace) {
+  constructor(place: ObjectPlace, hidden: () => Promise<Oid | null>) {
     this.#place = place;
+    this.hidden = hidden;
   }
 
   /** Whether a command removes published commits: git itself requires `--force` for that. */

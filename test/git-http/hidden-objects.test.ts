@@ -20,7 +20,7 @@ async function deleted() {
   const main = (await repository.head('main')) ?? '';
   const name = `secret-${count++}`;
   await repository.createBranch(name, main);
-  const files = { [`content/posts/${name}/index.md`]: post(`Secret ${name}`) };
+  const files = { [`content/posts/${name}/index.md`]: post(`Secret ${name} `.repeat(20).trim()) };
   const commit = (await save(repository, files, { branch: name })).commit?.sha ?? '';
   await repository.deleteBranch(name, commit);
   const work = temporaryDirectory();
@@ -44,7 +44,15 @@ function commitWith({ work, main, at }: Deleted, entry: string, parents = [main]
   return { tip: commit, brings: [commit, root, content, posts] };
 }
 
-/** What a push of these objects alone is answered. */
+/** A commit with a copy of the hidden file, with a line more: a delta on that file, so that what it says is not brought. */
+function copying(made: Deleted) {
+  const { work, commit, at, file, name } = made;
+  const copy = git(work, ['hash-object', '-w', '--stdin'], `${git(work, ['cat-file', 'blob', at(file)])}\nmore\n`);
+  const { tip, brings } = commitWith(made, `100644 blob ${copy}\tmine.md`);
+  return { tip, brings: [`-${commit}`, `${copy} content/posts/${name}/index.md`, ...brings] };
+}
+
+/** What a push of these objects alone is answered; each is named as pack-objects reads it. */
 async function sent(
   { work }: Pick<Deleted, 'work'>,
   { tip, brings }: { tip: string; brings: readonly string[] },
@@ -80,6 +88,7 @@ const cases: [
   ],
   ['a file of it', (made) => commitWith(made, `100644 blob ${made.at(made.file)}\tmine.md`)],
   ['a directory of it', (made) => commitWith(made, `040000 tree ${made.at(made.directory)}\tmine`)],
+  ['a copy of a file of it', copying],
   [
     'its tree',
     (made) => {

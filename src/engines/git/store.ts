@@ -251,7 +251,7 @@ class FileGitStore implements GitStore {
     const bounds = { size: bodySize.push, time: null, silence: served.silence, room: this.#bodies };
     await withBody(this.#options.spools, { ...request, signal }, bounds, (open) =>
       this.#unpacking.run(client, signal, async (slot) => {
-        const { commands, hasBands, excess } = await headOf(open());
+        const { commands, hasBands, excess, sent } = await headOf(open());
         if (excess !== null) {
           request.settledPush?.({ commands, moved: [] });
           return void request.output.write(refusedPush(excess, hasBands));
@@ -269,6 +269,7 @@ class FileGitStore implements GitStore {
           hooks: this.#hooks,
           limits: this.#pool.limits,
           commands,
+          sent,
           slot,
           request: { ...request, authorizePush, input, signal },
         });

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { client } from '../../support/git-client.ts';
@@ -117,7 +117,7 @@ describe('a fetch of an object by its id', () => {
 it('a push of what its client wrote starts no process to look for hidden objects', async () => {
   const ended: string[] = [];
   const metrics = { gitProcess: (command: string) => void ended.push(command), gitWriters() {} };
-  const { store } = testStore({ metrics });
+  const { store, path } = testStore({ metrics });
   const repository = await store.create('site', 'main');
   const text = Array.from({ length: 300 }, (_, at) => `line ${at}\n`).join('');
   await save(repository, { 'posts/a.md': text, 'posts/b.md': text.replace('7', 'seven') });
@@ -143,4 +143,10 @@ it('a push of what its client wrote starts no process to look for hidden objects
   looks = true;
   expect(await pushed('two')).toEqual(before);
   expect(hidden).toEqual([null]);
+  // The client sent the file as a delta, whose base git has put into the pack.
+  const packs = join(path('site'), 'objects/pack');
+  const names = (await readdir(packs)).filter((name) => name.endsWith('.idx'));
+  const indexes = await Promise.all(names.map((name) => readFile(join(packs, name))));
+  const packed = indexes.map((index) => git(path('site'), ['show-index'], index)).join('\n');
+  expect(packed).toContain(git(work, ['rev-parse', 'HEAD~2:posts/a.md']));
 });

@@ -502,6 +502,24 @@ describe('the commands of a push', () => {
     expect(result).toMatchObject({ commands: { length: 1 }, moved: [] });
   });
 
+  it('stand before a pack whose objects are counted where git finds it', async () => {
+    const command = (capabilities: string) =>
+      packetLine(`${'1'.repeat(40)} ${'2'.repeat(40)} refs/heads/x\0 ${capabilities}`);
+    const pack = (count: number) => `PACK\0\0\0\x02\0\0\0${String.fromCharCode(count)}`;
+    const sent = async (...parts: string[]) => {
+      const input = new PassThrough();
+      for (const part of parts) input.write(part);
+      return (await headOf(input.end())).sent;
+    };
+    expect(await sent(`${command('push-options')}0000${packetLine('a')}0000${pack(7)}objects`)).toBe(7);
+    expect(await sent(`${command('ofs-delta')}0000`, pack(8).slice(0, 5), `${pack(8).slice(5)}objects`)).toBe(8);
+    expect(await sent(`${command('ofs-delta')}0000`)).toBe(0);
+    expect(await sent(`${command('ofs-delta')}0000pack of another kind`)).toBe(0);
+    // No options follow for git, so what looks like some is the pack.
+    for (const odd of ['a\0 push-options', 'a\u00a0push-options', 'a\vpush-options'])
+      expect(await sent(`${command(odd)}0000${pack(1)}${packetLine('a')}0000${pack(9)}objects`)).toBe(1);
+  });
+
   it('are all seen here that git would see', async () => {
     const line = `${zero} ${'a'.repeat(40)} refs/heads/x`;
     const expected = { commands: [{ ref: 'refs/heads/x', old: null, new: 'a'.repeat(40) }], excess: null };

@@ -15,9 +15,12 @@ export interface ObjectPlace {
 
 /**
  * Which objects: all that are `new` to the refs, except the ones that match `except`; all that are `unseen`, as no ref that clients are shown has them,
- * each of which is passed on; or what the tips themselves `hold`, not their histories.
+ * each of which is passed on, with some `others` beside the tips; or what the tips themselves `hold`, not their histories.
  */
-export type Reach = { scope: 'new'; except?: string } | { scope: 'unseen'; each(oid: Oid): void } | { scope: 'held' };
+export type Reach =
+  | { scope: 'new'; except?: string }
+  | { scope: 'unseen'; others: readonly Oid[]; each(oid: Oid): void }
+  | { scope: 'held' };
 
 function walk(reach: Reach): string[] {
   if (reach.scope === 'held') return ['--no-walk', '--stdin'];
@@ -26,7 +29,11 @@ function walk(reach: Reach): string[] {
 }
 
 /** What `rev-list --objects` prints for the arguments and some tips, line by line. */
-export async function* objectLines(place: ObjectPlace, args: string[], tips: readonly Tip[]): AsyncGenerator<string> {
+export async function* objectLines(
+  place: ObjectPlace,
+  args: string[],
+  tips: readonly Pick<Tip, 'oid'>[],
+): AsyncGenerator<string> {
   const { processes, ...rest } = place;
   const options = {
     ...rest,
@@ -55,7 +62,8 @@ export async function findLargeBlob(
 ): Promise<string | null> {
   if (tips.length === 0) return null;
   const filter = [`--filter=blob:limit=${blobBytes + 1}`, '--filter-provided-objects', '--filter-print-omitted'];
-  for await (const line of objectLines(place, [...filter, '--no-object-names', ...walk(reach)], tips)) {
+  const others = reach.scope === 'unseen' ? reach.others.map((oid) => ({ oid })) : [];
+  for await (const line of objectLines(place, [...filter, '--no-object-names', ...walk(reach)], [...tips, ...others])) {
     if (line.startsWith('~')) return pathOf(place, tips, reach, line.slice(1));
     if (reach.scope === 'unseen') reach.each(line);
   }

@@ -55,39 +55,57 @@ export async function hiddenWant(repository: GitRepository, body: Readable, sign
 export const refusedWant = (oid: Oid): string => packetLine(`ERR upload-pack: not our ref ${oid}`);
 
 /** Objects of one push that are looked up by their ids, and those of them that it may name without bringing them: a tree may hold as many. */
-const most = { brought: 2_000_000, named: 300_000 };
+const most = { brought: 1_000_000, named: 300_000 };
 
 /** How the index of a pack begins: magic and version, then how many ids begin with no more than each byte. */
 const [beginning, fanout] = [Buffer.from([0xff, 0x74, 0x4f, 0x63, 0, 0, 0, 2]), 256 * 4];
 
-/** What a pack holds, by its index (gitformat-pack, "Version 2 pack-*.idx files"). */
+/**
+ * What the pack of a push holds, by its index (gitformat-pack, "Version 2 pack-*.idx files"). Where its client has sent deltas alone, git adds their
+ * bases, which it has taken from the repository, at the end.
+ */
 class PackIndex {
+  readonly bases: ReadonlySet<Oid>;
   readonly #length: number;
   readonly #counts: Buffer;
   readonly #ids: Buffer;
 
-  private constructor(length: number, counts: Buffer, ids: Buffer) {
+  private constructor(length: number, counts: Buffer, ids: Buffer, bases: ReadonlySet<Oid>) {
+    this.bases = bases;
     this.#length = length;
     this.#counts = counts;
     this.#ids = ids;
   }
 
-  /** @returns null when it holds too many objects */
-  static async read(path: string, format: ObjectFormat): Promise<PackIndex | null> {
+  /**
+   * @param sent objects that its client has sent
+   * @returns null when it holds too many objects
+   */
+  static async read(path: string, format: ObjectFormat, sent: number): Promise<PackIndex | null> {
     const file = await open(path);
     try {
       const head = await bytesAt(file, 0, beginning.length + fanout);
       if (!head.subarray(0, beginning.length).equals(beginning)) throw new Error(`${path} is no index of a pack`);
       const count = head.readUInt32BE(head.length - 4);
-      if (count > most.brought) return null;
+      if (count > most.brought || count - sent > most.named) return null;
       const length = rawLength[format];
-      return new PackIndex(length, head.subarray(beginning.length), await bytesAt(file, head.length, count * length));
+      const ids = await bytesAt(file, head.length, count * length);
+      const bases = new Set<Oid>();
+      if (count > sent)
+        for (const at of await behind(sent, file, { at: head.length + count * (length + 4), count }))
+          bases.add(ids.toString('hex', at * length, (at + 1) * length));
+      return new PackIndex(length, head.subarray(beginning.length), ids, bases);
     } finally {
       await file.close();
     }
   }
 
-  has(oid: Oid): boolean {
+  /** Whether the client has sent an object. */
+  brings(oid: Oid): boolean {
+    return this.#has(oid) && !this.bases.has(oid);
+  }
+
+  #has(oid: Oid): boolean {
     const wanted = Buffer.from(oid, 'hex');
     const first = wanted[0] ?? 0;
     let low = first === 0 ? 0 : this.#counts.readUInt32BE(4 * (first - 1));
@@ -104,6 +122,20 @@ class PackIndex {
   }
 }
 
+/**
+ * Which objects of an index stand behind the first so many of their pack, by its table of offsets. Those of 2 GiB and more are numbers above all others
+ * there; what a client sends is never as long, so bases alone have them.
+ */
+async function behind(first: number, file: FileHandle, table: { at: number; count: number }): Promise<number[]> {
+  const bytes = await bytesAt(file, table.at, 4 * table.count);
+  const offsets = new Uint32Array(table.count);
+  for (let at = 0; at < table.count; at++) offsets[at] = bytes.readUInt32BE(4 * at);
+  const least = offsets.slice().sort()[first] ?? 0;
+  const found: number[] = [];
+  for (const [at, offset] of offsets.entries()) if (offset >= least) found.push(at);
+  return found;
+}
+
 async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
   const bytes = Buffer.alloc(length);
   let at = 0;
@@ -116,33 +148,39 @@ async function bytesAt(file: FileHandle, position: number, length: number): Prom
 }
 
 /**
- * What a push leads to without bringing it. git takes whatever is stored: a ref at a commit of a deleted branch, a tree with a file of one, by which
- * clients could read what they are not shown.
+ * What a push leads to, or makes its own objects of, without bringing it. git takes whatever is stored: a ref at a commit of a deleted branch, a tree with
+ * a file of one, a delta that copies it, by which clients could read what they are not shown.
  */
 export class NamedObjects {
+  /** What objects of the push are made of by deltas, and it does not bring. */
+  readonly bases: readonly Oid[];
   readonly #brought: readonly PackIndex[];
   readonly #named = new Set<Oid>();
   #excess: string | null = null;
 
   private constructor(brought: readonly (PackIndex | null)[]) {
     this.#brought = brought.filter((pack) => pack !== null);
+    this.bases = this.#brought.flatMap((pack) => [...pack.bases]);
     if (this.#brought.length < brought.length)
       this.#excess = `one push may bring ${most.brought} objects without manage_studio`;
   }
 
-  /** @param place of the push, with its quarantine */
-  static async of({ env }: ObjectPlace, format: ObjectFormat): Promise<NamedObjects> {
+  /**
+   * @param place of the push, with its quarantine
+   * @param sent objects of its pack as the client has sent it
+   */
+  static async of({ env }: ObjectPlace, format: ObjectFormat, sent: number): Promise<NamedObjects> {
     if (env.GIT_OBJECT_DIRECTORY === undefined) return new NamedObjects([]);
     const packs = join(env.GIT_OBJECT_DIRECTORY, 'pack');
     // A push that brings no object has no pack.
     const names = (await readdir(packs).catch(nullIfAbsent)) ?? [];
     const indexes = names.filter((name) => name.endsWith('.idx'));
-    return new NamedObjects(await Promise.all(indexes.map((name) => PackIndex.read(join(packs, name), format))));
+    return new NamedObjects(await Promise.all(indexes.map((name) => PackIndex.read(join(packs, name), format, sent))));
   }
 
-  /** Takes note of an object that the push leads to and that no visible ref had where it was looked for. */
+  /** Takes note of an object that the push leads to, or of a base, that no visible ref had where it was looked for. */
   see(oid: Oid): void {
-    if (this.#excess !== null || this.#brought.some((pack) => pack.has(oid))) return;
+    if (this.#excess !== null || this.#brought.some((pack) => pack.brings(oid))) return;
     if (this.#named.size >= most.named) {
       this.#excess = `one push may lead to ${most.named} objects that it does not bring without manage_studio`;
       this.#named.clear();

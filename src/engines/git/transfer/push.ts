@@ -44,6 +44,8 @@ interface Push extends ServedRepository {
   limits: TreeLimits;
   /** What it requests. */
   commands: readonly RefMove[];
+  /** Objects that its client sends. */
+  sent: number;
   /** What it holds among all pushes until git is done with it. */
   slot: Lendable;
   request: GitServeRequest & Required<Pick<GitServeRequest, 'authorizePush'>>;
@@ -108,17 +110,17 @@ export async function servePush(push: Push): Promise<void> {
 const onlyPublished: PushVerdict = { allow: false, message: 'only branches and tags can be pushed' };
 
 async function decide(
-  { processes, gitDir, repository, limits, request }: Push,
+  { processes, gitDir, repository, limits, sent, request }: Push,
   call: HookCall,
   signal: AbortSignal,
 ): Promise<{ verdict: PushVerdict; commands: PushCommand[]; branches: string[] }> {
   const place = { processes, gitDir, env: await quarantineEnvironment(gitDir, call.quarantine), signal };
   const lines = parseCommands(call.lines);
   const tips = lines.flatMap(tipOf);
-  const named = await NamedObjects.of(place, await repository.objectFormat());
+  const named = await NamedObjects.of(place, await repository.objectFormat(), sent);
   const pushed = new Quarantine(place, () => named.hidden(repository, tips, signal));
   // First of all: what is looked at afterwards has an end then.
-  await checkIncoming(place, tips, { scope: 'unseen', each: (oid) => named.see(oid) }, limits);
+  await checkIncoming(place, tips, { scope: 'unseen', others: named.bases, each: (oid) => named.see(oid) }, limits);
   await checkMessages(place, tips);
   const commands = await Promise.all(
     lines.map(async (command) => ({ ...command, forced: await pushed.isForced(command) })),
@@ -149,13 +151,15 @@ export interface PushHead {
   hasBands: boolean;
   /** Why it is more than one push may request; null: it is not. */
   excess: string | null;
+  /** Objects of its pack, by the header of that; none without one. */
+  sent: number;
 }
 
 /** As git reads it: it ends the name at the first NUL, and takes only a last line feed away. */
 const commandLine = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([^\0\n]+)(?:\0(.*)|\n?)$/s;
 
-/** As git finds it among the capabilities of a command. */
-const withOptions = /(?:^|[\s\0])push-options(?:[\s\0=]|$)/;
+/** As git finds it among the capabilities of a command, neither more nor less often: the pack stands behind the options. */
+const withOptions = /^(?:[^\0]*[ \t\r\n])?push-options(?:[ \t\r\n\0=]|$)/;
 
 /**
  * Reads the commands of a push (gitprotocol-pack, "Reference Update Request"), also those git refuses before it runs the hook, and the options
@@ -165,7 +169,7 @@ const withOptions = /(?:^|[\s\0])push-options(?:[\s\0=]|$)/;
  */
 export async function headOf(input: AsyncIterable<Buffer>): Promise<PushHead> {
   const packets = packetsOf(input);
-  const head: PushHead & { commands: RefMove[] } = { commands: [], hasBands: false, excess: null };
+  const head: PushHead & { commands: RefMove[] } = { commands: [], hasBands: false, excess: null, sent: 0 };
   let hasOptions = false;
   let bytes = 0;
   const known = (oid = '') => (/^0+$/.test(oid) ? null : oid);
@@ -182,10 +186,26 @@ export async function headOf(input: AsyncIterable<Buffer>): Promise<PushHead> {
       head.hasBands ||= capabilities.split(' ').includes('side-band-64k');
       hasOptions ||= withOptions.test(capabilities);
     }
-    return hasOptions ? { ...head, excess: await excessOfOptions(packets) } : head;
+    const excess = hasOptions ? await excessOfOptions(packets) : null;
+    return { ...head, excess, sent: excess === null ? await sentBehind(packets) : 0 };
   } finally {
     await packets.return();
   }
+}
+
+/** How a pack begins: its magic, its version and the count of its objects (gitformat-pack). */
+const packHeader = { magic: 'PACK', bytes: 12, count: 8 } as const;
+
+/** Objects of the pack behind the lists of a push. */
+async function sentBehind(packets: AsyncGenerator<Buffer, void>): Promise<number> {
+  let header: Buffer = Buffer.alloc(0);
+  while (header.length < packHeader.bytes) {
+    const { value: bytes } = await packets.next();
+    if (!bytes) return 0;
+    header = Buffer.concat([header, bytes]);
+  }
+  const isPack = header.toString('latin1', 0, packHeader.magic.length) === packHeader.magic;
+  return isPack ? header.readUInt32BE(packHeader.count) : 0;
 }
 
 /** Why the options of a push are more than it may have; null: they are not. */

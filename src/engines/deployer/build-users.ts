@@ -110,7 +110,7 @@ export async function writtenBy(
   if (user === null || directories.length === 0) return sum;
   const lines = await search(user, directories, '-printf', '%b %n %D:%i\\n');
   const linked = new Set<string>();
-  await forEachYielding(lines.matchAll(/(\d+) (\d+) (\S+)\n/g), ([, blocks = '', links, name = '']) => {
+  await forEachYielding(lines.matchAll(/^(\d+) (\d+) (\S+)$/gm), ([, blocks = '', links, name = '']) => {
     if (links !== '1' && linked.has(name)) return;
     if (links !== '1') linked.add(name);
     sum.bytes += Number(blocks) * blockBytes;

@@ -1,7 +1,7 @@
 import pg, { type Pool, type PoolClient } from 'pg';
-import { tally } from '../lib/tally.ts';
 import { countdown } from '../lib/timing.ts';
 import type { Log } from '../ports/log.ts';
+import { tally } from '../ports/tally.ts';
 
 /** How long something is unanswered before it is tried whether the database answers anything, and the time it has for that; milliseconds. */
 const unanswered = 5_000;

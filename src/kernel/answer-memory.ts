@@ -107,7 +107,7 @@ export class AnswerMemory {
 
   /**
    * Counts the answer of a command, beyond what was taken for it: what was done is answered in any case. Where there is no room for it, answers that
-   * are unread are ended: first of this caller, then of those that hold most.
+   * are unread are ended: first of this caller, then of the callers that hold most.
    */
   addOfCommand(caller: string, size: number, response: Sent): void {
     const bytes = size - this.#takenBy(response);

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { tally } from '../../src/lib/tally.ts';
+import { tally } from '../../src/ports/tally.ts';
 import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { of, post } from '../support/change-actions.ts';
 import { makeBranch } from '../support/conflict-site.ts';

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { tally } from '../../src/lib/tally.ts';
+import { tally } from '../../src/ports/tally.ts';
 import { shared, startTestApp, studio } from '../support/app.ts';
 import { save } from '../support/git-store.ts';
 

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { currentCaller } from '../../src/lib/concurrency.ts';
-import { tally } from '../../src/lib/tally.ts';
+import { tally } from '../../src/ports/tally.ts';
 import type { TestApp } from './app.ts';
 
 const textOf = (given: unknown) =>

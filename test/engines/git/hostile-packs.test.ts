@@ -2,7 +2,7 @@ import { createCipheriv } from 'node:crypto';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tally } from '../../../src/lib/tally.ts';
+import { tally } from '../../../src/ports/tally.ts';
 import { client } from '../../support/git-client.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';

@@ -1,7 +1,7 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { finishYielding, mapYielding, sortYielding } from '../../../lib/concurrency.ts';
-import { tally } from '../../../lib/tally.ts';
 import type { FileSide, TreeFile } from '../../../ports/git-records.ts';
+import { tally } from '../../../ports/tally.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { tally } from '../../../lib/tally.ts';
 import { shortened } from '../../../lib/text.ts';
+import { tally } from '../../../ports/tally.ts';
 import { readJson } from './json.ts';
 import { eolOf, type Split, splitFile } from './split.ts';
 import { readToml } from './toml/toml.ts';

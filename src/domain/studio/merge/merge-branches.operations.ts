@@ -80,7 +80,7 @@ export const mergeBranches = studioOperation({
   },
 });
 
-/** What a merge would do; nothing moves. @param signal ends it: nobody is there any longer, or it takes git too long to wait for */
+/** What a merge would do; nothing moves. @param signal ends it: its client has gone, or it takes git too long to wait for */
 async function tryMerge(
   context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'grant' | 'require'>,
   heads: Heads,

@@ -277,7 +277,7 @@ interface Turn {
   time?: number;
 }
 
-/** What takes too long for a turn is prepared. */
+/** What takes longer is prepared ahead of its turn. */
 function leaveTurn(error: unknown): never {
   if (error instanceof DomainError && error.code === 'git_timeout') throw new Unprepared(error.message);
   throw error;

@@ -5,7 +5,7 @@ import { Pull } from './pull.entity.ts';
 
 type Context = Pick<StudioContext, 'em' | 'services'>;
 
-/** How long a claim holds, milliseconds. A turn of a branch takes 120 s at most; an older claim belongs to a process that died. */
+/** How long a claim holds, milliseconds. In its turn a merge takes 120 s at most; an older claim belongs to a process that died. */
 const lease = 150_000;
 /** A claim that is older is renewed when the merge is at its turn, which it may have waited for. */
 const renewedAfter = lease / 10;

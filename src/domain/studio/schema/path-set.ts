@@ -1,4 +1,4 @@
-import { tally } from '../../../lib/tally.ts';
+import { tally } from '../../../ports/tally.ts';
 import { compileGlob, Steps } from './glob.ts';
 import { below, extensionOf, isExcluded, joinPath } from './site-layout.ts';
 

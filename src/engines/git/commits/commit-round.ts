@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DomainError } from '../../../kernel/errors.ts';
-import { tally } from '../../../lib/tally.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { CommitRequest, Committed } from '../../../ports/git-writes.ts';
+import { tally } from '../../../ports/tally.ts';
 import { type NewObject, writeObjects, writePack } from '../objects/object-writer.ts';
 import { PendingObjects } from '../objects/pending-objects.ts';
 import { TreeSnapshot } from '../objects/snapshot.ts';

@@ -1,5 +1,5 @@
-import { tally } from '../../../lib/tally.ts';
 import type { Oid } from '../../../ports/git-records.ts';
+import { tally } from '../../../ports/tally.ts';
 import type { GitChild, SpawnOptions } from '../git-child.ts';
 import type { GitProcesses } from '../git-process.ts';
 import { isOid, type ObjectType } from './object-id.ts';

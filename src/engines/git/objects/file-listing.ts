@@ -1,7 +1,7 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { forEachConcurrently, forEachYielding, Pace } from '../../../lib/concurrency.ts';
-import { tally } from '../../../lib/tally.ts';
 import type { Oid, TreeFile } from '../../../ports/git-records.ts';
+import { tally } from '../../../ports/tally.ts';
 import { defaultLimits } from '../incoming/limits.ts';
 import type { ObjectSource } from './object-source.ts';
 import { modes, type Tree } from './tree-codec.ts';

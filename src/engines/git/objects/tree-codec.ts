@@ -52,7 +52,7 @@ const lowerCase = (byte: number) => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 
 /** A name of which two trees hold different entries; null: it is not there. */
 export interface TreeChange {
   name: string;
-  /** Bytes of the name in the tree: those that are no UTF-8 are lost in `name`. */
+  /** Bytes of the name in the tree; `name` has lost what is no UTF-8. */
   bytes: number;
   old: TreeEntry | null;
   new: TreeEntry | null;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { tally } from '../../../lib/tally.ts';
 import type { Oid } from '../../../ports/git-records.ts';
+import { tally } from '../../../ports/tally.ts';
 import { syncDirectories } from '../durable-files.ts';
 import type { GitChild } from '../git-child.ts';
 import type { GitProcesses, Log } from '../git-process.ts';

@@ -3,7 +3,7 @@ import { buildSite } from '../../../../src/domain/studio/content/site-index.ts';
 import { SchemaRoom } from '../../../../src/domain/studio/schema/collection-schema.ts';
 import { discoverSchemas } from '../../../../src/domain/studio/schema/discover.ts';
 import type { SchemaField } from '../../../../src/domain/studio/schema/schema.schema.ts';
-import { tally } from '../../../../src/lib/tally.ts';
+import { tally } from '../../../../src/ports/tally.ts';
 import { hostileConfigs } from './hostile-texts.ts';
 import { discover, siteOf } from './sites.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { membership, type PathSet, placing } from '../../../../src/domain/studio/schema/path-set.ts';
-import { tally } from '../../../../src/lib/tally.ts';
+import { tally } from '../../../../src/ports/tally.ts';
 import fc from '../../../support/properties.ts';
 
 const directory = fc.constantFrom('', 'a', 'a/b', 'a/b/a', 'b');

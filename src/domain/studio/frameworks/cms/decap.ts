@@ -1,5 +1,5 @@
 import { Pace } from '../../../../lib/concurrency.ts';
-import { tally } from '../../../../lib/tally.ts';
+import { tally } from '../../../../ports/tally.ts';
 import type { MediaRoot } from '../../schema/collection-schema.ts';
 import { findDataConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { type Declaration, declare } from '../../schema/declare.ts';

@@ -613,7 +613,7 @@ describe('a reply', () => {
     expect(extensions).toMatchObject({ code: 'RATE_LIMITED', reason: 'tokens_used' });
     const [{ tokens } = { tokens: 0 }] = await app.services.orm.em
       .fork()
-      .execute<{ tokens: number }[]>('select tokens from assistant_usage');
+      .execute<{ tokens: number }[]>('select sum(tokens) as tokens from assistant_usage');
     // There are tokens left, but not as many as an answer may take.
     const most = Number(tokens) + 100;
     await limit(most);

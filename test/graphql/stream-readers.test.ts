@@ -4,6 +4,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { branchSubject } from '../../src/domain/studio/repository/branch-moves.operations.ts';
 import { EventWriter, streamTimes } from '../../src/graphql/stream/stream.ts';
 import { answerMemory } from '../../src/kernel/answer-memory.ts';
+import { DomainError } from '../../src/kernel/errors.ts';
 import { shared } from '../support/app.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { graphqlApp } from '../support/graphql-app.ts';
@@ -114,6 +115,19 @@ describe('one event', () => {
     });
     expect((await beyond.next())?.event).toBe('complete');
     expect(Math.max(...counted.mock.calls.map(([, bytes]) => bytes))).toBeLessThanOrEqual(64 * 1024 * 1024);
+  });
+
+  it('for which there is no room at the moment ends its stream without `complete`, so that the reader reconnects', async () => {
+    const full = () => {
+      throw new DomainError('unavailable', 'no room');
+    };
+    const add = vi.spyOn(answerMemory, 'add').mockImplementation(full);
+    const wide = `subscription { branchMoved(organization: "acme", project: "site", branch: "wide", after: "0") { paths } }`;
+    const stream = await openStream(app.url, app.full, wide);
+    open.push(stream);
+    expect(await stream.next()).toBeNull();
+    expect(add).toHaveBeenCalled();
+    add.mockRestore();
   });
 
   it('takes room for what is read for it as an answer does, each anew', async () => {

@@ -167,7 +167,7 @@ export class EventWriter {
 
   /** Ends without a `complete` event, so that the client reconnects. */
   interrupt(): void {
-    this.#end(': the server is stopping\n\n');
+    this.#end(': to be continued\n\n');
   }
 
   #end(last: string): void {
@@ -234,6 +234,12 @@ interface Call {
   request_id: string;
 }
 
+/** Whether an error is over soon, such as missing room for an answer: the client reconnects, and goes on from its position. */
+function isPassing(error: unknown): boolean {
+  const cause = error instanceof GraphQLError ? error.originalError : error;
+  return cause instanceof DomainError && cause.code === 'unavailable';
+}
+
 const isResult = (value: AsyncIterable<ExecutionResult> | ExecutionResult): value is ExecutionResult =>
   !(Symbol.asyncIterator in value);
 
@@ -286,6 +292,7 @@ export class Streams {
       const prepared = prepare(this.#schema, request.body);
       await workFor(actor.id, () => this.#run(prepared, context, writer, failed));
     } catch (error) {
+      if (isPassing(error)) return writer.interrupt();
       await recordUnread(this.#schema, context, request.body);
       await writer.next(failed(error), null);
     }
@@ -303,6 +310,8 @@ export class Streams {
     if (isResult(results)) return writer.next(failed(new AggregateError(results.errors ?? [])), null);
     for await (const { data, errors } of results) {
       const { position, refetch } = context.stream;
+      const passing = errors?.find(isPassing);
+      if (passing) throw passing;
       const shown = { data: data ?? null, ...(errors && failed(new AggregateError(errors))) };
       await writer.next({ ...shown, ...(refetch && { extensions: { refetch } }) }, position);
     }

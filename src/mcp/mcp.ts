@@ -176,7 +176,7 @@ export function createMcp(services: AllServices, origins: readonly string[]): Re
       request_id: String(response.getHeader('X-Request-Id')),
       address: request.ip ?? null,
       room: (bytes) => answerMemory.take(ownerOf(actor, request), bytes, response),
-      count: (bytes) => answerMemory.add(ownerOf(actor, request), bytes, response),
+      count: (bytes) => answerMemory.addOfCommand(ownerOf(actor, request), bytes, response),
     };
     response.set('Cache-Control', 'no-store');
     const auth: AuthInfo = { token: '', clientId: actor.id, scopes: [], extra: { request: own } };

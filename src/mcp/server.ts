@@ -45,7 +45,7 @@ export interface McpRequest {
   address: string | null;
   /** Takes memory for an answer of so many bytes until the client has read it. */
   room: NonNullable<Call['room']>;
-  /** Counts so many bytes of the answer, beyond what was taken for it. @throws DomainError where there is no room for them: it is to be dropped */
+  /** Counts so many bytes of the answer, beyond what was taken for it. */
   count(bytes: number): void;
 }
 

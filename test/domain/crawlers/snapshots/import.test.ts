@@ -320,9 +320,9 @@ describe('a directory in another spelling', () => {
     expect(plan.skipped).toEqual([{ path: 'Blog/b', url: 'Blog/b', reason: 'blocked' }]);
     const done = plan.changes.flatMap(({ path, content }) => (path === manifestPath ? [] : [[path, content !== null]]));
     expect(done).toEqual([
-      ['blog/gone', false],
-      ['Other/x', false],
       ['Other/New/y', false],
+      ['Other/x', false],
+      ['blog/gone', false],
       ['other/x', true],
       ['other/new/y', true],
     ]);
@@ -389,7 +389,8 @@ describe('the manifest', () => {
     String(changes.find(({ path }) => path === manifestPath)?.content ?? '');
 
   it('is indented JSON in order, and is read as it was written', async () => {
-    const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }).map((text) => `x${text}`);
+    const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }).map((text) => `x${text}`);
+    const name = fc.oneof(word, fc.nat().map(String));
     const redirect = fc.record({ status: fc.integer({ min: 300, max: 399 }), to: name });
     const sorted = (record: object) =>
       Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : Number(a > b))));
@@ -403,7 +404,12 @@ describe('the manifest', () => {
           const text = manifestOf(await plan(null, paths, about));
           const written = sorted(Object.fromEntries(paths.map((path) => [path, oid])));
           const shown = { snapshot: 1, origin, files: sorted(files), redirects: sorted(redirects), written };
-          expect(text).toBe(`${JSON.stringify(shown, null, 2)}\n`);
+          expect(JSON.parse(text)).toEqual(shown);
+          // JSON.stringify() has names of digits first, whatever their order.
+          const isInOrder = ![...paths, ...about.files.keys(), ...about.redirects.keys()].some((one) =>
+            /^\d/.test(one),
+          );
+          if (isInOrder) expect(text).toBe(`${JSON.stringify(shown, null, 2)}\n`);
           // The same site by another snapshot, also where somebody has formatted the manifest, is no change.
           for (const kept of [text, JSON.stringify(shown)])
             expect((await plan(kept, paths, about)).changes).toEqual([]);

@@ -57,11 +57,20 @@ interface KeptManifest {
   text: string;
 }
 
+/** The text of a manifest that was formatted in another way, or by an earlier version, which had names of digits first. */
+function formatted(kept: string): Promise<string> {
+  const { snapshot, origin, ...objects } = JSON.parse(kept) as Record<string, object>;
+  const [files, redirects, written] = [objects.files, objects.redirects, objects.written].map(
+    (members) => new Map(Object.entries(members as object)),
+  ) as [Map<string, string>, Map<string, { status: number; to: string }>, Map<string, string>];
+  return manifestText({ snapshot: Number(snapshot), origin: String(origin), files, redirects, written });
+}
+
 /** @returns null for what no import has written */
 async function readManifest(content: Buffer): Promise<KeptManifest | null> {
   try {
     const kept = content.toString('utf8');
-    const text = content.length > formattable ? kept : `${JSON.stringify(JSON.parse(kept), null, 2)}\n`;
+    const text = content.length > formattable ? kept : await formatted(kept);
     const start = text.lastIndexOf('\n  "written": {');
     if (!firstLine.test(text) || start < 0) return null;
     const written = new Map<string, string>();

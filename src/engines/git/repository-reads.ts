@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { DomainError } from '../../kernel/errors.ts';
-import { forEachConcurrently, forEachYielding, Pace, yieldLoop } from '../../lib/concurrency.ts';
+import { forEachConcurrently, forEachYielding, yieldLoop } from '../../lib/concurrency.ts';
 import type {
   Blame,
   BlameQuery,
@@ -27,7 +27,6 @@ import {
   aheadBehind,
   countCommits,
   hasVersion,
-  hiddenCommit,
   hiddenObject,
   isVisible,
   lastCommits,
@@ -60,9 +59,6 @@ export interface RepositoryContext {
   onMoved: (repository: string, branches: readonly string[]) => void;
   gitWriters: Metrics['gitWriters'];
 }
-
-/** Objects whose types are read at the same time. */
-const typesTogether = 1_000;
 
 /** Distances that are counted at the same time, each by a process that walks two histories. */
 const countedTogether = 4;
@@ -103,28 +99,17 @@ export class RepositoryReads {
     return hasVersion(this.processes, this.gitDir, path, oid);
   }
 
-  /** One of some objects that is not stored, or that no visible ref reaches; null: none. What refs hold themselves costs no process. */
+  /**
+   * One of some objects that git clients must not get: only refs that they are not shown reach it; null: none. It costs a process where there are
+   * such refs, and the objects are not what branches, tags or pull requests point at.
+   */
   async hiddenAmong(oids: Iterable<Oid>, signal: AbortSignal): Promise<Oid | null> {
-    await this.source();
     const left = new Set(oids);
     for (const prefix of ['refs/heads', 'refs/tags', 'refs/pull'])
       if (left.size > 0) await forEachYielding(await this.refs.list(prefix), ({ oid }) => left.delete(oid));
     if (left.size === 0) return null;
-    const commits: Oid[] = [];
-    const others: Oid[] = [];
-    const absent: Oid[] = [];
-    const pace = new Pace();
-    await forEachConcurrently(left, typesTogether, async (oid) => {
-      if (pace.isDue) await pace.yield();
-      const object = await this.reader.info(oid);
-      (object === null ? absent : object.type === 'commit' ? commits : others).push(oid);
-    });
-    const { processes, gitDir } = this;
-    return (
-      absent[0] ??
-      (await hiddenCommit(processes, gitDir, commits, signal)) ??
-      (await hiddenObject(processes, gitDir, others, signal))
-    );
+    const aside = await Promise.all(['refs/portico', 'refs/remotes'].map((prefix) => this.refs.list(prefix)));
+    return aside.flat().length === 0 ? null : hiddenObject(this.processes, this.gitDir, left, signal);
   }
 
   async snapshot(commit: Oid | null): Promise<Snapshot> {

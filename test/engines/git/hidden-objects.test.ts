@@ -27,21 +27,18 @@ async function served() {
 const versions = ['0', '1', '2'];
 
 describe('a fetch of an object by its id', () => {
-  it.each(versions)(
-    'brings nothing that no branch, tag or pull request reaches, protocol version %s',
-    async (version) => {
-      const { repository, url, work, leaked, oidAt } = await served();
-      await repository.rescue('leak', leaked);
-      await client(work, 'clone', '-q', url, '.');
-      const hidden = [leaked, oidAt(`${leaked}:deep/leak.md`), oidAt(`${leaked}:deep`), oidAt(`${leaked}^{tree}`)];
-      for (const oid of hidden)
-        await expect(client(work, '-c', `protocol.version=${version}`, 'fetch', url, oid)).rejects.toThrow(
-          /not our ref|unadvertised object/,
-        );
-      await repository.createBranch('kept', leaked);
-      await client(work, 'fetch', url, ...hidden);
-    },
-  );
+  it.each(versions)('brings nothing of rescued commits, protocol version %s', async (version) => {
+    const { repository, url, work, leaked, oidAt } = await served();
+    await repository.rescue('leak', leaked);
+    await client(work, 'clone', '-q', url, '.');
+    const hidden = [leaked, oidAt(`${leaked}:deep/leak.md`), oidAt(`${leaked}:deep`), oidAt(`${leaked}^{tree}`)];
+    for (const oid of hidden)
+      await expect(client(work, '-c', `protocol.version=${version}`, 'fetch', url, oid)).rejects.toThrow(
+        /not our ref|unadvertised object/,
+      );
+    await repository.createBranch('kept', leaked);
+    await client(work, 'fetch', url, ...hidden);
+  });
 
   it('brings a commit that one of them reaches', async () => {
     const { repository, url, work, main, oidAt } = await served();
@@ -56,6 +53,7 @@ describe('a fetch of an object by its id', () => {
 
   it('brings no parents of such a commit either, to a client that says it has it without them', async () => {
     const { port, main, above, leaked, repository } = await served();
+    await repository.rescue('leak', above);
     const packet = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text;
     const fetched = async (depth: string, shallow: string) => {
       const lines = [`want ${main}`, `shallow ${shallow}`, `deepen ${depth}`, 'done'].map(packet).join('');
@@ -74,17 +72,28 @@ describe('a fetch of an object by its id', () => {
     expect(await fetched('2147483647', above)).toContain(`unshallow ${above}`);
   });
 
-  it('looks for old objects by the index of its packs, where there is one', async () => {
-    const { url, work, ended, gitDir, oidAt } = await served();
+  it('looks for hidden objects only where there are some', async () => {
+    const { repository, url, work, ended, oidAt, above } = await served();
     await client(work, 'init', '-q');
     const walks = async (revision: string) => {
       ended.length = 0;
       await client(work, 'fetch', '-q', url, oidAt(revision));
       return ended.filter((command) => command === 'rev-list').length;
     };
-    expect(await walks('main~3:a.md')).toBe(2);
-    git(gitDir, ['repack', '-adbq']);
+    expect(await walks('main~3:a.md')).toBe(0);
+    await repository.rescue('leak', above);
     expect(await walks('main~2:a.md')).toBe(1);
+  });
+
+  it('goes on for clients of a branch that is gone', async () => {
+    const { repository, url, work, main } = await served();
+    await repository.createBranch('topic', main);
+    const topic = (await save(repository, { 'topic.md': 'topic' }, { branch: 'topic' })).commit?.sha ?? '';
+    await client(work, 'clone', '-q', '--filter=blob:none', url, '.');
+    await repository.deleteBranch('topic', topic);
+    await client(work, 'checkout', '-q', '-b', 'mine', 'origin/topic');
+    expect(await readFile(join(work, 'topic.md'), 'utf8')).toBe('topic');
+    await client(work, 'fetch', '-q', url, topic);
   });
 
   it.each(['blob:none', 'tree:0'])(

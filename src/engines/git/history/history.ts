@@ -85,48 +85,33 @@ export async function hasVersion(processes: GitProcesses, gitDir: string, path: 
 /** Every ref that git clients are shown. */
 export const shown = ['--exclude=refs/portico/*', '--exclude=refs/remotes/*', '--all'];
 
-/** One of some commits that no ref shown to clients reaches; null: they reach all. */
-export async function hiddenCommit(
-  processes: GitProcesses,
-  gitDir: string,
-  commits: readonly Oid[],
-  signal: AbortSignal,
-): Promise<Oid | null> {
-  if (commits.length === 0) return null;
-  // The walk begins with these commits, so the first one that is left is one of them.
-  const args = ['rev-list', '--max-count=1', '--stdin', '--not', ...shown];
-  const text = await processes.output(args, { gitDir, signal, input: `${commits.join('\n')}\n` });
-  return text.toString('latin1').trim() || null;
-}
+/** What git clients are not shown: rescued commits, and what is known of an upstream. */
+const aside = ['--glob=refs/portico/*', '--glob=refs/remotes/*'];
 
 /**
- * The same for trees, blobs and tags. Where packs have an index of what commits reach, it finds them at once. All others come with the newest commit
- * that has them, and git is stopped as soon as all are found: a checkout takes as long as its own commit.
+ * One of some objects that only refs reach which git clients are not shown; null: none. What no ref reaches at all is none: clients that cloned a
+ * part, or have a list of refs, still fetch what a branch had that was deleted or rewritten meanwhile.
  */
 export async function hiddenObject(
   processes: GitProcesses,
   gitDir: string,
-  oids: readonly Oid[],
+  oids: ReadonlySet<Oid>,
   signal: AbortSignal,
 ): Promise<Oid | null> {
-  if (oids.length === 0) return null;
-  const list = ['rev-list', '--objects', '--no-object-names'];
-  const input = `${oids.join('\n')}\n`;
-  const indexed = [...list, '--use-bitmap-index', '--stdin', '--not', ...shown];
-  const unknown = new Set((await processes.output(indexed, { gitDir, signal, input })).toString('latin1').split('\n'));
-  const left = new Set(oids.filter((oid) => unknown.has(oid)));
-  if (left.size === 0) return null;
-  const args = [...list, '--in-commit-order', ...shown];
-  const options = { gitDir, signal, timeout: wallTime.merge, what: 'The history' };
+  const args = ['rev-list', '--objects', '--no-object-names', ...aside, '--not', ...shown];
   let open = '';
-  for await (const chunk of gitStream(processes, args, options)) {
+  for await (const chunk of gitStream(processes, args, {
+    gitDir,
+    signal,
+    timeout: wallTime.merge,
+    what: 'The history',
+  })) {
     const lines = (open + chunk.toString('latin1')).split('\n');
     open = lines.pop() ?? '';
-    for (const line of lines) left.delete(line);
-    if (left.size === 0) return null;
+    const found = lines.find((line) => oids.has(line));
+    if (found !== undefined) return found;
   }
-  const [first = null] = left;
-  return first;
+  return null;
 }
 
 /** Commits each side of two has alone. */

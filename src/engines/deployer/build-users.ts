@@ -5,6 +5,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { lstat, readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { forEachYielding } from '../../lib/concurrency.ts';
 import { BuildProcesses } from './build-processes.ts';
@@ -40,12 +41,15 @@ export class Unmeasured extends Error {}
 
 /** How often in succession a measurement may leave something out: what installs packages moves directories, too. */
 const tries = 5;
+/** Between two of them; milliseconds. */
+const betweenTries = 100;
 
 /** @returns the first of several measurements that is not null @throws Unmeasured where each has left something out */
 export async function whole<T>(measure: () => Promise<T | null>): Promise<T> {
   for (let left = tries; left > 0; left--) {
     const found = await measure();
     if (found !== null) return found;
+    await delay(betweenTries, null, { ref: false });
   }
   throw new Unmeasured();
 }
@@ -86,16 +90,20 @@ const findLeavesOut = /failed to read|unknown predicate|unrecognized/;
 /**
  * Looks for what a user has by find(1): in directories that are everyone's, in those below them that everyone may write to, and in all that other
  * builds have there, whatever its modes are now, as two builds may share a directory that one opens and closes again. A file is reached from the
- * directory that holds it and not by its path, so names of any bytes and paths of any length are found, and no link leads elsewhere.
+ * directory that holds it and not by its path, so names of any bytes and paths of any length are found, and no link leads elsewhere. Where another
+ * build keeps moving its directories, they are left out: this one is not to end for it.
  * @param act what is done with each
+ * @throws Unmeasured where what is looked for moves itself
  */
-const search = (user: number, directories: readonly string[], ...act: string[]): Promise<string> =>
-  whole(() => {
-    const searched = ['-H', ...directories, '-xdev', '-mindepth', '1', '(', '-uid', `${user}`, ...act, ')'];
-    const ofOthers = ['(', '-uid', `-${firstUser}`, '-o', '-uid', `+${firstUser + users - 1}`, ')'];
-    const closed = ['-type', 'd', '!', '-perm', '-0002', ...ofOthers, '-prune'];
-    return wholeOutput('find', [...searched, '-o', ...closed], findLeavesOut);
-  });
+async function search(user: number, directories: readonly string[], ...act: string[]): Promise<string> {
+  const searched = ['-H', ...directories, '-xdev', '-mindepth', '1', '(', '-uid', `${user}`, ...act, ')'];
+  const find = (...leftOut: string[]) =>
+    wholeOutput('find', [...searched, '-o', '-type', 'd', ...leftOut, '-prune'], findLeavesOut);
+  const notOfBuilds = ['(', '-uid', `-${firstUser}`, '-o', '-uid', `+${firstUser + users - 1}`, ')'];
+  const closed = ['!', '-perm', '-0002', ...notOfBuilds];
+  const ofBuilds = ['!', ...notOfBuilds];
+  return whole(() => find(...closed)).catch(() => whole(() => find('(', ...closed, '-o', ...ofBuilds, ')')));
+}
 
 /**
  * What a user has in directories that are everyone's, each file counted once.

@@ -34,12 +34,17 @@ export function sharedByMachine(): number {
   }
 }
 
+/** The first namespace of processes (PROC_PID_INIT_INO, linux/proc_ns.h). */
+const firstNamespace = 'pid:[4026531836]';
+
 /**
  * What all of the machine keeps in files in memory: tmpfs, and ramfs, which is found among what cannot be evicted, also where it is swapped
- * out. What is swapped out of processes is in it, too. Bytes; 0 where it cannot be read.
+ * out. What is swapped out of processes is in it, too. Bytes; 0 where it cannot be read, or, as in a container, is not of the processes that are
+ * seen here.
  */
 export function keptByMachine(): number {
   try {
+    if (readlinkSync('/proc/self/ns/pid') !== firstNamespace) return 0;
     const text = readFileSync('/proc/meminfo', 'latin1');
     const evictable = kilobytes(text, 'Mlocked', 'SwapFree', 'SwapCached');
     return kilobytes(text, 'Shmem', 'Unevictable', 'SwapTotal') - evictable;
@@ -95,6 +100,17 @@ interface Options {
 async function named({ user, device }: Options): Promise<number> {
   const { bytes, files } = await writtenBy(user, (await sharedPlaces(device)).inMemory);
   return bytes + files * inodeBytes;
+}
+
+/** What the file systems in memory hold that this server sees: `/dev/shm`, and a temporary directory that is one. Bytes. */
+export async function keptByMounts(): Promise<number> {
+  const mounts = mountsIn(await readFile('/proc/self/mountinfo', 'latin1').catch(() => ''));
+  let sum = 0;
+  for (const place of mounts.values()) {
+    const size = await statfs(Buffer.from(place, 'latin1')).catch(() => null);
+    if (size !== null) sum += (size.blocks - size.bfree) * size.bsize;
+  }
+  return sum;
 }
 
 /** Which of the processes show a namespace that this server is not in, one for each. */

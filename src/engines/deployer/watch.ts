@@ -8,10 +8,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandLimit } from '../../ports/deployer.ts';
 import type { BuildProcesses } from './build-processes.ts';
 import { Unmeasured, type Written, whole, wholeOutput, writtenBy } from './build-users.ts';
-import { type Held, HeldFiles, isInMemory } from './held-files.ts';
+import { type Held, HeldFiles } from './held-files.ts';
 import type { BuildLimits } from './limits.ts';
 import {
   keptByMachine,
+  keptByMounts,
   keptByOthers,
   type Memory,
   memoryOf,
@@ -82,16 +83,12 @@ const running = new Set<Watch>();
 async function unexplained(): Promise<number> {
   const before = keptByMachine();
   const watches = [...running];
-  let explained = await keptByOthers(new Set(watches.map(({ user }) => user)));
-  const workspaces = new Map<number, number>();
+  let explained = (await keptByOthers(new Set(watches.map(({ user }) => user)))) + (await keptByMounts());
   for (const watch of watches) {
     // What cannot be found out of one build explains nothing, and keeps nothing from being found of others.
     const found = await watch.look().catch(() => null);
-    const workspace = await watch.workspace().catch(() => null);
     explained += found?.memory.kept ?? 0;
-    if (workspace !== null) workspaces.set(workspace.device, workspace.bytes);
   }
-  for (const bytes of workspaces.values()) explained += bytes;
   return Math.min(before, keptByMachine()) - explained;
 }
 
@@ -112,8 +109,11 @@ class Watch {
   readonly #device: Promise<number>;
   /** The last close look: what was found, what it was at most, and until when growth is reckoned from there. */
   #looked = { taken: 0, most: 0, until: 0 };
-  /** The least that was unexplained while it ran; what the machine kept at the last look at that, what was left then, and when it is due again. */
-  #unexplained = { least: Number.POSITIVE_INFINITY, kept: 0, left: 0, due: 0 };
+  /**
+   * The least that the machine kept, and that was unexplained, while it ran; what it kept at the last look at that, what was left then, and when it
+   * is due again.
+   */
+  #unexplained = { leastKept: Number.POSITIVE_INFINITY, least: Number.POSITIVE_INFINITY, kept: 0, left: 0, due: 0 };
 
   constructor(watched: Watched) {
     this.#watched = watched;
@@ -127,13 +127,6 @@ class Watch {
 
   get user(): number {
     return this.#watched.user ?? process.getuid?.() ?? 0;
-  }
-
-  /** Device of the workspace, with what its file system holds where that is in memory. */
-  async workspace(): Promise<{ device: number; bytes: number }> {
-    const { directory } = this.#watched;
-    const size = (await isInMemory(directory)) ? await statfs(directory).catch(() => null) : null;
-    return { device: await this.#device, bytes: size === null ? 0 : (size.blocks - size.bfree) * size.bsize };
   }
 
   #find(processes: readonly ProcessState[]): Promise<Held> {
@@ -161,20 +154,22 @@ class Watch {
     const most = limits.memory + limits.otherMemory;
     const last = this.#unexplained;
     const kept = keptByMachine();
-    last.least = Math.min(last.least, kept);
+    last.leastKept = Math.min(last.leastKept, kept);
+    const growth = kept - last.leastKept;
     const began = performance.now();
-    const isGrowing = kept - last.least > most && kept - last.kept > last.left / 2;
-    if (began < last.due && !isGrowing) return kept - last.least > most ? last.left : most - (kept - last.least);
+    const isGrowing = growth > most && kept - last.kept > last.left / 2;
+    if (began < last.due && !isGrowing) return growth > most ? last.left : most - growth;
     // What changes hands meanwhile may be missed once.
     for (let tries = 2; tries > 0; tries--) {
       const now = await unexplainedNow();
       last.least = Math.min(last.least, now);
-      last.left = most - (now - last.least);
+      // What explains memory may end before the memory does: no more counts than all has grown by.
+      last.left = most - Math.min(now - last.least, growth);
       if (last.left >= 0) break;
     }
     const end = performance.now();
     last.kept = kept;
-    last.due = end + (kept - last.least > most ? trusted : measureEvery) + rest * (end - began);
+    last.due = end + (growth > most ? trusted : measureEvery) + rest * (end - began);
     return last.left < 0 ? 'unexplained' : last.left;
   }
 

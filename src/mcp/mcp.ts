@@ -68,6 +68,11 @@ async function actorOf(services: AllServices, { headers: { authorization } }: Re
  * @throws DomainError `invalid_request`
  */
 function checkExtent(message: unknown): void {
+  const check = (size: number, most: number, { field }: { field: string }, what: string) => {
+    if (size <= most) return;
+    const beyond = `the message has more than ${most} ${what} besides those within arguments of a tool; send fewer`;
+    throw fieldError('invalid_request', field, beyond);
+  };
   const isCall = (message as { method?: unknown } | null)?.method === 'tools/call';
   const left: { field: string; value: unknown; level: number }[] = [{ field: 'body', value: message, level: 0 }];
   let values = 0;
@@ -77,12 +82,7 @@ function checkExtent(message: unknown): void {
   const addText = (field: string, more: string) => {
     text += more.length;
     if (more.length > longest.size) longest = { field, size: more.length };
-    if (text > mostText)
-      throw fieldError(
-        'invalid_request',
-        longest.field,
-        `the message has more than ${mostText} characters besides those within arguments of a tool; send fewer`,
-      );
+    check(text, mostText, longest, 'characters');
   };
   for (let next = left.pop(); next; next = left.pop()) {
     const { field, value, level } = next;
@@ -91,12 +91,7 @@ function checkExtent(message: unknown): void {
     const names = Object.keys(value);
     values += names.length;
     if (names.length > largest.size) largest = { field, size: names.length };
-    if (values > mostValues)
-      throw fieldError(
-        'invalid_request',
-        largest.field,
-        `the message has more than ${mostValues} values besides those within arguments of a tool; send fewer`,
-      );
+    check(values, mostValues, largest, 'values');
     for (const name of names) addText(field, name);
     if (isCall && level === 2 && field === 'params.arguments') continue;
     for (const name of names) {

@@ -96,7 +96,7 @@ type Shown = { message: string; code: GraphqlCode; reason: ErrorCode; details?: 
 const wentWrong: Shown = { message: 'Something went wrong', code: 'INTERNAL', reason: 'internal' };
 
 /** The error a resolver threw, below what the executor wrapped around it. */
-function causeOf(error: unknown): unknown {
+export function causeOf(error: unknown): unknown {
   let cause = error;
   while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
   return cause;

@@ -25,7 +25,7 @@ import { workFor } from '../../lib/concurrency.ts';
 import { jsonBytes } from '../../lib/long-output.ts';
 import { GraphqlContext } from '../context.ts';
 import { deadlineOf } from '../deadline.ts';
-import { formatError } from '../errors.ts';
+import { causeOf, formatError } from '../errors.ts';
 import { costOf } from '../limits/cost.ts';
 import { documentLimits } from '../limits/document.ts';
 import { type AnswerBounds, answerBounds, check, limits, maxErrors } from '../limits/limits.ts';
@@ -236,7 +236,7 @@ interface Call {
 
 /** Whether an error is over soon, such as missing room for an answer: the client reconnects, and goes on from its position. */
 function isPassing(error: unknown): boolean {
-  const cause = error instanceof GraphQLError ? error.originalError : error;
+  const cause = causeOf(error);
   return cause instanceof DomainError && cause.code === 'unavailable';
 }
 

@@ -116,8 +116,8 @@ export interface PushedObjects {
   /** What the new commits among those of `new_` stand on. Fails with `too_large` for more than 100,000 of them. */
   footing(new_: Oid): Promise<PushFooting>;
   /**
-   * An object that the push leads to, or that its objects are made of as deltas, that it does not bring and that no visible ref reaches, such as a commit
-   * of a deleted branch; null: none. What refs are to lead to comes first. Fails with `too_large` for more objects than can be looked at.
+   * An object that the push leads to, or that its objects are made of as deltas, that it does not bring and that only refs reach which git clients are
+   * not shown, such as a rescued commit; null: none. What refs are to lead to comes first. Fails with `too_large` for more objects than can be looked at.
    */
   hidden(): Promise<Oid | null>;
   /** The commit an object is, or leads to by one tag or several; null when it leads to something else. */

@@ -104,12 +104,12 @@ export class RepositoryReads {
    * such refs, and the objects are not what branches, tags or pull requests point at.
    */
   async hiddenAmong(oids: Iterable<Oid>, signal: AbortSignal): Promise<Oid | null> {
+    const aside = await Promise.all(['refs/portico', 'refs/remotes'].map((prefix) => this.refs.list(prefix)));
+    if (aside.every((refs) => refs.length === 0)) return null;
     const left = new Set(oids);
     for (const prefix of ['refs/heads', 'refs/tags', 'refs/pull'])
       if (left.size > 0) await forEachYielding(await this.refs.list(prefix), ({ oid }) => left.delete(oid));
-    if (left.size === 0) return null;
-    const aside = await Promise.all(['refs/portico', 'refs/remotes'].map((prefix) => this.refs.list(prefix)));
-    return aside.flat().length === 0 ? null : hiddenObject(this.processes, this.gitDir, left, signal);
+    return left.size === 0 ? null : hiddenObject(this.processes, this.gitDir, left, signal);
   }
 
   async snapshot(commit: Oid | null): Promise<Snapshot> {

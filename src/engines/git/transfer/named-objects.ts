@@ -44,8 +44,8 @@ async function parentsOf(repository: GitRepository, oid: Oid): Promise<readonly 
 }
 
 /**
- * An object that a fetch is to bring and that no visible ref reaches; null: none. git looks for that in versions 0 and 1 of its protocol alone. In
- * version 2 it gives out all that is stored to clients that know its id: rescued commits, deleted branches, history that was rewritten.
+ * An object that a fetch is to bring and that only refs reach which its client is not shown; null: none. git looks at that in versions 0 and 1 of its
+ * protocol alone. In version 2 it gives out all that is stored to clients that know its id, rescued commits too.
  */
 export async function hiddenWant(repository: GitRepository, body: Readable, signal: AbortSignal): Promise<Oid | null> {
   return repository.hiddenAmong(await wantsOf(repository, body), signal);
@@ -188,7 +188,7 @@ export class NamedObjects {
   }
 
   /**
-   * One of them that no visible ref reaches; null: none. Of old objects that come again, which few clients leave out, refs can reach the rest.
+   * One of them that only refs reach which git clients are not shown; null: none. Of old objects that come again, which few clients leave out, refs can reach the rest.
    *
    * @param tips what the refs of the push are to lead to: such are found first
    * @throws DomainError `too_large` for more than can be looked at

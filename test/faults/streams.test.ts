@@ -64,6 +64,6 @@ it('a server that stops ends its streams so that clients come back', async () =>
   const stopped = one.stop();
   const comments: string[] = [];
   for (let said = await stream.comment(); said !== null; said = await stream.comment()) comments.push(said);
-  expect(comments.at(-1)).toBe(': the server is stopping');
+  expect(comments.at(-1)).toBe(': to be continued');
   expect((await stopped).code).toBe(0);
 });

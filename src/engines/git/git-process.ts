@@ -55,8 +55,12 @@ const waiting = 1_000;
 const patience = 30_000;
 
 /** Slots of which one caller has at most half, and half of the places in the queue: what it keeps busy is never all there is. */
-const shared = (size: number, most = waiting) =>
-  new Slots(size, { waiting: most, patience, each: Math.ceil(size / 2), waitingEach: Math.ceil(most / 2) });
+const shared = (size: number, { most = waiting, each = Math.ceil(size / 2) } = {}) =>
+  new Slots(size, { waiting: most, patience, each, waitingEach: Math.ceil(most / 2) });
+
+/** Slots for what may take git long: one caller keeps the processors busy, and some together still leave slots to others. */
+const sharedByMany = () =>
+  shared(Math.max(16, 4 * availableParallelism()), { each: Math.max(2, availableParallelism()) });
 
 /** Output of one command that is collected, bytes. */
 const mostCollected = 256 * 1024 * 1024;
@@ -86,7 +90,7 @@ export class GitProcesses {
   /** Reads of many objects, each with a `cat-file` of its own. */
   readonly bulkReads = shared(Math.max(16, 4 * availableParallelism()));
   /** Searches for the commits of lines, each of which may take seconds. */
-  readonly blames = shared(Math.max(2, availableParallelism()), 100);
+  readonly blames = shared(Math.max(2, availableParallelism()), { most: 100 });
   /** What serves clients that do not read, and has lent its slot. */
   readonly unread: SharedMemory;
   readonly #home: string;
@@ -96,9 +100,9 @@ export class GitProcesses {
   readonly #outgoing: SharedMemory;
   /** Commands and streams: comparisons, merges and reads, each of which may take as much as one process may. */
   readonly #shared: SharedMemory;
-  readonly #commands = shared(Math.max(4, 2 * availableParallelism()));
+  readonly #commands = sharedByMany();
   /** Merges, each of which may take two minutes: no other command waits for them. */
-  readonly #merges = shared(Math.max(4, 2 * availableParallelism()));
+  readonly #merges = sharedByMany();
   readonly #streams = shared(Math.max(16, 4 * availableParallelism()));
   #closed = false;
 

@@ -47,7 +47,7 @@ describe('a caller that keeps git commands busy', () => {
 });
 
 describe('callers whose merges take git long', () => {
-  it('leave all other commands to others', async () => {
+  it('leave merges to others, and all other commands', async () => {
     const { repository, base, gitDir } = await siteWith(0);
     const sides = ['ours', 'theirs'].map((text) => commitFiles(gitDir, base, { 'a.md': text }));
     const [current = '', incoming = ''] = sides;
@@ -59,11 +59,15 @@ describe('callers whose merges take git long', () => {
     writeFileSync(join(home, 'git'), script, { mode: 0o755 });
     vi.stubEnv('PATH', `${home}:${process.env.PATH}`);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const count = Math.max(4, 2 * availableParallelism());
-    const callers = Array.from({ length: count }, (_, at) => (at % 2 === 0 ? 'one' : 'another'));
+    const each = Math.max(2, availableParallelism());
+    const callers = ['one', 'two', 'three'].flatMap((caller) => Array<string>(4 * each).fill(caller));
     const merges = callers.map((caller) => workFor(caller, () => repository.mergeTrees(current, incoming)));
     const began = () => readdirSync(home).filter((name) => name.startsWith('began'));
-    await vi.waitFor(() => expect(began()).toHaveLength(count), { timeout: 60_000, interval: 20 });
+    const begun = (count: number) =>
+      vi.waitFor(() => expect(began()).toHaveLength(count), { timeout: 60_000, interval: 20 });
+    await begun(3 * each);
+    merges.push(workFor('other', () => repository.mergeTrees(current, incoming)));
+    await begun(3 * each + 1);
     const distance = await workFor('other', () => repository.aheadBehind(current, base));
     expect(distance).toEqual({ ahead_by: 1, behind_by: 0 });
     writeFileSync(join(home, 'over'), '');

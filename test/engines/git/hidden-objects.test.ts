@@ -85,6 +85,24 @@ describe('a fetch of an object by its id', () => {
     expect(await walks('main~2:a.md')).toBe(1);
   });
 
+  it.each(['blob:none', 'tree:0'])(
+    'brings what a branch shares with a commit that is kept aside, to partial clones: %s',
+    async (filter) => {
+      const { repository, url, work, main, oidAt } = await served();
+      await repository.createBranch('former', main);
+      const files = { 'new.md': 'new', 'gone.md': 'gone' };
+      const former = (await save(repository, files, { branch: 'former' })).commit?.sha ?? '';
+      await repository.rescue('former', former);
+      await repository.deleteBranch('former', former);
+      await save(repository, { 'new.md': 'new' });
+      await save(repository, { 'new.md': 'newer' });
+      await client(work, 'clone', '-q', `--filter=${filter}`, url, '.');
+      expect(await client(work, 'log', '-p', '--', 'new.md')).toContain('-new');
+      await client(work, 'fetch', '-q', url, oidAt('main~1:new.md'));
+      await expect(client(work, 'fetch', '-q', url, oidAt(`${former}:gone.md`))).rejects.toThrow('not our ref');
+    },
+  );
+
   it('goes on for clients of a branch that is gone', async () => {
     const { repository, url, work, main } = await served();
     await repository.createBranch('topic', main);

@@ -88,6 +88,27 @@ export const shown = ['--exclude=refs/portico/*', '--exclude=refs/remotes/*', '-
 /** What git clients are not shown: rescued commits, and what is known of an upstream. */
 const aside = ['--glob=refs/portico/*', '--glob=refs/remotes/*'];
 
+/** Which of some objects `git rev-list` comes upon. It is ended when it has come upon all of them. @throws DomainError `git_timeout` after two minutes */
+async function among(
+  processes: GitProcesses,
+  gitDir: string,
+  revisions: readonly string[],
+  oids: ReadonlySet<Oid>,
+  signal: AbortSignal,
+): Promise<Set<Oid>> {
+  const args = ['rev-list', '--objects', '--no-object-names', '--in-commit-order', ...revisions];
+  const found = new Set<Oid>();
+  let open = '';
+  const options = { gitDir, signal, timeout: wallTime.merge, what: 'The history' };
+  for await (const chunk of gitStream(processes, args, options)) {
+    const lines = (open + chunk.toString('latin1')).split('\n');
+    open = lines.pop() ?? '';
+    for (const line of lines) if (oids.has(line)) found.add(line);
+    if (found.size === oids.size) break;
+  }
+  return found;
+}
+
 /**
  * One of some objects that only refs reach which git clients are not shown; null: none. What no ref reaches at all is none: clients that cloned a
  * part, or have a list of refs, still fetch what a branch had that was deleted or rewritten meanwhile.
@@ -98,20 +119,11 @@ export async function hiddenObject(
   oids: ReadonlySet<Oid>,
   signal: AbortSignal,
 ): Promise<Oid | null> {
-  const args = ['rev-list', '--objects', '--no-object-names', ...aside, '--not', ...shown];
-  let open = '';
-  for await (const chunk of gitStream(processes, args, {
-    gitDir,
-    signal,
-    timeout: wallTime.merge,
-    what: 'The history',
-  })) {
-    const lines = (open + chunk.toString('latin1')).split('\n');
-    open = lines.pop() ?? '';
-    const found = lines.find((line) => oids.has(line));
-    if (found !== undefined) return found;
-  }
-  return null;
+  // Of what the refs after `--not` reach git leaves out all commits, but only such files and trees as it comes upon at the border of both histories.
+  const left = await among(processes, gitDir, [...aside, '--not', ...shown], oids, signal);
+  if (left.size === 0) return null;
+  const others = await among(processes, gitDir, shown, left, signal);
+  return [...left].find((oid) => !others.has(oid)) ?? null;
 }
 
 /** Commits each side of two has alone. */

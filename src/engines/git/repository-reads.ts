@@ -102,11 +102,13 @@ export class RepositoryReads {
   /**
    * One of some objects that git clients must not get: only refs that they are not shown reach it; null: none. It costs a process where there are
    * such refs, and the objects are not what branches, tags or pull requests point at.
+   *
+   * @param find the objects; called where there are such refs
    */
-  async hiddenAmong(oids: Iterable<Oid>, signal: AbortSignal): Promise<Oid | null> {
+  async hiddenAmong(find: () => Iterable<Oid> | Promise<Iterable<Oid>>, signal: AbortSignal): Promise<Oid | null> {
     const aside = await Promise.all(['refs/portico', 'refs/remotes'].map((prefix) => this.refs.list(prefix)));
     if (aside.every((refs) => refs.length === 0)) return null;
-    const left = new Set(oids);
+    const left = new Set(await find());
     for (const prefix of ['refs/heads', 'refs/tags', 'refs/pull'])
       if (left.size > 0) await forEachYielding(await this.refs.list(prefix), ({ oid }) => left.delete(oid));
     return left.size === 0 ? null : hiddenObject(this.processes, this.gitDir, left, signal);

@@ -1,6 +1,9 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { Readable } from 'node:stream';
+import { describe, expect, it, vi } from 'vitest';
+import type { GitRepository } from '../../../src/engines/git/repository.ts';
+import { hiddenWant } from '../../../src/engines/git/transfer/named-objects.ts';
 import { client } from '../../support/git-client.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
 import { git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
@@ -70,6 +73,25 @@ describe('a fetch of an object by its id', () => {
     expect(await fetched('2147483647', leaked)).toContain(`unshallow ${leaked}`);
     await repository.createBranch('kept', leaked);
     expect(await fetched('2147483647', above)).toContain(`unshallow ${above}`);
+  });
+
+  it('reads commits of its client only where there are hidden objects, and while the client waits', async () => {
+    const { repository, main, above } = await served();
+    const packet = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text;
+    const others = Array.from({ length: 50 }, (_, at) => `shallow ${String(at).padStart(40, '0')}`);
+    const lines = [`want ${main}`, ...others, 'deepen 2147483647', 'done'].map(packet).join('');
+    const body = () => Readable.from([Buffer.from(`${packet('command=fetch')}0001${lines}0000`)]);
+    const client = new AbortController();
+    const read = repository.commit.bind(repository);
+    const reads = vi.spyOn(repository, 'commit').mockImplementation((oid) => {
+      if (reads.mock.calls.length === 10) client.abort(new Error('gone'));
+      return read(oid);
+    });
+    expect(await hiddenWant(repository as GitRepository, body(), client.signal)).toBeNull();
+    expect(reads).not.toHaveBeenCalled();
+    await repository.rescue('leak', above);
+    await expect(hiddenWant(repository as GitRepository, body(), client.signal)).rejects.toThrow('gone');
+    expect(reads).toHaveBeenCalledTimes(10);
   });
 
   it('looks for hidden objects only where there are some', async () => {

@@ -19,7 +19,7 @@ const someDepth = /^\d{1,9}\n?$/;
  * Objects that a fetch is to bring: what it wants, and, when it wants histories whole, the parents of commits that its client has without them. git
  * reads ids in either case, and no further than they are long.
  */
-async function wantsOf(repository: GitRepository, body: Readable): Promise<Set<Oid>> {
+async function wantsOf(repository: GitRepository, body: Readable, signal: AbortSignal): Promise<Set<Oid>> {
   const length = 2 * rawLength[await repository.objectFormat()];
   const wants = new Set<Oid>();
   const shallow = new Set<Oid>();
@@ -30,7 +30,10 @@ async function wantsOf(repository: GitRepository, body: Readable): Promise<Set<O
     if (key === 'deepen') isWhole ||= !someDepth.test(value);
     else if (isOid(oid)) (key === 'want' ? wants : shallow).add(oid);
   }
-  for (const oid of isWhole ? shallow : []) for (const parent of await parentsOf(repository, oid)) wants.add(parent);
+  for (const oid of isWhole ? shallow : []) {
+    signal.throwIfAborted();
+    for (const parent of await parentsOf(repository, oid)) wants.add(parent);
+  }
   return wants;
 }
 
@@ -48,7 +51,7 @@ async function parentsOf(repository: GitRepository, oid: Oid): Promise<readonly 
  * protocol alone. In version 2 it gives out all that is stored to clients that know its id, rescued commits too.
  */
 export async function hiddenWant(repository: GitRepository, body: Readable, signal: AbortSignal): Promise<Oid | null> {
-  return repository.hiddenAmong(await wantsOf(repository, body), signal);
+  return repository.hiddenAmong(() => wantsOf(repository, body, signal), signal);
 }
 
 /** The answer to a fetch of an object that is hidden, in git's own words. */
@@ -197,7 +200,7 @@ export class NamedObjects {
     if (this.#excess !== null) throw new DomainError('too_large', this.#excess);
     const named = tips.map(({ oid }) => oid).filter((oid) => this.#named.has(oid));
     for (const oids of [named, [...this.#named]]) {
-      const hidden = oids.length === 0 ? null : await repository.hiddenAmong(oids, signal);
+      const hidden = oids.length === 0 ? null : await repository.hiddenAmong(() => oids, signal);
       if (hidden !== null) return hidden;
     }
     return null;

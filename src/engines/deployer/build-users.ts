@@ -58,7 +58,8 @@ export async function whole<T>(measure: () => Promise<T | null>): Promise<T> {
 const overlap = 64;
 
 /**
- * @param leavesOut errors with which the program leaves out files that are still there; others name what has just gone
+ * @param leavesOut errors with which the program leaves out files that are still there; others name what has just gone. The first line begins with
+ * a newline for it, too: names of files, which errors quote, have none
  * @returns all that a program prints; null where something is left out, or it could not run to its end
  */
 export async function wholeOutput(
@@ -67,8 +68,14 @@ export async function wholeOutput(
   leavesOut: RegExp,
 ): Promise<string | null> {
   const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'], env: fixedEnvironment });
+  const hasEnded = new Promise<boolean>((resolve) => {
+    child.once('error', () => resolve(false));
+    child.once('close', (code) => resolve(code !== null));
+  });
+  // Where no file descriptor is left it has no streams.
+  if (child.stdout === undefined) return null;
   let isWhole = true;
-  let end = '';
+  let end = '\n';
   child.stderr.setEncoding('latin1').on('data', (chunk: string) => {
     const errors = end + chunk;
     end = errors.slice(-overlap);
@@ -76,16 +83,12 @@ export async function wholeOutput(
     isWhole = false;
     child.kill('SIGKILL');
   });
-  const hasEnded = new Promise<boolean>((resolve) => {
-    child.once('error', () => resolve(false));
-    child.once('close', (code) => resolve(code !== null));
-  });
   const printed = text(child.stdout).catch(() => null);
   return (await hasEnded) && isWhole ? printed : null;
 }
 
 /** Errors of find(1): a directory that it is in moves elsewhere, which ends the whole search; or it is not that of GNU, and does nothing. */
-const findLeavesOut = /failed to read|unknown predicate|unrecognized/;
+export const findLeavesOut = /\nfind: (?:failed to read|unknown predicate|unrecognized)/;
 
 /**
  * Looks for what a user has by find(1): in directories that are everyone's, in those below them that everyone may write to, and in all that other

@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { writtenBy } from '../../../src/engines/deployer/build-users.ts';
+import { findLeavesOut, wholeOutput, writtenBy } from '../../../src/engines/deployer/build-users.ts';
 import { allProcesses, familyOf } from '../../../src/engines/deployer/processes.ts';
 import type { Command, ProcessName, Workspace } from '../../../src/ports/deployer.ts';
 import { longSleep, processesWith } from '../../support/processes.ts';
@@ -338,5 +340,30 @@ describe.each(usable)('by $kind', ({ kind, deployer }) => {
     };
     expect(await rootsOfBuild(roots, 901)).toBe('of the server');
     expect(await rootsOfBuild(path.join(directory, 'none.pem'), 902)).not.toContain('of the server');
+  });
+});
+
+describe('a program that measures what builds have', () => {
+  it('leaves something out by errors of its own, not by names of files in them', async () => {
+    const outputWith = (...errors: string[]) => {
+      const words = errors.map((error) => `'${error.replaceAll("'", `'\\''`)}'`).join(' ');
+      return wholeOutput('sh', ['-c', `printf '%s\\n' ${words} >&2; echo whole`], findLeavesOut);
+    };
+    const gone = "find: '/tmp/find: failed to read': No such file or directory";
+    expect(await outputWith(gone)).toBe('whole\n');
+    const own = 'find: failed to read file names from file system at or below';
+    expect(await outputWith(`${own} '/tmp': No such file or directory`)).toBeNull();
+    expect(await outputWith(...Array<string>(40).fill(gone), own)).toBeNull();
+  });
+
+  it('finds nothing without a file descriptor that is left, and the process goes on', async () => {
+    const script = `
+      import { openSync } from 'node:fs';
+      import { wholeOutput } from ${JSON.stringify(path.resolve('src/engines/deployer/build-users.ts'))};
+      try { for (;;) openSync('/dev/null', 'r'); } catch {}
+      console.log(await wholeOutput('find', ['/tmp'], /x/));
+      await new Promise((resolve) => setTimeout(resolve, 100));`;
+    const limited = ['-c', 'ulimit -n 100; exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', script];
+    expect((await promisify(execFile)('/bin/sh', limited)).stdout).toBe('null\n');
   });
 });

@@ -1,3 +1,5 @@
+import { totalmem } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
 import type { BrowserContext, Browser as Chromium, Page } from 'playwright-core';
 import { ownBytes } from '../../lib/child-processes.ts';
 import type { OwnedDirectory } from '../../lib/owned-directory.ts';
@@ -7,21 +9,40 @@ import { loadPage } from './load-page.ts';
 import { type Loading, routeAll } from './loading.ts';
 import { Tabs } from './tabs.ts';
 
-/** Private memory of all processes of a browser in bytes; 0 where the system does not report it. */
-async function memoryOf(browser: Chromium): Promise<number> {
+/** One process of a browser. */
+interface Weighed {
+  id: number;
+  /** Whether it shows pages. */
+  isRenderer: boolean;
+  /** Of its private memory; 0 where the system does not report it. */
+  bytes: number;
+}
+
+async function processesOf(browser: Chromium): Promise<Weighed[]> {
   const session = await browser.newBrowserCDPSession();
   try {
     const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-    const sizes = await Promise.all(processInfo.map(({ id }) => ownBytes(id)));
-    return sizes.reduce((sum, size) => sum + size, 0);
+    return await Promise.all(
+      processInfo.map(async ({ id, type }) => ({ id, isRenderer: type === 'renderer', bytes: await ownBytes(id) })),
+    );
   } finally {
     await session.detach().catch(() => {});
   }
 }
 
+const bytesOf = (processes: readonly Weighed[]): number => processes.reduce((sum, { bytes }) => sum + bytes, 0);
+
 /** Tabs that wait for a page; as many as are used at a time. */
 const mostWaiting = 4;
-const usualWear: Wear = { pages: 500, bytes: 1.5 * 2 ** 30, lookEvery: 25 };
+const gibibyte = 2 ** 30;
+const usualWear: Wear = {
+  pages: 500,
+  bytes: 1.5 * gibibyte,
+  lookEvery: 25,
+  most: Math.min(3 * gibibyte, Math.max(gibibyte, totalmem() / 4)),
+};
+/** Milliseconds between two looks at what open pages take: each page fills some 100 MiB meanwhile at most. */
+const boundEvery = 250;
 
 /** One Chromium with a context for each run. */
 export class BrowserProcess {
@@ -35,6 +56,7 @@ export class BrowserProcess {
   #pages = 0;
   #open = 0;
   #isWorn = false;
+  #isBounding = false;
 
   constructor(
     { chromium, directory }: Launched,
@@ -66,6 +88,7 @@ export class BrowserProcess {
     this.#pages += 1;
     if (this.#pages >= this.#wear.pages) this.#isWorn = true;
     else if (this.#pages % this.#wear.lookEvery === 0) void this.#weigh();
+    if (!this.#isBounding) void this.#bound();
   }
 
   /** Ends it once it is worn and its last page is over. */
@@ -76,9 +99,30 @@ export class BrowserProcess {
 
   async #weigh(): Promise<void> {
     try {
-      if ((await memoryOf(this.#browser)) > this.#wear.bytes) this.#isWorn = true;
+      if (bytesOf(await processesOf(this.#browser)) > this.#wear.bytes) this.#isWorn = true;
     } catch (error) {
       this.#log('the memory of Chromium is not known', error);
+    }
+  }
+
+  /** Ends the largest pages as long as all processes together take too much, while any page is open: each takes what its site wants. */
+  async #bound(): Promise<void> {
+    this.#isBounding = true;
+    while (!this.isIdle && this.#browser.isConnected()) {
+      await setTimeout(boundEvery, undefined, { ref: false });
+      await this.#endLargest().catch((error: unknown) => this.#log('the memory of Chromium is not known', error));
+    }
+    this.#isBounding = false;
+  }
+
+  async #endLargest(): Promise<void> {
+    const processes = await processesOf(this.#browser);
+    let excess = bytesOf(processes) - this.#wear.most;
+    const renderers = processes.filter(({ isRenderer }) => isRenderer).sort((a, b) => b.bytes - a.bytes);
+    for (const { id, bytes } of renderers) {
+      if (excess <= 0) return;
+      excess -= bytes;
+      process.kill(id, 'SIGKILL');
     }
   }
 

@@ -33,6 +33,8 @@ export interface Wear {
   pages: number;
   bytes: number;
   lookEvery: number;
+  /** Bytes beyond which its largest page is ended at once. */
+  most: number;
 }
 
 export interface BrowserSettings {

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { ChromiumBrowser } from '../../../src/engines/browser/chromium-browser.ts';
 import type { BrowserAnswer, BrowserRequest, PageLoad } from '../../../src/ports/browser.ts';
 import { createLog } from '../../../src/server/log.ts';
@@ -255,8 +255,8 @@ it('shows each page as if nothing had been shown before', async () => {
 });
 
 it.each([
-  { pages: 2, bytes: 2 ** 40, lookEvery: 100 },
-  { pages: 100, bytes: 1, lookEvery: 2 },
+  { pages: 2, bytes: 2 ** 40, lookEvery: 100, most: 2 ** 40 },
+  { pages: 100, bytes: 1, lookEvery: 2, most: 2 ** 40 },
 ])('is replaced by a new one when it is worn: %j', async (wornAfter) => {
   let restarts = 0;
   const onRestart = () => {
@@ -270,6 +270,28 @@ it.each([
   for (let count = 0; count < 3; count += 1) expect((await load('<p>', slow, {}, other)).page.ok).toBe(true);
   expect([other.starts, restarts]).toEqual([2, 1]);
   await other.close();
+});
+
+it('ends the page that takes most where all take too much memory together', async () => {
+  const wornAfter = { pages: 100, bytes: 2 ** 40, lookEvery: 100, most: 700 * 2 ** 20 };
+  const other = new ChromiumBrowser(
+    { path: null, noSandbox: process.getuid?.() === 0, wornAfter },
+    createLog({ level: 'silent', redactHeaders: [] }),
+  );
+  onTestFinished(() => other.close());
+  // At most 1.5 GB, should nothing end it.
+  const greedy = `<script>
+    const kept = [];
+    const fill = () => { if (kept.length < 30) { kept.push(new Uint8Array(50e6).fill(7)); setTimeout(fill, 50); } };
+    fill();
+    addEventListener('load', () => setInterval(() => fetch('/again'), 100));
+  </script>`;
+  const slow = { run: 2, idle: 15_000, timeout: 20_000 };
+  const pages = [load('<p>small', { idle: 3_000 }, {}, other), load(greedy, slow, {}, other)];
+  const [small, large] = (await Promise.all(pages)).map(({ page }) => page);
+  expect(small).toMatchObject({ ok: true });
+  expect(large).toEqual({ ok: false, reason: 'crashed', message: 'The page crashed' });
+  expect((await load('<p>next', {}, {}, other)).page).toMatchObject({ ok: true });
 });
 
 it('reaches nothing by itself, whatever a page tries', async () => {

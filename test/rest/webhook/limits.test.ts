@@ -53,18 +53,26 @@ describe('the size of a body', () => {
     const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
     const answered = new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString())));
     socket.write(head(open, 'Content-Length: 60000'));
-    socket.write(Buffer.alloc(1000));
+    socket.write(Buffer.alloc(30_000));
     const busy = { ...bearer(open), body: Buffer.alloc(60_000) };
-    // Memory is granted in order of arrival: once a later call has been answered, the one above has arrived.
+    // Memory is given in the order of arrival: once a later call has been answered, the one above has arrived.
     expect((await call(app.url, open.endpoint, { ...bearer(open), body: 'small' })).status).toBe(202);
     const busyAnswer = await call(app.url, open.endpoint, busy);
     expect(busyAnswer.status).toBe(503);
     expect([busyAnswer.text, busyAnswer.headers['retry-after']]).toEqual(['{"error":"Service unavailable"}', '5']);
     expect((await call(app.url, open.endpoint, { ...bearer(open), body: 'small' })).status).toBe(202);
-    socket.write(Buffer.alloc(59_000));
+    socket.write(Buffer.alloc(30_000));
     expect(await answered).toMatch(/^HTTP\/1\.1 202 /);
     socket.destroy();
     expect((await call(app.url, open.endpoint, busy)).status).toBe(202);
+  });
+
+  it('202 beside connections that announce large bodies, and send nothing', async () => {
+    const idle = Array.from({ length: 20 }, () => connect(Number(new URL(app.url).port), '127.0.0.1'));
+    for (const socket of idle) socket.write(`${head(open, 'Content-Length: 60000')}1`);
+    for (let count = 0; count < 3; count += 1)
+      expect((await call(app.url, open.endpoint, { ...bearer(open), body: Buffer.alloc(50_000) })).status).toBe(202);
+    for (const socket of idle) socket.destroy();
   });
 });
 

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import { PassThrough, Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
+import { mayHold, Tally } from '../../../lib/fair-queue.ts';
 import type { BlobStore, KeptBlob, Sha256 } from '../../../ports/blobs.ts';
+import type { Caller } from '../../../ports/expressions.ts';
 import type { TriggerSecret } from '../triggers/sealed-secret.ts';
 import { BodySignatures } from './authenticate.ts';
 import { headerLines, type WebhookCall } from './webhook-call.ts';
@@ -82,10 +84,20 @@ export class SpareBuffers {
   }
 }
 
-/** What the bodies of calls hold of a process's memory. */
+/** What the body of one call holds of the memory of all. */
+interface BodyAccount {
+  /** Has so many bytes from now on, instead of less before. @returns false, and takes nothing, when there is not so much left */
+  grow(bytes: number): boolean;
+  release(): void;
+}
+
+/**
+ * What the bodies of calls hold of a process's memory. Workflows and organisations have their shares: signatures are known at the end of a body alone, and
+ * whoever knows an address may send one.
+ */
 export class BodyMemory {
   readonly #most: number;
-  #held = 0;
+  readonly #held = new Tally();
 
   /** @param most bytes */
   constructor(most: number) {
@@ -94,22 +106,24 @@ export class BodyMemory {
 
   /** Bytes held now. */
   get held(): number {
-    return this.#held;
+    return this.#held.all;
   }
 
   /** An account for one body. */
-  open(): { take(bytes: number): boolean; release(): void } {
+  open({ workflow_id, organization_id }: Caller): BodyAccount {
+    const keys = [workflow_id, `organization ${organization_id}`] as const;
     let own = 0;
+    const others = (key: string) => this.#held.of(key) - own;
     return {
-      /** @returns false, and takes nothing, when there is not so much left */
-      take: (bytes) => {
-        if (this.#held + bytes > this.#most) return false;
-        this.#held += bytes;
-        own += bytes;
+      grow: (bytes) => {
+        const held = { all: this.#held.all - own, caller: others(keys[0]), group: others(keys[1]) };
+        if (bytes > own && !mayHold(bytes, this.#most, held)) return false;
+        this.#held.add(bytes - own, ...keys);
+        own = bytes;
         return true;
       },
       release: () => {
-        this.#held -= own;
+        this.#held.add(-own, ...keys);
         own = 0;
       },
     };
@@ -121,6 +135,8 @@ const inRow = 64 * 1024;
 
 /** Bytes of a larger one that wait for the disk, before its sender has to. */
 const ahead = 256 * 1024;
+/** Bytes that a body has in memory at most. */
+const mostHeld = inRow + ahead;
 
 /** Bytes a body has memory of its own for, which most fit. */
 const ownSize = 16 * 1024;
@@ -257,7 +273,7 @@ interface Reading {
   /** Bytes. */
   limit: number;
   /** Of the memory it takes; the caller's to close. */
-  account: ReturnType<BodyMemory['open']>;
+  account: BodyAccount;
   blobs: Pick<BlobStore, 'put' | 'read'>;
   secrets: readonly TriggerSecret[];
   signature: Buffer | null;
@@ -268,17 +284,15 @@ export async function readBody(
   call: Pick<WebhookCall, 'rawHeaders' | 'readBody'>,
   { limit, account, blobs, secrets, signature }: Reading,
 ): Promise<ReadBody | BodyFault> {
-  const length = announced(call.rawHeaders);
-  if (length > limit) return 'too_large';
-  // What is announced is taken at once, so that many large bodies do not come half of the way.
-  if (!account.take(length)) return 'no_memory';
+  if (announced(call.rawHeaders) > limit) return 'too_large';
   const signatures = signature === null ? null : new BodySignatures(secrets);
   const body = new RawBody(blobs);
   let fault: BodyFault | null = null;
   const end = await call.readBody((chunk) => {
     const size = body.size + chunk.length;
     if (size > limit) fault = 'too_large';
-    else if (!account.take(Math.max(0, size - Math.max(body.size, length)))) fault = 'no_memory';
+    // What is only announced takes none: a connection that sends nothing costs its owner as good as nothing.
+    else if (!account.grow(Math.min(size, mostHeld))) fault = 'no_memory';
     if (fault !== null) return false;
     signatures?.update(chunk);
     return body.add(chunk)?.then(() => true) ?? true;

@@ -168,7 +168,7 @@ export class WebhookEndpoint {
       const wait = this.#failures.wait(key, failureBudget);
       if (wait > 0) throw new Refused(webhookResponses.tooMany(wait), 'too_many_failures');
     }
-    const account = this.#memory.open();
+    const account = this.#memory.open(opened.trigger);
     let body: RawBody | undefined;
     try {
       const { blobs, workflows } = this.#services;

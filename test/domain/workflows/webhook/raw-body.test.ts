@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { RawBody } from '../../../../src/domain/workflows/webhook/body.ts';
+import { BodyMemory, RawBody, readBody } from '../../../../src/domain/workflows/webhook/body.ts';
 import { createBlobStore } from '../../../../src/engines/blobs/blob-store.ts';
 
 let root: string;
@@ -103,4 +103,41 @@ it('gives its memory to the next when it is released, and not before', async () 
   for (const body of next) await fill(body, content.subarray(500, 600), 100);
   expect(next.map(memoryOf).filter((own) => own === memory)).toHaveLength(1);
   expect(Buffer.from(other.bytes ?? []).equals(content.subarray(1, 101))).toBe(true);
+});
+
+it('holds no more than what waits of it, and nothing once it is over', async () => {
+  const memory = new BodyMemory(1_000 * kib);
+  const account = memory.open({ workflow_id: 'one', organization_id: 1 });
+  const held: number[] = [];
+  const call = {
+    rawHeaders: ['Content-Length', String(content.length)],
+    async readBody(take: (chunk: Uint8Array) => boolean | Promise<boolean>) {
+      for (let at = 0; at < content.length; at += 50 * kib) {
+        held.push(memory.held / kib);
+        await take(content.subarray(at, at + 50 * kib));
+      }
+      return 'whole' as const;
+    },
+  };
+  const reading = { limit: content.length, account, blobs: createBlobStore(root), secrets: [], signature: null };
+  expect(await readBody(call, reading)).toMatchObject({ body: { size: content.length } });
+  expect(held.slice(0, 8)).toEqual([0, 50, 100, 150, 200, 250, 300, 320]);
+  expect(memory.held / kib).toBe(320);
+  account.release();
+  expect(memory.held).toBe(0);
+});
+
+it('leaves memory to other workflows, and to other organisations', () => {
+  const memory = new BodyMemory(800);
+  const open = (workflow_id: string, organization_id: number) => memory.open({ workflow_id, organization_id });
+  const bodies = Array.from({ length: 8 }, () => open('one', 1));
+  expect(bodies.map((body) => body.grow(100))).toEqual([true, true, true, true, false, false, false, false]);
+  expect(Array.from({ length: 3 }, () => open('other', 1).grow(100))).toEqual([true, false, false]);
+  const another = Array.from({ length: 4 }, () => open('another', 2));
+  expect(another.map((body) => body.grow(100))).toEqual([true, true, false, false]);
+  // An eighth is for those that have nothing.
+  expect(open('last', 3).grow(100)).toBe(true);
+  expect([another[0]?.grow(100), another[0]?.grow(101)]).toEqual([true, false]);
+  for (const body of bodies.slice(0, 2)) body.release();
+  expect([memory.held, another[0]?.grow(101)]).toEqual([600, true]);
 });

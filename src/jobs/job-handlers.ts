@@ -23,8 +23,8 @@ import type { BatchJob, Job } from './queue.ts';
 const lookEvery = 3_000;
 
 /**
- * Jobs of a kind that connects to other hosts: so many at once in a process. A host may take minutes to answer; those of one group (a crawler, a
- * project, an organisation) leave room for others.
+ * Jobs of a kind that connects to other hosts: so many at once in a process. A host may take minutes to answer; those of one group, which
+ * is an organisation, leave room for others.
  */
 const outgoing = { concurrency: 8, perGroup: 2 } as const;
 

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { z } from 'zod';
 import { notifyProvider } from '../../src/domain/studio/deployments/notify-provider.ts';
-import { deployNoticeJob } from '../../src/domain/studio/deployments/queue-deployment.ts';
+import { deployNoticeJob, notify } from '../../src/domain/studio/deployments/queue-deployment.ts';
 import { tickDeployments } from '../../src/domain/studio/deployments/tick.ts';
-import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { executionOfGeneration } from '../support/recent-execution.ts';
 
 interface Received {
@@ -74,6 +74,22 @@ it('receives a signed notification, the same token in each', async () => {
   await send(id);
   expect(JSON.parse(received.at(-1)?.text ?? '').report_token).toBe(token);
   expect(await get(id)).toMatchObject({ status: 'queued', jobs: [] });
+});
+
+it('is notified in a group of its organisation, whose slow providers keep no others waiting', async () => {
+  expect((await app.ask('POST', `${acme}/projects`, { body: { name: 'Other', machine_name: 'other' } })).status).toBe(
+    201,
+  );
+  const em = app.services.orm.em.fork();
+  const [project] = await em.execute<{ id: number; organization_id: number }[]>(
+    "select id, organization_id from project where machine_name = 'other'",
+  );
+  expect(project?.id).not.toBe(project?.organization_id);
+  const send = vi.spyOn(app.services.jobs, 'send').mockResolvedValue();
+  const of = { id: 1, project_id: project?.id ?? 0 };
+  await em.transactional((within) => notify({ em: within, services: app.services }, of, 'deployment.cancelled'));
+  expect(send.mock.calls[0]?.[2]?.group).toBe(String(project?.organization_id));
+  send.mockRestore();
 });
 
 describe('reports', () => {

@@ -50,6 +50,9 @@ async function placeOf(em: EntityManager, crawler_id: number): Promise<Recipient
   };
 }
 
+/** An organisation has as many receivers that never answer as it wants: its deliveries leave room for those of others. */
+const ownerSql = 'select organization_id from project join crawler on project.id = project_id where crawler.id = ?';
+
 /** What names a delivery and whose it is. */
 export type WaitingDelivery = Pick<NotificationRow, 'id' | 'crawler_id'>;
 
@@ -61,7 +64,8 @@ export async function wakeDelivery(
   delaySeconds?: number,
 ): Promise<void> {
   try {
-    const group = String(crawler_id);
+    const [owner] = await em.execute<{ organization_id: number }[]>(ownerSql, [crawler_id]);
+    const group = String(owner?.organization_id);
     const given = { em, group, ...(delaySeconds !== undefined && { delaySeconds }) };
     await jobs.send(notifyJob, { notification_id: id }, given);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { deliver } from '../../../src/domain/notifications/deliver.ts';
 import { acme, shared, startTestApp } from '../../support/app.ts';
 import { startReceiver } from '../../support/webhook-receiver.ts';
@@ -62,6 +62,19 @@ describe('deliveries', () => {
     const { event_id, payload } = made[0];
     expect(payload).toMatchObject({ id: event_id, type: 'crawler.test', extra: {} });
     expect(event_id).toMatch(/^msg_[0-9a-f]{32}$/);
+  });
+
+  it('of all crawlers of an organisation leave room for those of others together', async () => {
+    const send = vi.spyOn(app.services.jobs, 'send');
+    const { body: other } = await app.ask('POST', crawlers, {
+      body: { domain: 'docs.test', webhook_url: 'http://a.test/' },
+    });
+    for (const at of [path, `${crawlers}/${other.uuid}/webhook`]) await app.ask('POST', `${at}/test`);
+    const [organization] = await app.services.orm.em
+      .fork()
+      .execute<{ id: number }[]>("select id from organization where machine_name = 'acme'");
+    expect(send.mock.calls.map(([, , options]) => options?.group)).toEqual(Array(2).fill(String(organization?.id)));
+    send.mockRestore();
   });
 
   it('are sent again with the same id and a schedule that begins anew', async () => {

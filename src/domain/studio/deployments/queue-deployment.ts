@@ -105,7 +105,9 @@ export async function notify(
   deleted?: DeletedDeployment,
 ): Promise<void> {
   const notice = { deployment_id: id, event, ...(deleted && { deleted }) };
-  await send(context, deployNoticeJob, notice, String(project_id));
+  const ownerSql = 'select organization_id from project where id = ?';
+  const [owner] = await context.em.execute<{ organization_id: number }[]>(ownerSql, [project_id]);
+  await send(context, deployNoticeJob, notice, String(owner?.organization_id));
 }
 
 /**

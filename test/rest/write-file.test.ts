@@ -1,8 +1,11 @@
 /** `write_file`: text files that are neither entries nor media, in `/changes` and `/drafts`. */
+
 import { beforeAll, describe, expect, it } from 'vitest';
+import { checkFree } from '../../src/domain/studio/changes/write-rules.ts';
 import { seed, shared, startTestApp, studio } from '../support/app.ts';
 import { countCommits, of, ownBranch, post } from '../support/change-actions.ts';
 import { commitTo } from '../support/conflict-site.ts';
+import { save, testStore } from '../support/git-store.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -291,5 +294,20 @@ describe('the kind of a file', () => {
     await commitTo(app, branch, { 'lib/z.ts': 'z\n' });
     expect(await tag()).toBe(plain);
     expect(await tag('&include=kind')).not.toBe(kind);
+  });
+});
+
+it('a directory with many spellings is looked for in a hundred of them at most', async () => {
+  const { store } = testStore();
+  const repository = await store.create('site', 'main');
+  const spellings = (levels: number): string[] =>
+    levels === 0 ? [''] : spellings(levels - 1).flatMap((below) => ['a/', 'A/'].map((name) => name + below));
+  await save(repository, Object.fromEntries(spellings(7).map((directory) => [`${directory}x.md`, 'x'])));
+  const head = await repository.snapshot(await repository.head('main'));
+  const free = (directory: string) => checkFree(head, `${directory}new.md`, 'path');
+  await expect(free('a/'.repeat(6))).resolves.toBeUndefined();
+  await expect(free('a/'.repeat(7))).rejects.toMatchObject({
+    code: 'name_collision',
+    message: 'path: a/a/a/a/a/a/a is there in more than 100 spellings; rename some',
   });
 });

@@ -31,6 +31,7 @@ import {
   isVisible,
   lastCommits,
   listCommits,
+  pullBases,
 } from './history/history.ts';
 import { GitTime, introducedChanges } from './history/introduced.ts';
 import { isAncestor, mergeability, mergeBases, mergeTrees } from './history/merge.ts';
@@ -107,7 +108,7 @@ export class RepositoryReads {
    */
   async hiddenAmong(find: () => Iterable<Oid> | Promise<Iterable<Oid>>, signal: AbortSignal): Promise<Oid | null> {
     const aside = await Promise.all(['refs/portico', 'refs/remotes'].map((prefix) => this.refs.list(prefix)));
-    if (aside.every((refs) => refs.length === 0)) return null;
+    if (aside.flat().every(({ name }) => name.startsWith(pullBases))) return null;
     const left = new Set(await find());
     for (const prefix of ['refs/heads', 'refs/tags', 'refs/pull'])
       if (left.size > 0) await forEachYielding(await this.refs.list(prefix), ({ oid }) => left.delete(oid));

@@ -125,6 +125,17 @@ describe('a fetch of an object by its id', () => {
     },
   );
 
+  it('brings what a pull request was proposed to, which a branch had', async () => {
+    const { repository, url, work, above, main } = await served();
+    await client(work, 'init', '-q');
+    await repository.updateRefs([{ name: 'refs/portico/pull/1/base', to: above }]);
+    await client(work, 'fetch', '-q', '--depth=1', url, main);
+    await client(work, 'fetch', '-q', url, above);
+    await repository.rescue('leak', above);
+    await client(temporaryDirectory(), 'clone', '-q', url, '.');
+    await client(work, 'fetch', '-q', url, above);
+  });
+
   it('goes on for clients of a branch that is gone', async () => {
     const { repository, url, work, main } = await served();
     await repository.createBranch('topic', main);

@@ -80,6 +80,9 @@ export function checkUnseen(conditions: Conditions, sha: string | undefined): vo
   if (sha !== undefined) throw new DomainError('sha_mismatch', `sha: ${message}`);
 }
 
+/** A directory is looked for in so many spellings: their number may double with each level, while others wait for the branch. */
+const mostSpellings = 100;
+
 /**
  * Checks that a new file may stand at a path. Only what is new of it is held against what is there: a directory that stands beside one of another
  * spelling has its new files nevertheless, unless that one has the like.
@@ -108,5 +111,11 @@ export async function checkFree(head: Snapshot, path: string, field: string): Pr
     }
     if (own && own.mode !== '40000') throw fieldError('not_editable', field, `${here} is a file, not a directory`);
     directories = alike.flatMap((each) => (each.mode === '40000' ? [each.path] : []));
+    if (directories.length > mostSpellings)
+      throw fieldError(
+        'name_collision',
+        field,
+        `${here} is there in more than ${mostSpellings} spellings; rename some`,
+      );
   }
 }

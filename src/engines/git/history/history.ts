@@ -85,8 +85,12 @@ export async function hasVersion(processes: GitProcesses, gitDir: string, path: 
 /** Every ref that git clients are shown. */
 export const shown = ['--exclude=refs/portico/*', '--exclude=refs/remotes/*', '--all'];
 
+/** What pull requests are compared with: branches have shown it to git clients. */
+export const pullBases = 'refs/portico/pull/';
+const everShown = [...shown, `--glob=${pullBases}*`];
+
 /** What git clients are not shown: rescued commits, and what is known of an upstream. */
-const aside = ['--glob=refs/portico/*', '--glob=refs/remotes/*'];
+const aside = [`--exclude=${pullBases}*`, '--glob=refs/portico/*', '--glob=refs/remotes/*'];
 
 /** Which of some objects `git rev-list` comes upon. It is ended when it has come upon all of them. @throws DomainError `git_timeout` after two minutes */
 async function among(
@@ -120,9 +124,9 @@ export async function hiddenObject(
   signal: AbortSignal,
 ): Promise<Oid | null> {
   // Of what the refs after `--not` reach git leaves out all commits, but only such files and trees as it comes upon at the border of both histories.
-  const left = await among(processes, gitDir, [...aside, '--not', ...shown], oids, signal);
+  const left = await among(processes, gitDir, [...aside, '--not', ...everShown], oids, signal);
   if (left.size === 0) return null;
-  const others = await among(processes, gitDir, shown, left, signal);
+  const others = await among(processes, gitDir, everShown, left, signal);
   return [...left].find((oid) => !others.has(oid)) ?? null;
 }
 

@@ -62,10 +62,13 @@ async function isHeld(directory: string, made: Date): Promise<boolean> {
   }
 }
 
-/** Removes the directories with a prefix that killed processes have left; those of other users and of running processes stay. */
+/**
+ * Removes the directories with a prefix that killed processes have left; those of other users and of running processes stay. A place that is not there, or
+ * whose names this user may not read, is left as it is.
+ */
 export async function clearOwnedDirectories(prefix: string): Promise<void> {
   const place = parentFor(prefix);
-  for (const name of await readdir(place)) {
+  for (const name of await readdir(place).catch(() => [])) {
     if (!name.startsWith(prefix)) continue;
     const directory = path.join(place, name);
     const found = await lstat(directory).catch(() => null);

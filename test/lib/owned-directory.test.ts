@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { access, mkdir, mkdtemp, readdir, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { clearOwnedDirectories, type OwnedDirectory, openOwnedDirectory } from '../../src/lib/owned-directory.ts';
 
 const prefix = 'portico-owned-test-';
@@ -58,4 +58,10 @@ it('one that is just being made stays, and one that never was goes', async () =>
   await utimes(made, longAgo, longAgo);
   await clearOwnedDirectories(prefix);
   expect(await isThere(made)).toBe(false);
+});
+
+it('none is removed where names cannot be read', async () => {
+  vi.stubEnv('TMPDIR', path.join(tmpdir(), `${prefix}nowhere`));
+  await expect(clearOwnedDirectories(prefix)).resolves.toBeUndefined();
+  vi.unstubAllEnvs();
 });

@@ -413,14 +413,22 @@ describe('mergeability of a merge at which git ends', () => {
     expect(readdirSync(gitDir).filter((name) => name.startsWith('scratch'))).toEqual([]);
   });
 
-  it('goes on behind one that is too much for git', async () => {
-    const { repository, pairs } = await endingAtSecond(outOfMemory);
+  const fullDisk = 'echo "error: unable to write file: No space left on device" >&2; exit 128';
+
+  it.each([
+    ['that is too much for git', outOfMemory],
+    ['at which git fails, as on a full disk', fullDisk],
+  ])('goes on behind one %s', async (_name, end) => {
+    const { repository, pairs } = await endingAtSecond(end);
     expect(await repository.mergeability(pairs, new AbortController().signal)).toEqual([clean, undefined, clean]);
   });
 
-  it('fails where every answer is needed', async () => {
-    const { repository, pairs } = await endingAtSecond(outOfMemory);
-    await expect(repository.mergeability(pairs)).rejects.toMatchObject({ code: 'too_large' });
+  it.each([
+    ['too_large', outOfMemory],
+    ['repository_unavailable', fullDisk],
+  ])('fails where every answer is needed: %s', async (code, end) => {
+    const { repository, pairs } = await endingAtSecond(end);
+    await expect(repository.mergeability(pairs)).rejects.toMatchObject({ code });
   });
 });
 

@@ -187,8 +187,16 @@ const withTree = ({ tree, ...rest }: MergeOutput, clean: boolean): TreeMerge => 
   may_follow_renames: true,
 });
 
-/** At these bounds of git a merge ends alone, and others are tried. */
-const bounds: ReadonlySet<string> = new Set<ErrorCode>(['git_timeout', 'too_large', 'unavailable']);
+/** With these a merge ends alone, and others are tried: at bounds of git, or where git fails, as on a full disk. */
+const passing: ReadonlySet<string> = new Set<ErrorCode>([
+  'git_timeout',
+  'too_large',
+  'unavailable',
+  'repository_unavailable',
+]);
+
+/** What git writes for pairs that never merge: histories without a common commit, or a commit that is gone. */
+const neverMerges = /unrelated histories|not something we can merge/;
 
 interface MergeabilityOptions {
   /** Of the place where the commits are, when they are in no repository yet (git-receive-pack, "Quarantine environment"). */
@@ -223,10 +231,10 @@ export async function mergeability(
     while (answers.length < pairs.length && !until?.aborted) {
       signal?.throwIfAborted();
       const { found, failure } = await tryMerges(processes, gitDir, pairs.slice(answers.length), { env, ...bounded });
-      const isBound = until?.aborted || (failure instanceof DomainError && bounds.has(failure.code));
-      if (failure !== undefined && !(until && isBound)) throw failure;
+      const isPassing = until?.aborted || (failure instanceof DomainError && passing.has(failure.code));
+      if (failure !== undefined && !(until && isPassing)) throw failure;
       answers.push(...found);
-      // git stops at the first pair it cannot merge at all: unrelated histories, or a commit that is gone.
+      // git stops at the first pair that it cannot merge.
       if (answers.length < pairs.length) answers.push(failure === undefined ? null : undefined);
     }
     return pairs.map((_, at) => answers[at]);
@@ -260,6 +268,7 @@ async function tryMerges(
     });
   if (exit?.code === 129)
     throw new DomainError('unavailable', 'git 2.39 or later is needed for this', { cause: exit.stderr });
+  if (exit && exit.code !== 0 && !neverMerges.test(exit.stderr)) failure = failed('merge-tree', exit.stderr);
   const records = new Records(Buffer.concat(chunks));
   const found: Mergeability[] = [];
   for (const status of records.section()) {

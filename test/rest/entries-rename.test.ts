@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { StagedTree } from '../../src/engines/git/commits/commit-plan.ts';
+import { GitRepository } from '../../src/engines/git/repository.ts';
 import { acme, seed, shared, startTestApp } from '../support/app.ts';
 import { watchCommits } from '../support/git-store.ts';
 
@@ -111,5 +113,44 @@ describe('the long texts and files that a rename writes', () => {
     expect(commits.at(-1)).toEqual({ files: 7, inMemory: 0 });
     const url = `${acme}/projects/long/studio/collections/posts/linking?raw=true`;
     expect((await app.ask('GET', url)).body.raw).toBe(linking.replace('./old/', './new/'));
+  });
+});
+
+describe('a rename of an entry with much beside it', () => {
+  const site = '/api/v2/organizations/acme/projects/bundles/studio';
+  const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(100)]);
+  const files = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`content/posts/big/${at}.png`, png]));
+
+  it('reads what moves along once, ahead of the turn of the branch: others write meanwhile', async () => {
+    await app.run(createProject, { organization: 'acme', name: 'Bundles', machine_name: 'bundles' });
+    await seed(app, { 'hugo.toml': 'title = "x"\n', 'content/posts/big/index.md': page, ...files }, 'bundles');
+    const token = await app.makeToken(['browse_studio', 'edit_studio']);
+    const { writeOnto } = GitRepository.prototype;
+    let others = 0;
+    const ahead = vi.spyOn(GitRepository.prototype, 'writeOnto').mockImplementation(async function (
+      this: GitRepository,
+      ...given
+    ) {
+      if (others++ === 0) await seed(app, { 'content/posts/other.md': page }, 'bundles');
+      return writeOnto.apply(this, given) as never;
+    });
+    const reads = vi.spyOn(StagedTree.prototype, 'blobs');
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { status, body } = await app.ask('PUT', `${site}/collections/posts/big`, { body: { slug: 'big2' }, token });
+    expect({ status, body }).toMatchObject({ status: 200, body: { slug: 'big2', renamed_from: 'big' } });
+    expect(ahead).toHaveBeenCalledTimes(2);
+    expect(Math.max(...reads.mock.calls.map(([oids]) => oids.length))).toBe(1);
+    const { tree } = (await app.ask('GET', `${site}/filetree?depth=4`)).body;
+    const paths = tree.map(({ path }: { path: string }) => path);
+    expect(paths).toEqual(expect.arrayContaining(['content/posts/big2/29.png', 'content/posts/other.md']));
+    expect(paths).not.toContain('content/posts/big/29.png');
+  });
+
+  it('is ahead of it in changes, too', async () => {
+    const ahead = vi.spyOn(GitRepository.prototype, 'writeOnto');
+    onTestFinished(() => void vi.restoreAllMocks());
+    const actions = [{ op: 'move', collection: 'posts', slug: 'big2', to: 'big3' }];
+    expect((await app.ask('POST', `${site}/changes`, { body: { actions } })).status).toBe(201);
+    expect(ahead).toHaveBeenCalledTimes(1);
   });
 });

@@ -25,18 +25,28 @@ export const inMemory = (changes: readonly Change[]): number =>
 /** What the commits of this process write until the test ends, and the bytes of it that wait in memory. */
 export function watchCommits(): { files: number; inMemory: number }[] {
   const seen: { files: number; inMemory: number }[] = [];
-  const { write } = GitRepository.prototype;
-  const spy = vi.spyOn(GitRepository.prototype, 'write').mockImplementation(function (this: GitRepository, request) {
-    return write.call(this, {
-      ...request,
-      async plan(head, signal) {
-        const plan = await request.plan(head, signal);
+  const { write, writeOnto } = GitRepository.prototype;
+  const watched = <Request extends Pick<CommitRequest<unknown>, 'plan'>>(request: Request): Request => ({
+    ...request,
+    async plan(head, signal) {
+      const plan = await request.plan(head, signal);
+      // What has been made ahead of its turn was seen then.
+      if (plan.fast_forward_to === undefined)
         seen.push({ files: plan.changes.length, inMemory: inMemory(plan.changes) });
-        return plan;
-      },
-    });
+      return plan;
+    },
   });
-  onTestFinished(() => spy.mockRestore());
+  const spies = [
+    vi.spyOn(GitRepository.prototype, 'write').mockImplementation(function (this: GitRepository, request) {
+      return write.call(this, watched(request));
+    }),
+    vi.spyOn(GitRepository.prototype, 'writeOnto').mockImplementation(function (this: GitRepository, parent, request) {
+      return writeOnto.call(this, parent, watched(request));
+    }),
+  ];
+  onTestFinished(() => {
+    for (const spy of spies) spy.mockRestore();
+  });
   return seen;
 }
 

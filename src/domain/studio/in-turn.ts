@@ -1,10 +1,13 @@
 import { isGrantable, requirePermission } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
 import type { AnyOperation, Extension } from '../../kernel/operation.ts';
+import { currentCaller } from '../../lib/concurrency.ts';
+import { FairSlots } from '../../lib/fair-queue.ts';
 import { replacing } from '../../lib/objects.ts';
-import type { CommitRequest } from '../../ports/git-writes.ts';
+import type { CommitPlan, CommitRequest, Committed, StagedTree } from '../../ports/git-writes.ts';
 import type { ProjectContext } from '../projects/operation.ts';
 import { isProtected, movesByPulls } from './repository/branch-rules.ts';
+import type { StudioContext } from './studio.ts';
 
 /** The permissions that an operation needs, or may need. */
 type Needs = Pick<AnyOperation, 'permission' | 'also'>;
@@ -66,3 +69,66 @@ export const inTurn: Extension<'project', object, Pick<ProjectContext, 'project'
     return execute();
   },
 };
+
+/** Milliseconds that one waits for what is prepared before it: a claim to merge lasts longer. */
+const longestWait = 100_000;
+
+/** By branch: what is prepared holds much in memory, and is of no use once another has moved the branch. Callers alternate. */
+const preparing = new Map<string, FairSlots<string>>();
+
+/** Runs work on a branch alone among what is prepared for it. @throws DomainError `busy` when it would wait too long */
+export async function alone<T>(
+  { git }: Pick<StudioContext, 'git'>,
+  branch: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const key = JSON.stringify([git.id, branch]);
+  const slots = preparing.get(key) ?? new FairSlots<string>(1, { keysOf: (caller) => [caller], mayHold: () => true });
+  preparing.set(key, slots);
+  try {
+    const release = await slots.take(currentCaller(), AbortSignal.timeout(longestWait)).catch(() => {
+      throw new DomainError('busy', `Other changes of ${branch} take long to make; try again when they are done`);
+    });
+    return await work().finally(release);
+  } finally {
+    if (slots.isIdle) preparing.delete(key);
+  }
+}
+
+/** How often a commit is made ahead while others move its branch. What comes to nothing there is planned in its turn, in so many milliseconds. */
+const ahead = { tries: 3, longestTurn: 5_000 };
+
+/** Ends the turn of a commit that was made on another head. */
+class Moved extends Error {}
+
+/**
+ * Commits a plan that takes long: it is made on the head ahead of its turn, and others write to the branch meanwhile.
+ * @throws DomainError `branch_moved`, `busy`, and what `plan` throws
+ */
+export function writeAhead<T>(
+  { git }: Pick<StudioContext, 'git'>,
+  { branch, author, plan }: Pick<CommitRequest<T>, 'branch' | 'author' | 'plan'>,
+): Promise<Committed<T>> {
+  const inTurn = { branch, author, stored_head: true, time: ahead.longestTurn };
+  return alone({ git }, branch, async () => {
+    for (let left = ahead.tries; left > 0; left -= 1) {
+      const head = await git.head(branch);
+      if (head === null) break;
+      const { commit, result } = await git.writeOnto(head, { author, plan });
+      const moved = commit && { fast_forward_to: commit.sha };
+      const take = async (now: StagedTree): Promise<CommitPlan<T>> => {
+        if (now.commit !== head) throw new Moved();
+        return { changes: [], message: '', result, ...moved };
+      };
+      try {
+        return await git.write({ ...inTurn, plan: take });
+      } catch (error) {
+        if (!(error instanceof Moved)) throw error;
+      }
+    }
+    return git.write({ ...inTurn, plan }).catch((error: unknown) => {
+      if (!(error instanceof DomainError) || error.code !== 'git_timeout') throw error;
+      throw new DomainError('branch_moved', `branch: ${branch} keeps moving while the commit is made; try again`);
+    });
+  });
+}

@@ -9,6 +9,7 @@ import { planCreate } from '../entries/plan/plan-create.ts';
 import { planDelete } from '../entries/plan/plan-delete.ts';
 import { planUpdate } from '../entries/plan/plan-update.ts';
 import type { PlannedSave } from '../entries/saved-entry.ts';
+import { writeAhead } from '../in-turn.ts';
 import { mediaUpload } from '../media/media.schema.ts';
 import { planDeleteMedia, planMoveMedia, planUpload, storeUpload, type Upload } from '../media/plan-media.ts';
 import { conflict } from '../merge/merge.schema.ts';
@@ -67,6 +68,8 @@ const changeAction = z
 type ChangeAction = z.output<typeof changeAction>;
 
 const maxActions = 100;
+/** More of them are planned ahead of the turn of the branch, and so is what moves an entry, and reads whatever links to it. */
+const mostInTurn = 20;
 
 export const changeActions = z
   .array(changeAction)
@@ -343,7 +346,9 @@ export const commitChanges = studioOperation({
     const author = authorOf(context, input.author);
     const branch = await directBranch(context, input.branch);
     const plan = await prepareChanges(context, actions, { message: input.message, expected_head });
-    const { commit, result } = await context.git.write({ branch, author, plan });
+    const isLong = actions.length > mostInTurn || actions.some(({ op }) => op === 'move');
+    const request = { branch, author, plan };
+    const { commit, result } = await (isLong ? writeAhead(context, request) : context.git.write(request));
     return { commit, unchanged: commit === null, results: result };
   },
 });

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { yieldLoop } from '../../../lib/concurrency.ts';
 import type { Commit, Oid, Snapshot } from '../../../ports/git-records.ts';
-import type { CommitPlan, CommitRequest, Committed, StagedTree } from '../../../ports/git-writes.ts';
+import type { StagedTree } from '../../../ports/git-writes.ts';
 import { entry, writeInput } from '../entries/entries.schema.ts';
 import { savedRecord } from '../entries/saved-entry.ts';
 import { openFile } from '../frontmatter/parse-file.ts';
+import { writeAhead } from '../in-turn.ts';
 import { media } from '../media/media.schema.ts';
 import { mediaFacts, mediaRecord } from '../media/media-facts.ts';
 import { conflict } from '../merge/merge.schema.ts';
-import { alone } from '../merge/write-merge.ts';
 import { directBranch } from '../repository/branch-rules.ts';
 import { isOid } from '../repository/refs.ts';
 import { commit } from '../repository/repository.schema.ts';
@@ -169,42 +169,6 @@ export const revertMedia = studioOperation({
 const mostReverted = 1_000;
 /** With more files that is done ahead of the turn of the branch: one after the other is read, for seconds in all. */
 const mostInTurn = 20;
-/** How often it is done ahead while others move the branch. What comes to nothing there is planned in its turn, in so many milliseconds. */
-const ahead = { tries: 3, longestTurn: 5_000 };
-
-/** Ends the turn of a commit that was made on another head. */
-class Moved extends Error {}
-
-/**
- * Commits a plan that takes long: it is made on the head ahead of its turn, and others write to the branch meanwhile.
- * @throws DomainError `branch_moved`, and what `plan` throws
- */
-async function writeAhead<T>(
-  { git }: Pick<Context, 'git'>,
-  { branch, author, plan }: Pick<CommitRequest<T>, 'branch' | 'author' | 'plan'>,
-): Promise<Committed<T>> {
-  const inTurn = { branch, author, stored_head: true, time: ahead.longestTurn };
-  for (let left = ahead.tries; left > 0; left -= 1) {
-    const head = await git.head(branch);
-    if (head === null) break;
-    const { commit, result } = await git.writeOnto(head, { author, plan });
-    const moved = commit && { fast_forward_to: commit.sha };
-    const take = async (now: StagedTree): Promise<CommitPlan<T>> => {
-      if (now.commit !== head) throw new Moved();
-      return { changes: [], message: '', result, ...moved };
-    };
-    try {
-      return await git.write({ ...inTurn, plan: take });
-    } catch (error) {
-      if (!(error instanceof Moved)) throw error;
-    }
-  }
-  return git.write({ ...inTurn, plan }).catch((error: unknown) => {
-    if (!(error instanceof DomainError) || error.code !== 'git_timeout') throw error;
-    throw new DomainError('branch_moved', `branch: ${branch} keeps moving while the commit is made; try again`);
-  });
-}
-
 /** Paths a commit changed, those it left nothing at first: what was renamed is there again before its new name goes. */
 async function changedPaths({ git }: Pick<Context, 'git'>, { sha, parents }: Commit) {
   const after = await git.snapshot(sha);
@@ -271,9 +235,7 @@ export const revertCommit = studioOperation({
       },
     };
     const isLong = paths.length > mostInTurn;
-    const { commit: made, result } = await (isLong
-      ? alone(context, branch, () => writeAhead(context, request))
-      : git.write(request));
+    const { commit: made, result } = await (isLong ? writeAhead(context, request) : git.write(request));
     return { commit: made, unchanged: made === null, warnings: result };
   },
 });

@@ -6,6 +6,7 @@ import type { Change, CommitPlan, Committed, StagedTree } from '../../../ports/g
 import { codeProblem } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
 import { changeSite, type SiteIndex } from '../content/site-index.ts';
+import { writeAhead } from '../in-turn.ts';
 import { type MediaReference, mediaReferences } from '../media/media-references.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
 import type { Warning } from '../schema/schema.schema.ts';
@@ -163,22 +164,25 @@ interface CommitTo {
   branch: string;
   author: { name: string; email: string };
   message: string | undefined;
+  /** By `writeAhead`. */
+  isLong?: boolean;
 }
 
 /** Commits one step alone. */
 export function commitStep<T>(
   context: PlanContext,
-  { branch, author, message }: CommitTo,
+  { branch, author, message, isLong = false }: CommitTo,
   plan: (staged: StagedContent, signal: AbortSignal) => Promise<Step<T>>,
 ): Promise<Committed<T & { warnings: Warning[] }>> {
-  return context.git.write({
+  const request = {
     branch,
     author,
-    async plan(head, signal): Promise<CommitPlan<T & { warnings: Warning[] }>> {
+    async plan(head: StagedTree, signal: AbortSignal): Promise<CommitPlan<T & { warnings: Warning[] }>> {
       const staged = await contentAt(context, head);
       const { changes, summary, result, check } = await planStep(context, staged, (now) => plan(now, signal));
       const warnings = await check(staged);
       return { changes, message: messageOf(message, summary), result: { ...result, warnings } };
     },
-  });
+  };
+  return isLong ? writeAhead(context, request) : context.git.write(request);
 }

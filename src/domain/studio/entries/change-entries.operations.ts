@@ -66,9 +66,11 @@ export const updateEntry = studioOperation({
     const author = authorOf(context, edit.author);
     const branch = await directBranch(context, edit.branch);
     const to = slug === undefined ? undefined : { slug, field: 'slug' };
+    // What moves along, and whatever links to it, is read.
+    const isLong = to !== undefined && to.slug !== edit.entry;
     const { commit, snapshot, result } = await commitStep(
       context,
-      { branch, author, message: edit.message },
+      { branch, author, message: edit.message, isLong },
       (staged) => planUpdate(context, staged, { ...edit, to }),
     );
     return savedRecord(context, snapshot, commit, result);

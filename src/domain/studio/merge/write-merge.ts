@@ -1,12 +1,11 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { currentCaller } from '../../../lib/concurrency.ts';
-import { FairSlots } from '../../../lib/fair-queue.ts';
 import { counted } from '../../../lib/text.ts';
 import type { Commit, Oid, Snapshot } from '../../../ports/git-records.ts';
 import type { CommitPlan } from '../../../ports/git-writes.ts';
 import { checkCarried } from '../compare/carried-content.ts';
 import { checkPublishable, publishRules } from '../compare/publish-checks.ts';
+import { alone } from '../in-turn.ts';
 import type { StudioContext } from '../studio.ts';
 import type { FoundConflicts, Resolution, ResolvedFile } from './merge.schema.ts';
 import type { mergeStrategy } from './merge-branches.schema.ts';
@@ -200,9 +199,6 @@ async function prepareMerge(context: Context, request: MergeRequest): Promise<Pr
  * merge, which is renewed when it begins, has to last until the turn of what it comes to.
  */
 const tries = { most: 10, within: 20_000 };
-/** Milliseconds that one waits for what is prepared before it: a claim to merge lasts longer. */
-const longestWait = 100_000;
-
 /**
  * Prepares a merge, again as long as the base has moved when its turn comes, and moves the base. One that takes seconds alone is in the end made in its
  * turn: a branch that others write to all the time would never get it.
@@ -231,24 +227,6 @@ async function writePrepared(context: Context, request: MergeRequest): Promise<M
       'branch_moved',
       `base: ${base} keeps moving while the merge is made and checked; try again, or merge it in parts`,
     );
-  }
-}
-
-/** By branch: what is prepared holds much in memory, and is of no use once another has moved the branch. Callers alternate. */
-const preparing = new Map<string, FairSlots<string>>();
-
-/** Runs work on a branch alone among what is prepared for it. @throws DomainError `busy` when it would wait too long */
-export async function alone<T>({ git }: Pick<Context, 'git'>, branch: string, work: () => Promise<T>): Promise<T> {
-  const key = JSON.stringify([git.id, branch]);
-  const slots = preparing.get(key) ?? new FairSlots<string>(1, { keysOf: (caller) => [caller], mayHold: () => true });
-  preparing.set(key, slots);
-  try {
-    const release = await slots.take(currentCaller(), AbortSignal.timeout(longestWait)).catch(() => {
-      throw new DomainError('busy', `Other changes of ${branch} take long to make; try again when they are done`);
-    });
-    return await work().finally(release);
-  } finally {
-    if (slots.isIdle) preparing.delete(key);
   }
 }
 

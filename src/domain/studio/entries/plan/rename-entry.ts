@@ -48,22 +48,60 @@ interface Goal {
   field: string;
 }
 
-/** A file that moves along, as it is. @throws DomainError `not_editable` for a submodule, `forbidden` */
+/**
+ * Files that move along, as they are. What they hold is read once, however many have it, and only where not everything may be moved.
+ * @throws DomainError `not_editable` for a submodule, `forbidden`
+ */
 async function moveAlong(
   context: Context,
   { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
-  file: TreeFile,
-  to: string,
+  files: readonly TreeFile[],
+  targetOf: (file: TreeFile) => string,
   field: string,
-) {
-  const { path, mode, oid } = file;
-  if (mode === '160000') throw new DomainError('not_editable', `${field}: ${path} is a submodule and cannot be moved`);
-  const content = await tree.blob(oid);
-  checkMove(context, site, { from: path, to, mode, content }, field);
-  return [
-    { path, content: null },
-    { path: to, content: { oid }, mode },
-  ];
+): Promise<Change[]> {
+  const submodule = files.find(({ mode }) => mode === '160000');
+  if (submodule)
+    throw new DomainError('not_editable', `${field}: ${submodule.path} is a submodule and cannot be moved`);
+  const needed = missingRight(context);
+  if (needed !== null) {
+    const byContent = Map.groupBy(files, ({ oid }) => oid);
+    const pace = new Pace();
+    for await (const { oid, content } of tree.blobs([...byContent.keys()]))
+      for (const file of byContent.get(oid) ?? []) {
+        if (pace.isDue) await pace.yield();
+        const problem = moveProblem(context, site, file, targetOf(file), content);
+        if (problem !== null) throw new DomainError('forbidden', `${field}: ${problem}`, { cause: needed });
+      }
+  }
+  return files.flatMap((file) => [
+    { path: file.path, content: null },
+    { path: targetOf(file), content: { oid: file.oid }, mode: file.mode },
+  ]);
+}
+
+/** Why not everything may be moved; null: it may. */
+function missingRight({ require: requirePermission }: Context): unknown {
+  try {
+    requirePermission('manage_studio');
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** Why a file that moves along with an entry is not what the caller could take away and bring in by itself; null: it is. */
+function moveProblem(
+  { services }: Context,
+  site: StagedContent['site'],
+  { path, mode }: TreeFile,
+  to: string,
+  content: Buffer,
+): string | null {
+  const offered = { path: to, size: content.length, head: content.subarray(0, headBytes) };
+  const refused = refusalOf(site, offered, services.settings.media_limit);
+  if (refused === null && isContent(site, path, mode)) return null;
+  const what = refused?.problem ?? 'is outside collections and media';
+  return `${path} would move along, and ${to} ${what}; that needs the permission manage_studio`;
 }
 
 /** The asset folder of an entry moves along. */
@@ -78,9 +116,7 @@ async function moveAssets(
   const files = await assetFolder(staged, place);
   if (files.length > 0) await checkFree(staged.tree, to, field);
   const targetOf = ({ path }: TreeFile) => to + path.slice(from.length);
-  const changes: Change[] = [];
-  for (const file of files) changes.push(...(await moveAlong(context, staged, file, targetOf(file), field)));
-  return { changes, assets: files.map(targetOf) };
+  return { changes: await moveAlong(context, staged, files, targetOf, field), assets: files.map(targetOf) };
 }
 
 /** Where the collection keeps an entry under another slug. @throws DomainError `invalid_name` */
@@ -110,26 +146,6 @@ async function moveFile(
   };
 }
 
-/** What moves along with an entry must be what the caller could take away and bring in by itself. @throws DomainError `forbidden` */
-function checkMove(
-  { services, require: requirePermission }: Context,
-  site: StagedContent['site'],
-  file: { from: string; to: string; mode: string; content: Buffer },
-  field: string,
-): void {
-  const { from, to, mode, content } = file;
-  const offered = { path: to, size: content.length, head: content.subarray(0, headBytes) };
-  const refused = refusalOf(site, offered, services.settings.media_limit);
-  if (refused === null && isContent(site, from, mode)) return;
-  try {
-    requirePermission('manage_studio');
-  } catch (cause) {
-    const what = refused?.problem ?? 'is outside collections and media';
-    const message = `${field}: ${from} would move along, and ${to} ${what}; that needs the permission manage_studio`;
-    throw new DomainError('forbidden', message, { cause });
-  }
-}
-
 /** An entry that is the index of a directory moves with everything in it. */
 async function moveBundle(
   context: Context,
@@ -143,18 +159,16 @@ async function moveBundle(
   if (!schema.matches(index))
     throw fieldError('invalid_name', field, `"${index}" is not a path of collection "${schema.collection}"`);
   await checkFree(tree, to, field);
-  const changes: Change[] = [];
-  const assets: string[] = [];
-  for (const file of await tree.files(from)) {
-    const path = `${from}/${file.path}`;
-    const target = `${to}/${file.path}`;
-    if (path === place.path) changes.push({ path, content: null }, { path: target, content, mode: file.mode });
-    else {
-      changes.push(...(await moveAlong(context, { tree, site }, { ...file, path }, target, field)));
-      assets.push(target);
-    }
-  }
-  return { path: index, changes, assets };
+  const files = (await tree.files(from)).map((file) => ({ ...file, path: `${from}/${file.path}` }));
+  const targetOf = ({ path }: Pick<TreeFile, 'path'>) => `${to}${path.slice(from.length)}`;
+  const along = files.filter(({ path }) => path !== place.path);
+  const moved = await moveAlong(context, { tree, site }, along, targetOf, field);
+  const { mode } = files.find(({ path }) => path === place.path) ?? {};
+  const own = [
+    { path: place.path, content: null },
+    { path: index, content, ...(mode !== undefined && { mode }) },
+  ];
+  return { path: index, changes: [...own, ...moved], assets: along.map(targetOf) };
 }
 
 /** A value with another slug in it: a relation is a slug, or an object that names it. */

@@ -254,3 +254,13 @@ export function sharedSlots<Caller>(
     },
   });
 }
+
+/** Slots of which only groups have shares: three quarters each, and an eighth of all is reserved for groups that hold nothing. */
+export const groupSlots = (most: number): FairSlots<string> =>
+  new FairSlots(most, {
+    keysOf: (group) => [group],
+    mayHold(group, slots) {
+      const held = slots.heldBy(group);
+      return held === 0 || (held < Math.floor(most * shares.group) && slots.free > reserveOf(most));
+    },
+  });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FairQueue } from '../../src/lib/fair-queue.ts';
+import { FairQueue, groupSlots } from '../../src/lib/fair-queue.ts';
 import fc from '../support/properties.ts';
 
 interface Item {
@@ -135,4 +135,15 @@ it('has what is put back in front again: first its callers, and of each what was
   const rest = Array.from({ length: 6 }, () => queue.take());
   expect(rest).toEqual(['b1', 'c1', 'a2', 'd1', 'b2', 'a3']);
   expect(queue.take()).toBeUndefined();
+});
+
+it('leaves slots of groups to others: a quarter, of which some are for groups that have none', () => {
+  const slots = groupSlots(16);
+  const take = (group: string) =>
+    Array.from({ length: 16 }, () => slots.takeNow(group)).filter((taken) => taken !== null);
+  const [first, second] = [take('a'), take('b')];
+  expect([first.length, second.length]).toEqual([12, 2]);
+  expect(['c', 'c', 'd', 'e'].map((group) => slots.takeNow(group) !== null)).toEqual([true, false, true, false]);
+  first[0]?.();
+  expect(['a', 'b', 'e'].map((group) => slots.takeNow(group) !== null)).toEqual([false, false, true]);
 });

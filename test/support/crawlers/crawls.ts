@@ -13,10 +13,19 @@ export const crawlersPath = '/api/v2/organizations/acme/projects/site/crawlers';
 /** A try again comes at once, near enough. */
 export const quick: CrawlTiming = { ...usualTiming, firstRetry: 5, robotsRetry: 5 };
 
-/** Makes a crawler that asks as fast as it may. @returns its number */
-export async function makeCrawler(app: TestApp, host: string, settings: object = {}): Promise<number> {
+/**
+ * Makes a crawler that asks as fast as it may. @param organization with a project `site`; `token` is one of its own
+ * @returns its number
+ */
+export async function makeCrawler(
+  app: TestApp,
+  host: string,
+  settings: object = {},
+  { organization = 'acme', token = app.token } = {},
+): Promise<number> {
   const body = { domain: `http://${host}`, delay: 0, workers: 8, max_html: 0, ...settings };
-  const created = await app.ask('POST', crawlersPath, { body });
+  const at = crawlersPath.replace('acme', organization);
+  const created = await app.ask('POST', at, { body, token });
   if (created.status !== 200) throw new Error(JSON.stringify(created.body));
   return created.body.id;
 }

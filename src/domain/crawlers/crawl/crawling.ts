@@ -1,26 +1,43 @@
 import { getHeapStatistics } from 'node:v8';
+import { type FairSlots, groupSlots, sharedSlots } from '../../../lib/fair-queue.ts';
 import { SlotClock } from '../hosts/host-pace.ts';
 import { CookieJar } from './fetch/cookies.ts';
 
 /** Why a crawl loop ends early: the run was canceled, the server stops, or another worker has taken the run over. */
 export type StopReason = 'cancel' | 'stopping' | 'lost';
 
-/** Runs a process works on at the same time. */
-const mostRuns = 100;
 /** Of the heap's limit. */
 const watermark = 0.7;
-/** Requests a process has under way at the same time, for all its runs. */
-const mostInFlight = 200;
+/** What a process does at the same time: runs it works on, and requests it has under way for all of them. */
+const usualMost = { runs: 100, requests: 200 };
+
+/** A run, and whose it is. */
+export interface Crawl {
+  run_id: number;
+  organization_id: number;
+}
 
 /** The runs this process works on. */
 export class Crawling {
   readonly clock = new SlotClock();
+  /** For requests under way, shared by run and organisation: a site may take minutes for each answer. */
+  readonly requests: FairSlots<Crawl>;
   readonly #running = new Map<number, { stop(reason: StopReason): void; done: Promise<unknown> }>();
+  readonly #places: FairSlots<string>;
+  /** Of each run that has a place. */
+  readonly #organizations = new Map<number, number>();
   readonly #cookies = new Map<number, CookieJar>();
-  #inFlight = 0;
   #closing = false;
   #isShort = false;
   #looked = 0;
+
+  constructor(most = usualMost) {
+    this.#places = groupSlots(most.runs);
+    this.requests = sharedSlots(most.requests, ({ run_id, organization_id }) => [
+      `run ${run_id}`,
+      `organization ${organization_id}`,
+    ]);
+  }
 
   get closing(): boolean {
     return this.#closing;
@@ -43,6 +60,26 @@ export class Crawling {
     return done.finally(() => this.#running.delete(run_id));
   }
 
+  /**
+   * Takes a place for a run: an organisation has three quarters of them at most, and an eighth is for organisations that have none, because a run may
+   * keep its place for days.
+   * @returns gives it back; null: the organisation may have no other now
+   */
+  takePlace({ run_id, organization_id }: Crawl): (() => void) | null {
+    const release = this.#places.takeNow(String(organization_id));
+    if (!release) return null;
+    this.#organizations.set(run_id, organization_id);
+    return () => {
+      this.#organizations.delete(run_id);
+      release();
+    };
+  }
+
+  /** The organisation of each run that has a place. */
+  get organizations(): number[] {
+    return [...this.#organizations.values()];
+  }
+
   /** The cookies of a run, as long as this process works on it. */
   cookiesOf(run_id: number): CookieJar {
     const jar = this.#cookies.get(run_id) ?? new CookieJar();
@@ -53,21 +90,6 @@ export class Crawling {
   /** Drops what is kept of a run that has ended, or is another's now. */
   forget(run_id: number): void {
     this.#cookies.delete(run_id);
-  }
-
-  /** Takes one of the requests the process may have under way. @returns false when all are taken */
-  enter(): boolean {
-    if (this.#inFlight >= mostInFlight) return false;
-    this.#inFlight += 1;
-    return true;
-  }
-
-  leave(): void {
-    this.#inFlight -= 1;
-  }
-
-  get inFlight(): number {
-    return this.#inFlight;
   }
 
   get active(): number {
@@ -86,7 +108,7 @@ export class Crawling {
 
   /** Runs it can take on; none while it stops. */
   get room(): number {
-    return this.#closing ? 0 : mostRuns - this.#running.size;
+    return this.#closing ? 0 : this.#places.free;
   }
 
   /** Ends a run that is cancelled, if it is worked on here; a worker in another process notices within a second. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../kernel/sql.ts';
 import { asUnavailable, isAway } from '../../../kernel/unavailable.ts';
 import type { CrawlerServices } from '../crawlers.ts';
 import { LostRun } from '../frontier/run-row.ts';
@@ -7,7 +8,7 @@ import { acquireRun, heartbeatTimeout, keepAlive, releaseRun } from '../runs/acq
 import type { CrawlerRun, FinishReason, StopRequest } from '../runs/crawler-run.entity.ts';
 import { endRun, limitIdleTransaction, lockCrawlerOf, type RunEnding } from '../runs/end-run.ts';
 import { wakeRun } from '../runs/queue-run.ts';
-import type { StopReason } from './crawling.ts';
+import type { Crawl, StopReason } from './crawling.ts';
 import { keepCookies } from './fetch/cookies.ts';
 import { type CrawlLoop, createLoop } from './loop/crawl-loop.ts';
 import { type CrawlTiming, usualTiming } from './loop/loop-options.ts';
@@ -176,14 +177,33 @@ class Work {
   }
 }
 
+const organizationSql = `
+  select organization_id from crawler_run join project on project.id = project_id where crawler_run.id = $1`;
+
 /**
- * Works on a run for a while, unless another worker has it: begins it, continues it, or ends it.
+ * Takes a place of this process for a run, at once when its organisation is known.
+ * @returns gives it back; null: the organisation may have no other now
+ */
+async function takePlace(
+  { orm, crawlers }: CrawlerServices,
+  run_id: number,
+  known: number | undefined,
+): Promise<(() => void) | null> {
+  const look = () => executeBound<Pick<Crawl, 'organization_id'>>(orm.em.fork(), organizationSql, [run_id]);
+  const organization_id = known ?? (await look())[0]?.organization_id;
+  return organization_id === undefined ? null : crawlers.crawling.takePlace({ run_id, organization_id });
+}
+
+/**
+ * Works on a run for a while, unless another worker has it, or its organisation its share of this process: begins it, continues it, or ends it.
+ * @param organization_id when it is known
  * @returns whether it was worked on
  */
 export async function workOnRun(
   services: CrawlerServices,
   run_id: number,
   timing: CrawlTiming = usualTiming,
+  organization_id?: number,
 ): Promise<boolean> {
   const { crawling } = services.crawlers;
   if (crawling.closing || crawling.has(run_id)) return false;
@@ -191,28 +211,40 @@ export async function workOnRun(
   return crawling.run(
     run_id,
     (reason) => work.stop(reason),
-    () => work.on(run_id),
+    async () => {
+      const release = await takePlace(services, run_id, organization_id);
+      return release ? work.on(run_id).finally(release) : false;
+    },
   );
 }
 
-/** Active runs whose heartbeat is missing, and the first queued run of each crawler without an active one. */
-const idleSql = `
-  select id from crawler_run where
-    (status in ('provisioning', 'running') and (heartbeat_at is null or heartbeat_at < now() - interval '${heartbeatTimeout} seconds'))
-    or (status = 'queued' and not exists (select 1 from crawler_run as other
-      where other.crawler_id = crawler_run.crawler_id
-        and (other.status in ('provisioning', 'running') or (other.status = 'queued' and other.id < crawler_run.id))))
-  order by id limit ?`;
+const isIdle = `
+  (crawler_run.status in ('provisioning', 'running')
+    and (crawler_run.heartbeat_at is null or crawler_run.heartbeat_at < now() - interval '${heartbeatTimeout} seconds'))
+  or (crawler_run.status = 'queued' and not exists (select 1 from crawler_run as other
+    where other.crawler_id = crawler_run.crawler_id
+      and (other.status in ('provisioning', 'running') or (other.status = 'queued' and other.id < crawler_run.id))))`;
 
-/** Works on a run beside whatever else happens, when this process has room for it. */
-export function beginWork(services: CrawlerServices, run_id: number): void {
+/**
+ * Active runs whose heartbeat is missing, and the first queued run of each crawler without an active one: round robin by organisation, first of those
+ * that have the fewest runs here ($1 names the organisation of each); of one organisation the run first that has waited longest.
+ */
+const idleSql = `
+  select id, organization_id from (
+    select crawler_run.id, crawler_run.updated_at, organization_id,
+      row_number() over (partition by organization_id order by crawler_run.updated_at, crawler_run.id)
+        + (select count(*) from unnest($1::integer[]) as held where held = organization_id) as place
+    from crawler_run join project on project.id = project_id where ${isIdle}) as idle
+  order by place, updated_at, id limit $2`;
+
+/** Works on a run beside whatever else happens, when this process has room for it. @param organization_id when it is known */
+export function beginWork(services: CrawlerServices, run_id: number, organization_id?: number): void {
   const { log, crawlers } = services;
   const { crawling } = crawlers;
   if (crawling.room === 0) return;
+  const begin = () => workOnRun(services, run_id, usualTiming, organization_id);
   // The job for its next loop may arrive before the last loop has ended.
-  const begun = crawling.has(run_id)
-    ? crawling.left(run_id).then(() => workOnRun(services, run_id))
-    : workOnRun(services, run_id);
+  const begun = crawling.has(run_id) ? crawling.left(run_id).then(begin) : begin();
   begun.catch((err: unknown) => log.error({ err, run: run_id }, 'a run was left to others'));
 }
 
@@ -221,8 +253,9 @@ export async function takeUpRuns(services: CrawlerServices): Promise<void> {
   const { orm, crawlers } = services;
   const { crawling } = crawlers;
   if (crawling.room === 0) return;
-  const idle = await orm.em.fork().execute<{ id: number }[]>(idleSql, [crawling.room]);
-  for (const { id } of idle) if (!crawling.has(id)) beginWork(services, id);
+  const values = [crawling.organizations, crawling.room];
+  const idle = await executeBound<Pick<Crawl, 'organization_id'> & { id: number }>(orm.em.fork(), idleSql, values);
+  for (const { id, organization_id } of idle) if (!crawling.has(id)) beginWork(services, id, organization_id);
 }
 
 /** Takes up at once what an earlier process left, when there can be no other one. */

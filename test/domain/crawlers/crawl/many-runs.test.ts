@@ -6,7 +6,8 @@ import { links, page, type SiteServer, serveSite } from '../../../support/sites/
 
 let app: TestApp;
 let sites: SiteServer[];
-const runs = 100;
+/** What one organisation may have of the hundred of a process. */
+const runs = 75;
 const paths = ['/a', '/b', '/c'];
 
 beforeAll(async () => {
@@ -29,11 +30,11 @@ afterAll(async () => {
   await Promise.all((sites ?? []).map((site) => site.close()));
 });
 
-it('a process works on a hundred runs at once, each whole, and on one more when there is room', async () => {
+it('a process works on 75 runs of an organisation at once, each whole, and on one more when there is room', async () => {
   const ids: number[] = [];
   for (const { host } of sites) ids.push(await queue(app, await makeCrawler(app, host, { workers: 2 })));
   await takeUpRuns(app.services);
-  expect(app.services.crawlers.crawling.active).toBe(runs);
+  await vi.waitFor(() => expect(app.services.crawlers.crawling.active).toBe(runs));
   expect((await runOf(app, ids.at(-1) ?? 0)).status).toBe('queued');
   // As the process looks every few seconds: a machine that is busy may lose the lease of a run meanwhile.
   const ended = async (some: readonly number[]) => {

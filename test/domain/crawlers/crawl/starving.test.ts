@@ -1,7 +1,11 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { workOnRun } from '../../../../src/domain/crawlers/crawl/work-on-run.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Crawling } from '../../../../src/domain/crawlers/crawl/crawling.ts';
+import { takeUpRuns, workOnRun } from '../../../../src/domain/crawlers/crawl/work-on-run.ts';
+import { createOrganization } from '../../../../src/domain/organizations/organizations.operations.ts';
+import { createProject } from '../../../../src/domain/projects/projects.operations.ts';
+import { permissionNames } from '../../../../src/kernel/actor.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
-import { makeCrawler, queue, quick, runOf } from '../../../support/crawlers/crawls.ts';
+import { makeCrawler, queue, quick, runOf, workThrough } from '../../../support/crawlers/crawls.ts';
 import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
 
 let app: TestApp;
@@ -35,4 +39,89 @@ it('asks for what a page leads to as soon as workers have nothing else, however 
   release();
   await working;
   expect(await runOf(app, id)).toMatchObject({ status: 'completed', counts: { html: 4, requests: 4 } });
+});
+
+describe('beside an organisation whose sites take their time', () => {
+  const parts = Array.from({ length: 8 }, (_, index) => `/part-${index}`);
+  let app: TestApp;
+  let slow: SiteServer[];
+  let swift: SiteServer;
+  let other: { organization: string; token: string };
+  /** How many requests wait for their answers. */
+  let held = 0;
+  let answer = () => {};
+
+  beforeAll(async () => {
+    slow = await Promise.all(Array.from({ length: 9 }, () => serveSite(() => undefined)));
+    swift = await serveSite(({ path }) => page(path, links(['/', '/next'])));
+    app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: [...slow, swift].map(({ host }) => host).join(',') });
+    app.services.jobs.send = async () => {};
+    app.services.jobs.sendMany = async () => {};
+    await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
+    await app.run(createProject, { organization: 'other', name: 'Site', machine_name: 'site' });
+    other = { organization: 'other', token: await app.makeToken(permissionNames, { organization: 'other' }) };
+  });
+  beforeEach(() => {
+    held = 0;
+    const answers = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    for (const site of slow)
+      site.become(({ path }, response) => {
+        if (path === '/') return page('Start', links(parts));
+        if (!parts.includes(path)) return undefined;
+        held += 1;
+        void answers.then(() => response.writeHead(200, { 'Content-Type': 'text/html' }).end(path));
+        return null;
+      });
+  });
+  afterEach(() => answer());
+  afterAll(async () => {
+    await app?.stop();
+    await Promise.all([...(slow ?? []), swift].map((site) => site?.close()));
+  });
+
+  /** Looks for runs, as a process does every few seconds, until these have ended. */
+  const completed = (ids: readonly number[]) =>
+    vi.waitFor(
+      async () => {
+        await takeUpRuns(app.services);
+        for (const id of ids) expect((await runOf(app, id)).status).toBe('completed');
+      },
+      { timeout: 60_000, interval: 100 },
+    );
+
+  it('begins runs of others, though more of the organisation wait for longer than there are places', async () => {
+    const crawling = new Crawling({ runs: 8, requests: 200 });
+    app.services.crawlers.crawling = crawling;
+    const ids: number[] = [];
+    for (const { host } of slow) ids.push(await queue(app, await makeCrawler(app, host, { workers: 2 })));
+    await takeUpRuns(app.services);
+    await vi.waitFor(() => expect([crawling.active, held]).toEqual([6, 12]), { timeout: 30_000 });
+    const quick = await Promise.all(
+      [1, 2, 3].map(async () => queue(app, await makeCrawler(app, swift.host, {}, other))),
+    );
+    await completed(quick);
+    expect([crawling.active, held]).toEqual([6, 12]);
+    answer();
+    await completed(ids);
+    expect(crawling.organizations).toEqual([]);
+  });
+
+  it('sends requests of others, though more of the organisation wait than may be under way', async () => {
+    const crawling = new Crawling({ runs: 100, requests: 8 });
+    app.services.crawlers.crawling = crawling;
+    const working: Promise<unknown>[] = [];
+    // One of them misses its slots of the host while it waits.
+    for (const [index, { host }] of slow.slice(0, 2).entries())
+      working.push(workThrough(app, await queue(app, await makeCrawler(app, host, { delay: index / 20 }))));
+    await vi.waitFor(() => expect([held, crawling.requests.waiting()]).toEqual([5, 2]), { timeout: 30_000 });
+    const run = await workThrough(app, await queue(app, await makeCrawler(app, swift.host, {}, other)));
+    expect(run).toMatchObject({ status: 'completed', counts: { html: 2 } });
+    expect([held, crawling.requests.waiting()]).toEqual([5, 2]);
+    answer();
+    for (const ended of await Promise.all(working))
+      expect(ended).toMatchObject({ status: 'completed', counts: { html: 9, requests: 9, errors: 0 } });
+    expect(crawling.requests.isIdle).toBe(true);
+  });
 });

@@ -1,13 +1,14 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { DomainError } from '../../../../kernel/errors.ts';
 import { isAway } from '../../../../kernel/unavailable.ts';
-import { Tally } from '../../../../lib/fair-queue.ts';
+import { type FairSlots, Tally } from '../../../../lib/fair-queue.ts';
 import type { Notifier } from '../../../../lib/timing.ts';
 import { NotSent } from '../../../../ports/exchange.ts';
 import type { Slot } from '../../frontier/batch.ts';
 import type { LeasedUrl } from '../../frontier/lease.ts';
 import { breakOff, type Outcome, outcomeOf, putBack } from '../../frontier/outcome.ts';
 import { takeSlotAgain } from '../../hosts/host-rows.ts';
+import type { Crawl } from '../crawling.ts';
 import { type BaseEntry, withBase } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
 import { fetchUrl } from '../fetch/fetch-url.ts';
@@ -110,8 +111,54 @@ export class SlotQueue {
   }
 }
 
-/** Milliseconds until a process that is at its limit of requests tries to begin another one. */
-const enterAgain = 10;
+/**
+ * A loop's way to slots for its requests, of which its process has a limited number. It waits for one slot at most, in the order of all loops, and
+ * keeps it for its next request: the host may allow that only in a while.
+ */
+class RequestSlots {
+  readonly #slots: FairSlots<Crawl>;
+  readonly #crawl: Crawl;
+  readonly #signal: AbortSignal;
+  readonly #onSlot: () => void;
+  #kept: (() => void) | null = null;
+  #isWaiting = false;
+
+  /** @param signal aborted when no request may begin any more @param onSlot called when there is a slot that was waited for */
+  constructor(slots: FairSlots<Crawl>, crawl: Crawl, signal: AbortSignal, onSlot: () => void) {
+    this.#slots = slots;
+    this.#crawl = crawl;
+    this.#signal = signal;
+    this.#onSlot = onSlot;
+    signal.addEventListener('abort', () => this.rest());
+  }
+
+  get isWaiting(): boolean {
+    return this.#isWaiting;
+  }
+
+  /** Takes a slot for a request that may begin now. @returns gives it back; null: it is waited for */
+  take(): (() => void) | null {
+    const release = this.#kept ?? this.#slots.takeNow(this.#crawl);
+    this.#kept = null;
+    if (!release) void this.#wait();
+    return release;
+  }
+
+  /** Gives back a slot that no request needs soon. */
+  rest(): void {
+    this.#kept?.();
+    this.#kept = null;
+  }
+
+  async #wait(): Promise<void> {
+    this.#isWaiting = true;
+    const release = await this.#slots.take(this.#crawl, this.#signal).catch(() => null);
+    this.#isWaiting = false;
+    this.#kept = release;
+    if (this.#signal.aborted) this.rest();
+    else this.#onSlot();
+  }
+}
 
 interface Parts {
   ending: Shutdown;
@@ -127,8 +174,11 @@ export class Requests {
   readonly #options: LoopOptions;
   readonly #parts: Parts;
   readonly #queue: SlotQueue;
+  readonly #slots: RequestSlots;
   #inFlight = 0;
   #reading = 0;
+  /** Of those whose slots are past. */
+  #renewing = 0;
   #preparing = 0;
   /** When the next leased URL may be fetched. */
   #slotAt = Number.POSITIVE_INFINITY;
@@ -136,7 +186,13 @@ export class Requests {
   constructor(options: LoopOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
-    this.#queue = new SlotQueue((host) => options.open.limitsOf(host).inFlight);
+    const { crawling, open } = options;
+    this.#queue = new SlotQueue((host) => open.limitsOf(host).inFlight);
+    const crawl = { run_id: open.run.id, organization_id: open.organization_id };
+    this.#slots = new RequestSlots(crawling.requests, crawl, parts.ending.signal, () => {
+      parts.answered();
+      parts.notifier.notify();
+    });
   }
 
   /** Leased URLs that wait for their slots, or for what is known of them. */
@@ -179,6 +235,12 @@ export class Requests {
   /** Puts back what waits for some hosts, or for all. */
   putBack(isMeant: (host: string) => boolean = () => true): void {
     for (const of of this.#queue.drop(isMeant)) this.#parts.unwritten.add(putBack(of));
+    this.#restWithout();
+  }
+
+  /** Keeps no slot while there is nothing to be fetched. */
+  #restWithout(): void {
+    if (this.waiting + this.#renewing === 0) this.#slots.rest();
   }
 
   /** Starts what may start. @param room how many results may still come in unwritten */
@@ -186,7 +248,8 @@ export class Requests {
     const { crawling, open } = this.#options;
     const { context } = this.#parts;
     this.#slotAt = Number.POSITIVE_INFINITY;
-    while (this.#queue.size > 0 && this.#inFlight < open.limits.workers && room()) {
+    const { workers } = open.limits;
+    while (this.#queue.size > 0 && this.#inFlight < workers && !this.#slots.isWaiting && room()) {
       const next = this.#queue.next(crawling.clock.now());
       if (next.kind === 'wait') {
         this.#slotAt = performance.now() + next.for;
@@ -194,19 +257,23 @@ export class Requests {
       }
       if (next.kind === 'connect') void context.fetcher.connect({ url: next.waiting.of.url, policy: context.policy });
       else if (next.kind === 'late') void this.#again(next.waiting);
-      else if (crawling.enter()) void this.#fetch(next.waiting);
-      else {
-        this.#queue.leave(next.waiting.of.host);
-        this.#queue.add([next.waiting]);
-        this.#slotAt = performance.now() + enterAgain;
-        return;
-      }
+      else this.#begin(next.waiting);
     }
+    this.#restWithout();
+  }
+
+  /** Begins a request, or waits for a slot of the process. */
+  #begin(waiting: QueuedUrl): void {
+    const release = this.#slots.take();
+    if (release) return void this.#fetch(waiting, release);
+    this.#queue.leave(waiting.of.host);
+    this.#queue.add([waiting]);
   }
 
   async #again(waiting: QueuedUrl): Promise<void> {
     const { services, open } = this.#options;
     this.#reading += 1;
+    this.#renewing += 1;
     try {
       const em = services.orm.em.fork();
       const start = await takeSlotAgain(em, open.run.project_id, waiting.of.host, waiting.gap);
@@ -217,10 +284,12 @@ export class Requests {
       this.#parts.unwritten.add(putBack(waiting.of));
     }
     this.#reading -= 1;
+    this.#renewing -= 1;
     this.#parts.notifier.notify();
   }
 
-  async #fetch(waiting: QueuedUrl): Promise<void> {
+  /** @param release gives back its slot of the process */
+  async #fetch(waiting: QueuedUrl, release: () => void): Promise<void> {
     const { of, base, start, wasSlow } = waiting;
     const { context, unwritten, notifier, ending } = this.#parts;
     const { clock } = this.#options.crawling;
@@ -232,7 +301,7 @@ export class Requests {
       isUnderWay = false;
       this.#inFlight -= 1;
       this.#reading += 1;
-      this.#options.crawling.leave();
+      release();
       this.#queue.leave(of.host);
       this.#parts.answered();
       notifier.notify();

@@ -27,9 +27,10 @@ export interface PageReader {
   prepare(): void;
   /**
    * Facts of a document, at most what was found in 2 s of reading (`faults` has `time` then). Resolves for every content.
+   * @param caller whose document it is: what waits is read round robin by caller, because each document may take 2 s
    * @throws Error once the reader is closed, and for a defect of the reader
    */
-  read(page: PageToRead): Promise<PageFacts>;
+  read(page: PageToRead, caller?: string): Promise<PageFacts>;
   /** Cuts what is being read and gives the processes back. */
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { startChild } from '../../lib/child-processes.ts';
+import { FairQueue } from '../../lib/fair-queue.ts';
 import type { PageFacts } from '../../ports/page-facts.ts';
 import type { PageReader, PageToRead } from '../../ports/page-reader.ts';
 
@@ -29,14 +30,16 @@ const largestShared = 64 * 1024;
 class Reading {
   readonly id: number;
   readonly page: PageToRead;
+  readonly caller: string;
   readonly isSmall: boolean;
   readonly facts: Promise<PageFacts>;
   readonly #settle: PromiseWithResolvers<PageFacts>;
   #partial: PageFacts | null = null;
 
-  constructor(id: number, page: PageToRead) {
+  constructor(id: number, page: PageToRead, caller: string) {
     this.id = id;
     this.page = page;
+    this.caller = caller;
     this.isSmall = page.bytes.byteLength <= largestShared;
     this.#settle = Promise.withResolvers();
     this.facts = this.#settle.promise;
@@ -223,7 +226,7 @@ const usualModule = () => new URL(`./page-process${path.extname(import.meta.url)
 export class SeparatePageReader implements PageReader {
   readonly #options: Required<PageReaderOptions>;
   readonly #processes = new Set<ReaderProcess>();
-  readonly #queue: Reading[] = [];
+  readonly #queue = new FairQueue<Reading>();
   #next = 0;
   #isClosed = false;
   #idleTimer: NodeJS.Timeout | null = null;
@@ -243,11 +246,11 @@ export class SeparatePageReader implements PageReader {
     this.#waitForWork();
   }
 
-  read(page: PageToRead): Promise<PageFacts> {
+  read(page: PageToRead, caller = ''): Promise<PageFacts> {
     if (this.#isClosed) return Promise.reject(new Error('The page reader is closed'));
-    const reading = new Reading(this.#next, page);
+    const reading = new Reading(this.#next, page, caller);
     this.#next += 1;
-    this.#queue.push(reading);
+    this.#queue.add(caller, reading);
     this.#pump();
     return reading.facts;
   }
@@ -255,19 +258,22 @@ export class SeparatePageReader implements PageReader {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#idleTimer ?? undefined);
-    for (const reading of this.#queue.splice(0)) reading.cut();
+    for (const reading of this.#queue.takeAll()) reading.cut();
     const processes = [...this.#processes];
     this.#processes.clear();
     await Promise.all(processes.map((reader) => reader.end()));
   }
 
   #pump(): void {
-    for (let [reading] = this.#queue; reading; [reading] = this.#queue) {
-      const reader = this.#processFor(reading);
-      if (!reader) break;
-      this.#queue.shift();
-      reader.send(reading);
-    }
+    let reader: ReaderProcess | undefined;
+    // None passes one that has to wait: small documents would keep a large one from an idle process without end.
+    let isBlocked = false;
+    const next = (reading: Reading) => {
+      if (!isBlocked) reader = this.#processFor(reading);
+      isBlocked ||= reader === undefined;
+      return !isBlocked;
+    };
+    for (const reading of this.#queue.takeAll(next)) reader?.send(reading);
     this.#waitForWork();
   }
 
@@ -284,7 +290,7 @@ export class SeparatePageReader implements PageReader {
       onRoom: () => this.#pump(),
       onEnd: (ended, rest) => {
         this.#processes.delete(ended);
-        this.#queue.unshift(...rest);
+        this.#queue.putBack(rest.map((reading) => [reading.caller, reading]));
         this.#pump();
       },
     });

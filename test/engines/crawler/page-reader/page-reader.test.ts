@@ -111,6 +111,19 @@ describe('processes', () => {
     expect(facts.map(({ faults }) => faults.length)).toEqual(texts.map((text) => Number(text.endsWith('stuck'))));
   });
 
+  it('read documents of one caller after another, large ones, too, with small ones behind them', async () => {
+    const reader = open(stuck);
+    const order: string[] = [];
+    const large = (word: string) => [`${word} ${'x'.repeat(100_000)}`, word] as const;
+    const read = async ([text, word]: readonly [string, string], caller: string) => {
+      await reader.read(page(text), caller);
+      order.push(word);
+    };
+    const many = ['a1', 'a2', 'a3'].map((word) => read(large(word), 'a'));
+    await Promise.all([...many, read(large('b1'), 'b'), read(['b2', 'b2'], 'b'), read(['c1', 'c1'], 'c')]);
+    expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
+  });
+
   it('start before the first document after prepare(), once', async () => {
     const reader = open(stuck);
     const before = new Set(children());

@@ -28,7 +28,7 @@ export interface PageBrowser {
 export interface FetchContext {
   services: Pick<Services, 'blobs' | 'clock' | 'log'>;
   fetcher: CrawlFetcher;
-  reader: PageReader;
+  reader: Pick<PageReader, 'read'>;
   run: { id: number };
   settings: Pick<CrawlerSettings, 'status_ok' | 'assets'>;
   discovery: Discovery;

@@ -221,7 +221,7 @@ export async function createLoop(
   { services, open, hosts, timing, log, userAgent }: CreateLoopOptions,
   site: RunSite,
 ): Promise<CrawlLoop> {
-  const { run, limits } = open;
+  const { run, organization_id, limits } = open;
   const em = services.orm.em.fork();
   const [snapshot] = await em.execute<{ id: number; base_id: number | null; sitemaps: number }[]>(
     `select id, base_id, (select count(*)::integer from crawl_url where run_id = ? and kind = 'sitemap') as sitemaps
@@ -250,7 +250,7 @@ export async function createLoop(
     context: {
       services,
       fetcher: services.fetcher,
-      reader: services.pages,
+      reader: { read: (page) => services.pages.read(page, String(organization_id)) },
       run,
       settings: run.settings,
       discovery: {

@@ -24,6 +24,8 @@ export interface BrowserAnswer {
 export interface PageLoad {
   /** Runs share neither cookies nor storage. */
   run: number;
+  /** Whose run it is: pages of one organisation leave room for others. */
+  organization: number;
   /** Of the document, normalised. */
   url: string;
   /** The server's response: the navigation itself makes no request. */

@@ -49,15 +49,24 @@ export async function openRefusingProxy(): Promise<RefusingProxy> {
   };
 }
 
-/** Slots for pages, of which each run has a number of its own. */
-export const pageSlots = (most: number) =>
-  new FairSlots<Pick<PageLoad, 'run' | 'atOnce'>>(most, {
-    keysOf: ({ run }) => [String(run)],
-    mayHold: ({ run, atOnce }, slots) => slots.heldBy(String(run)) < atOnce,
+const keysOf = ({ run, organization }: Pick<PageLoad, 'run' | 'organization'>) =>
+  [`run ${run}`, `organization ${organization}`] as const;
+
+/**
+ * Slots for pages, of which each run has a number of its own.
+ * @param most pages at the same time: of the runs of one organisation, and of all
+ */
+export const pageSlots = (most: { organization: number; all: number }) =>
+  new FairSlots<Pick<PageLoad, 'run' | 'organization' | 'atOnce'>>(most.all, {
+    keysOf,
+    mayHold(page, slots) {
+      const [run, organization] = keysOf(page);
+      return slots.heldBy(run) < page.atOnce && slots.heldBy(organization) < most.organization;
+    },
   });
 
-/** Pages at the same time, of all runs. */
-const mostPages = 4;
+/** A page may take minutes: no organisation has all of them. */
+const mostPages = { organization: 4, all: 5 };
 /** An idle browser is ended after so many milliseconds. */
 const idleTime = 60_000;
 

@@ -50,6 +50,7 @@ async function load(
   const requested: BrowserRequest[] = [];
   const page = await chromium.load({
     run: 1,
+    organization: 1,
     url: 'http://site.test/',
     document: answerOf(html),
     scripts: true,

@@ -17,6 +17,7 @@ const answerOf = (body: string | Buffer, type = 'text/html'): BrowserAnswer => (
 
 const usual: Omit<PageLoad, 'document'> = {
   run: 1,
+  organization: 1,
   url: 'http://site.test/',
   scripts: true,
   wantsDom: true,

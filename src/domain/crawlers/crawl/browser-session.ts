@@ -15,6 +15,7 @@ import type { OutlinkStore } from './fetch/outlinks.ts';
 export interface BrowserOptions {
   services: CrawlerServices;
   run: CrawlerRun;
+  organization_id: number;
   snapshot: { id: number; base_id: number | null };
   budget: RequestBudget;
   outlinks: OutlinkStore;

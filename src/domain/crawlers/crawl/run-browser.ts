@@ -360,13 +360,14 @@ export class RunBrowser implements PageBrowser {
   }
 
   async show(context: FetchContext, of: LeasedUrl, document: BrowserAnswer): Promise<ShownPage> {
-    const { services, run, atOnce } = this.#parts;
+    const { services, run, organization_id, atOnce } = this.#parts;
     const { assets, browser_config } = run.settings;
     const { enabled, timeout, execute_js } = assets.network_intercept;
     const requests = new PageRequests(context, this.#parts, of);
     const agent = context.headersFor(of.url).headers['user-agent'];
     const page = await this.#browser.load({
       run: run.id,
+      organization: organization_id,
       url: of.url,
       document,
       scripts: !enabled || execute_js,

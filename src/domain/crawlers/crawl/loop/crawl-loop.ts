@@ -235,7 +235,9 @@ export async function createLoop(
   const budget = new RequestBudget(services, run, limits.budget.max_hits);
   const outlinks = new OutlinkStore(services.blobs);
   const browser =
-    userAgent === null ? null : new RunBrowser({ services, run, snapshot, budget, outlinks, atOnce: limits.workers });
+    userAgent === null
+      ? null
+      : new RunBrowser({ services, run, organization_id, snapshot, budget, outlinks, atOnce: limits.workers });
   const cookies = services.crawlers.crawling.cookiesOf(run.id);
   return new CrawlLoop({
     services,

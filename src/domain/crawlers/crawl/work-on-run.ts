@@ -62,6 +62,29 @@ async function finish(em: EntityManager, { id }: Pick<CrawlerRun, 'id'>, ending:
   return row.max_html > 0 ? { ...ending, reason: 'max_html' } : ending;
 }
 
+/** An active run whose heartbeat is missing, or the first queued run of a crawler without an active one. */
+const isIdle = `
+  (crawler_run.status in ('provisioning', 'running')
+    and (crawler_run.heartbeat_at is null or crawler_run.heartbeat_at < now() - interval '${heartbeatTimeout} seconds'))
+  or (crawler_run.status = 'queued' and not exists (select 1 from crawler_run as other
+    where other.crawler_id = crawler_run.crawler_id
+      and (other.status in ('provisioning', 'running') or (other.status = 'queued' and other.id < crawler_run.id))))`;
+
+/** How runs of an organisation get their workers: first runs that are to end, then the run that has waited longest. */
+const sequence = 'crawler_run.stop_requested is null, crawler_run.updated_at, crawler_run.id';
+
+const nextSql = `
+  select crawler_run.id from crawler_run join project on project.id = project_id
+  where organization_id = (select organization_id from crawler_run as run join project on project.id = run.project_id where run.id = ?)
+    and (${isIdle})
+  order by ${sequence} limit 1`;
+
+/** The run that is next in the organisation of one that is given back: most often that itself. */
+async function nextOf(em: EntityManager, { id }: Pick<CrawlerRun, 'id'>): Promise<number> {
+  const [next] = await em.execute<{ id: number }[]>(nextSql, [id]);
+  return next?.id ?? id;
+}
+
 /** Writes the end of a crawl loop: the run's final state, or its release for the next worker. */
 async function conclude(services: CrawlerServices, run: CrawlerRun, end: LoopEnd): Promise<void> {
   const { orm, crawlers } = services;
@@ -78,7 +101,7 @@ async function conclude(services: CrawlerServices, run: CrawlerRun, end: LoopEnd
       return void (await endRun(em, services, run, await finish(em, run, end.ending)));
     }
     await releaseRun(em, run);
-    if (!crawling.closing) await wakeRun(em, services, run.id);
+    if (!crawling.closing) await wakeRun(em, services, await nextOf(em, run));
   });
 }
 
@@ -218,21 +241,13 @@ export async function workOnRun(
   );
 }
 
-const isIdle = `
-  (crawler_run.status in ('provisioning', 'running')
-    and (crawler_run.heartbeat_at is null or crawler_run.heartbeat_at < now() - interval '${heartbeatTimeout} seconds'))
-  or (crawler_run.status = 'queued' and not exists (select 1 from crawler_run as other
-    where other.crawler_id = crawler_run.crawler_id
-      and (other.status in ('provisioning', 'running') or (other.status = 'queued' and other.id < crawler_run.id))))`;
-
 /**
- * Active runs whose heartbeat is missing, and the first queued run of each crawler without an active one: round robin by organisation, first of those
- * that have the fewest runs here ($1 names the organisation of each); of one organisation the run first that has waited longest.
+ * Runs without a worker: round robin by organisation, first of organisations with the fewest runs here ($1 names the organisation of each).
  */
 const idleSql = `
   select id, organization_id from (
     select crawler_run.id, crawler_run.updated_at, organization_id,
-      row_number() over (partition by organization_id order by crawler_run.updated_at, crawler_run.id)
+      row_number() over (partition by organization_id order by ${sequence})
         + (select count(*) from unnest($1::integer[]) as held where held = organization_id) as place
     from crawler_run join project on project.id = project_id where ${isIdle}) as idle
   order by place, updated_at, id limit $2`;

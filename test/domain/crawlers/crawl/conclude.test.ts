@@ -1,7 +1,9 @@
 import { expect, it, vi } from 'vitest';
+import { workOnRun } from '../../../../src/domain/crawlers/crawl/work-on-run.ts';
 import { requestEnd } from '../../../../src/domain/crawlers/runs/change-runs.operations.ts';
+import { crawlJob } from '../../../../src/domain/crawlers/runs/queue-run.ts';
 import { shared, startTestApp } from '../../../support/app.ts';
-import { makeCrawler, queue, runOf, workThrough } from '../../../support/crawlers/crawls.ts';
+import { makeCrawler, queue, quick, runOf, workThrough } from '../../../support/crawlers/crawls.ts';
 import { page, serveSite } from '../../../support/sites/site-server.ts';
 
 const site = shared(() => serveSite(({ path }) => (path === '/' ? page('Start') : undefined)));
@@ -34,4 +36,19 @@ it('is completed when a stop comes after all was done', async () => {
   const id = await queue(app, await makeCrawler(app, site.host));
   askAtTheLast(id, 'stop');
   expect(await workThrough(app, id)).toMatchObject({ status: 'completed', finish_reason: 'done' });
+});
+
+it('wakes the run of its organisation that is to end or has waited longest, when it goes on later', async () => {
+  const others = [await makeCrawler(app, site.host), await makeCrawler(app, site.host)];
+  const [first, second] = [await queue(app, others[0] ?? 0), await queue(app, others[1] ?? 0)];
+  const id = await queue(app, await makeCrawler(app, site.host));
+  const woken = vi.spyOn(app.services.jobs, 'sendMany');
+  await workOnRun(app.services, id, { ...quick, budget: -1 });
+  await workOnRun(app.services, first, { ...quick, budget: -1 });
+  const run = await runOf(app, id);
+  expect(run.status).toBe('running');
+  await app.services.orm.em.fork().transactional((em) => requestEnd(em, app.services, run, 'cancel'));
+  await workOnRun(app.services, second, { ...quick, budget: -1 });
+  const ids = woken.mock.calls.flatMap(([kind, payloads]) => (kind === crawlJob ? payloads : []));
+  expect(ids).toEqual([{ run_id: first }, { run_id: second }, { run_id: id }]);
 });

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { condition } from './steps/condition.ts';
 import { delay } from './steps/delay.ts';
-import { fail } from './steps/fail.ts';
+import { fail, output } from './steps/endings.ts';
 import { forEach } from './steps/for-each.ts';
 import { http } from './steps/http.ts';
 import { operation } from './steps/operation.ts';
-import { output } from './steps/output.ts';
 import { parallel } from './steps/parallel.ts';
 import type { Step, StepType } from './steps/step-type.ts';
 import { transform } from './steps/transform.ts';

@@ -193,8 +193,19 @@ async function mergeRuns<T>(
   return merged;
 }
 
+/** Long work that may pause at each step. */
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+/** Goes through the steps of work that is not long after all, without a pause. @returns what the work comes to */
+export function finish<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
 /** Goes through the steps of long work, and lets all else have its turn between them. @returns what the work comes to */
-export async function finishYielding<T>(steps: Generator<undefined, T, undefined>): Promise<T> {
+export async function finishYielding<T>(steps: Steps<T>): Promise<T> {
   const pace = new Pace();
   for (;;) {
     const step = steps.next();

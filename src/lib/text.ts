@@ -8,12 +8,6 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 /** A text as the part of a pattern that stands for it alone. */
 export const literally = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-/** Finds any of several texts, in letters of either case; where one lies within another, the longer one, so that no part of it is left. */
-export function anyOf(texts: Iterable<string>): RegExp {
-  const longestFirst = [...texts].sort((a, b) => b.length - a.length);
-  return new RegExp(longestFirst.map(literally).join('|'), 'gi');
-}
-
 /** The pattern by which `ilike` finds texts that hold another, in letters of either case. */
 export const holding = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../kernel/services.ts';
-import { redactor } from '../../lib/encodings.ts';
 import { retryAfter } from '../../lib/http-client.ts';
+import { redactor } from '../../lib/redaction/encodings.ts';
 import { Crawler } from '../crawlers/config/crawler.entity.ts';
 import { openCrawlerSecrets } from '../crawlers/config/crawler-secrets.ts';
 import { generationOfProject } from './generation.ts';
@@ -158,8 +158,8 @@ async function attempt(
   };
   const sent = await send(services, url, { headers, body: payload, signal });
   // Pages of errors repeat what they were sent, and more people read attempts than settings: without the scheme it is a secret.
-  const redact = redactor({ webhook_auth_header: authorization?.replace(/^\S+ +/, '') ?? '' });
-  const result = { ...sent, answer: redact(sent.answer) as string | null };
+  const redact = await redactor({ webhook_auth_header: authorization?.replace(/^\S+ +/, '') ?? '' });
+  const result = { ...sent, answer: (await redact(sent.answer)) as string | null };
   const duration_ms = Math.round(performance.now() - began);
   const verdict = verdictOf(result, tries, clock.now());
   await orm.em.fork().transactional(async (em) => {

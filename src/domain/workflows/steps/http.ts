@@ -3,9 +3,9 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { readSerially } from '../../../kernel/json-input.ts';
-import { redactor } from '../../../lib/encodings.ts';
 import { retryAfter } from '../../../lib/http-client.ts';
 import { isRecord } from '../../../lib/objects.ts';
+import { redactor } from '../../../lib/redaction/encodings.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import type { HttpResponse } from '../../../ports/http.ts';
 import { generationHeader } from '../../notifications/generation.ts';
@@ -269,7 +269,7 @@ export async function runHttpStep(call: StepCall<HttpStep>): Promise<StepResult>
     throw error;
   });
   if (secrets instanceof DomainError) return failure(secrets);
-  const redact = redactor(secrets);
+  const redact = await redactor(secrets);
   const evaluation = { expressions: services.expressions, scope: { ...scope, secrets }, signal };
   let input: object | undefined;
   const result = await (async () => {
@@ -283,7 +283,7 @@ export async function runHttpStep(call: StepCall<HttpStep>): Promise<StepResult>
       return failure(error);
     }
   })();
-  const shown = redact({ ...result, input }) as StepResult;
+  const shown = (await redact({ ...result, input })) as StepResult;
   // Cut only now: a part of a secret would not be found.
   if (shown.kind === 'failed' && 'body' in shown.error) shown.error.body = excerptOf(shown.error.body, longestExcerpt);
   return shown;

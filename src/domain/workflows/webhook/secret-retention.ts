@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Services } from '../../../kernel/services.ts';
-import { base64Cores } from '../../../lib/encodings.ts';
+import { base64Cores } from '../../../lib/redaction/encodings.ts';
 import { upTo } from '../../../lib/version-cache.ts';
 import type { TriggerSecret } from '../triggers/sealed-secret.ts';
 import { isInGrace, openSecrets } from '../triggers/sealed-secret.ts';

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { DomainError } from '../../../../kernel/errors.ts';
 import type { Services } from '../../../../kernel/services.ts';
 import { asUnavailable } from '../../../../kernel/unavailable.ts';
-import { encodingsOf } from '../../../../lib/encodings.ts';
-import { anyOf } from '../../../../lib/text.ts';
+import { finish, finishYielding } from '../../../../lib/concurrency.ts';
+import { encodingsOf } from '../../../../lib/redaction/encodings.ts';
+import { Replacer } from '../../../../lib/redaction/replacer.ts';
 import type { CommandEnd, CommandLimit, ProcessName, WorkspaceFile } from '../../../../ports/deployer.ts';
 import type { Oid, TreeFile } from '../../../../ports/git-records.ts';
 import { loadProject } from '../../../projects/project-ref.ts';
@@ -148,18 +149,23 @@ export const build: Stage = async (run, job) => {
 const shortest = 4;
 const replacement = '********';
 
-function formsOf(secret: string): string[] {
+function* formsOf(secret: string): Generator<string> {
+  yield* encodingsOf(secret);
   const lines = secret.split(/\r?\n/).filter((line) => line.trim().length >= shortest * 2);
-  return [...encodingsOf(secret), ...(lines.length > 1 ? lines : [])];
+  if (lines.length > 1) yield* lines;
 }
 
 /** Takes the values of secrets out of a text: as they are, in base64, URLs and JSON, and each line of those with several. */
-export function masker(secrets: readonly string[]): (text: string) => string {
-  const long = (text: string) => text.length >= shortest;
-  const forms = new Set(secrets.filter(long).flatMap(formsOf).filter(long));
-  if (forms.size === 0) return (text) => text;
-  const pattern = anyOf(forms);
-  return (text) => text.replace(pattern, replacement);
+export async function masker(secrets: readonly string[]): Promise<(text: string) => string> {
+  const replacer = await finishYielding(
+    Replacer.of(function* () {
+      for (const secret of secrets) {
+        if (secret.length < shortest) continue;
+        for (const form of formsOf(secret)) if (form.length >= shortest) yield [form, replacement];
+      }
+    }),
+  );
+  return (text) => finish(replacer.replace(text));
 }
 
 const mostFiles = 200_000;
@@ -391,7 +397,7 @@ async function attempt(
     throw new StageFailure('isolation_unavailable', isolation.refused);
   }
   const warnings: Warning[] = [];
-  const mask = masker(variables.filter(({ secret }) => secret).map(({ value }) => value));
+  const mask = await masker(variables.filter(({ secret }) => secret).map(({ value }) => value));
   const git = services.git.open(project.uuid);
   const deadline = performance.now() + settings.timeout_seconds * 1000;
   const onCommand = async (leader: ProcessName) => {

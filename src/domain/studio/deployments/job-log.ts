@@ -14,31 +14,42 @@ export function cleanLine(line: string): string {
   return plain.slice(plain.lastIndexOf('\r') + 1).replace(controls, '');
 }
 
-/** A line longer than this is written in pieces; UTF-16 units. */
-const longestLine = 16 * 1024;
-/** Of such a line so much waits for what comes, so that no secret is written in two halves; UTF-16 units. */
-const heldBack = 8 * 1024;
+/** Takes the values of secrets out of a text. */
+export interface Mask {
+  (text: string): string;
+  /** How long what it takes out is at most, UTF-16 units; undefined: it takes out nothing. */
+  readonly longest?: number;
+}
+
+/**
+ * Of a line that does not end so much waits for what comes, or the longest secret, so that none is written in two halves; UTF-16 units. Such a line
+ * is written in pieces once it is twice as long.
+ */
+const heldBack = { least: 8 * 1024, most: 128 * 1024 };
 
 /** Splits the output of a command into clean, masked lines. */
 export class LineReader {
   readonly #decoder = new StringDecoder('utf8');
-  readonly #mask: (text: string) => string;
+  readonly #mask: Mask;
+  readonly #heldBack: number;
   #rest = '';
 
-  constructor(mask: (text: string) => string) {
+  constructor(mask: Mask) {
     this.#mask = mask;
+    this.#heldBack = Math.min(Math.max(heldBack.least, mask.longest ?? 0), heldBack.most);
   }
 
   /** @returns the lines a chunk completes, each with its line end; '' when it completes none */
   read(chunk: Buffer): string {
-    const text = this.#rest + this.#decoder.write(chunk);
+    const text = this.#decoder.write(chunk);
     const end = text.lastIndexOf('\n') + 1;
-    this.#rest = text.slice(end);
-    const lines = text.slice(0, end);
-    if (this.#rest.length <= longestLine) return this.#shown(lines);
+    const lines = end === 0 ? '' : this.#rest + text.slice(0, end);
+    this.#rest = end === 0 ? this.#rest + text : text.slice(end);
+    if (this.#rest.length <= 2 * this.#heldBack) return this.#shown(lines);
     const masked = this.#mask(this.#rest);
-    this.#rest = masked.slice(-heldBack);
-    return this.#shown(`${lines}${masked.slice(0, -heldBack)}\n`);
+    const cut = Math.max(masked.length - this.#heldBack, 0);
+    this.#rest = masked.slice(cut);
+    return this.#shown(cut === 0 ? lines : `${lines}${masked.slice(0, cut)}\n`);
   }
 
   /** What is left when nothing comes any more, as a line. */
@@ -84,7 +95,7 @@ function piecesOf(content: Buffer, start: number): Piece[] {
 export class JobLog {
   readonly #services: Pick<StudioServices, 'orm' | 'studio' | 'log'>;
   readonly #of: { deployment: number; job: number };
-  readonly #mask: (text: string) => string;
+  readonly #mask: Mask;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #size = 0;
@@ -94,7 +105,7 @@ export class JobLog {
   constructor(
     services: Pick<StudioServices, 'orm' | 'studio' | 'log'>,
     of: { deployment: number; job: number },
-    secrets: (text: string) => string,
+    secrets: Mask,
   ) {
     this.#services = services;
     this.#of = of;

@@ -2,7 +2,7 @@ import type { Services } from '../../../../kernel/services.ts';
 import type { Warning } from '../../schema/schema.schema.ts';
 import type { StudioServices } from '../../studio.ts';
 import type { Conclusion, DeploymentJob, DeploymentStep } from '../deployment.entity.ts';
-import { cleanLine, JobLog } from '../job-log.ts';
+import { cleanLine, JobLog, type Mask } from '../job-log.ts';
 import type { Attempt } from '../transitions.ts';
 import type { Run } from './stage.ts';
 
@@ -39,7 +39,7 @@ export class JobRun {
   constructor(
     services: Pick<StudioServices, 'orm' | 'studio' | 'log' | 'clock'>,
     job: Pick<DeploymentJob, 'id' | 'deployment_id'>,
-    mask: (text: string) => string,
+    mask: Mask,
   ) {
     this.#services = services;
     this.#job = job;

@@ -24,6 +24,7 @@ import {
   type FailureReason,
   type Worker,
 } from '../deployment.entity.ts';
+import type { Mask } from '../job-log.ts';
 import { addJobs } from '../queue-deployment.ts';
 import { type Attempt, conclude, publish, requeue } from '../transitions.ts';
 import type { StopReason } from './building.ts';
@@ -156,7 +157,7 @@ function* formsOf(secret: string): Generator<string> {
 }
 
 /** Takes the values of secrets out of a text: as they are, in base64, URLs and JSON, and each line of those with several. */
-export async function masker(secrets: readonly string[]): Promise<(text: string) => string> {
+export async function masker(secrets: readonly string[]): Promise<Mask> {
   const replacer = await finishYielding(
     Replacer.of(function* () {
       for (const secret of secrets) {
@@ -165,7 +166,7 @@ export async function masker(secrets: readonly string[]): Promise<(text: string)
       }
     }),
   );
-  return (text) => finish(replacer.replace(text));
+  return Object.assign((text: string) => finish(replacer.replace(text)), { longest: replacer.longest });
 }
 
 const mostFiles = 200_000;

@@ -6,6 +6,7 @@ import type { OpenVariable } from '../../environments/environment-secrets.ts';
 import type { Warning } from '../../schema/schema.schema.ts';
 import type { StudioServices } from '../../studio.ts';
 import type { Deployment, FailureReason } from '../deployment.entity.ts';
+import type { Mask } from '../job-log.ts';
 import type { JobRun } from './job-run.ts';
 
 /** What the stages of one attempt share. */
@@ -17,7 +18,7 @@ export interface Run {
   environment: { name: string; url: string; isDraftPreview: boolean };
   variables: readonly OpenVariable[];
   /** Without the values of secret variables. */
-  mask(text: string): string;
+  mask: Mask;
   /** Warnings of the deployment. */
   warnings: Warning[];
   /** When it has to be done, milliseconds since the epoch. */

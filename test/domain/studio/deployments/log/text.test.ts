@@ -93,4 +93,19 @@ describe('lines', () => {
     shown += reader.end();
     expect(shown.replaceAll('\n', '')).toBe(`${'x'.repeat(16 * 1024 - 10)}********${'y'.repeat(30_000)}`);
   });
+
+  it.each([9_000, 12_000, 32_768])('that never end hold a secret of %d characters in no half', async (length) => {
+    const value = Array.from({ length }, (_, at) => (at * 7_919).toString(36))
+      .join('')
+      .slice(0, length);
+    const mask = await masker([value]);
+    for (let before = 100_000; before < 108_000; before += 1_000) {
+      const reader = new LineReader(mask);
+      const written = Buffer.from(`${'x'.repeat(before)}${value}${'y'.repeat(80_000)}`);
+      let shown = '';
+      for (let at = 0; at < written.length; at += 4_096) shown += reader.read(written.subarray(at, at + 4_096));
+      shown += reader.end();
+      expect(shown.replaceAll('\n', '')).toBe(`${'x'.repeat(before)}********${'y'.repeat(80_000)}`);
+    }
+  });
 });

@@ -256,6 +256,20 @@ async function ask(call: StepCall<HttpStep>, request: FilledRequest): Promise<St
 /** UTF-16 units that an error keeps of the body of an answer. */
 const longestExcerpt = 4_096;
 
+/** A result without values of secrets. Names of its fields are ours, and so is the code of an error: a secret may be the same word. */
+async function redacted(result: StepResult, redact: Awaited<ReturnType<typeof redactor>>): Promise<StepResult> {
+  const within = async (fields: unknown) => {
+    const shown: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(fields as object)) shown[name] = await redact(value);
+    return shown;
+  };
+  const shown = { ...result };
+  if (shown.kind === 'completed') shown.output = await within(shown.output);
+  if (shown.kind === 'failed') shown.error = { ...(await within(shown.error)), code: shown.error.code } as StepError;
+  if (shown.input !== undefined) shown.input = await within(shown.input);
+  return shown;
+}
+
 /**
  * Does an `http` step: one request through the guard, with what redirects lead on to. Values of secrets are in nothing that is answered, be it
  * the input, the output or an error.
@@ -283,7 +297,7 @@ export async function runHttpStep(call: StepCall<HttpStep>): Promise<StepResult>
       return failure(error);
     }
   })();
-  const shown = (await redact({ ...result, input })) as StepResult;
+  const shown = await redacted(input === undefined ? result : { ...result, input }, redact);
   // Cut only now: a part of a secret would not be found.
   if (shown.kind === 'failed' && 'body' in shown.error) shown.error.body = excerptOf(shown.error.body, longestExcerpt);
   return shown;

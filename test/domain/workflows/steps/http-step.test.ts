@@ -241,6 +241,29 @@ describe('secrets', () => {
       expect(kept).not.toContain(form);
   });
 
+  it('leave the fields of a result as they are, whatever words they are', async () => {
+    for (const [name, value] of [
+      ['KIND', 'kind'],
+      ['STATUS', 'status'],
+      ['ERROR', 'error'],
+      ['CODE', 'http_status'],
+    ])
+      await app.ask('PUT', `/api/v2/organizations/acme/projects/site/workflows/${ids.workflow_id}/secrets/${name}`, {
+        body: { value },
+      });
+    const headers = { 'X-Keys': '${{ secrets.KIND & secrets.STATUS & secrets.ERROR & secrets.CODE }}' };
+    answer = (request, response) => response.writeHead(request.method === 'POST' ? 409 : 200).end();
+    expect(await run({ url: base, headers })).toMatchObject({
+      kind: 'completed',
+      output: { status: 200, body: null },
+      input: { method: 'GET', headers: { 'x-keys': '[secret KIND][secret STATUS][secret ERROR][secret CODE]' } },
+    });
+    expect(await run({ method: 'POST', url: base, headers })).toMatchObject({
+      kind: 'failed',
+      error: { code: 'http_status', message: 'the peer answered 409', status: 409 },
+    });
+  });
+
   it('are in no error either', async () => {
     const result = await run({ url: `${base}/\${{ $number(secrets.KEY) }}` });
     expect(result).toMatchObject({ kind: 'failed', error: { code: 'bad_expression' } });

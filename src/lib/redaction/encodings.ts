@@ -80,11 +80,15 @@ const atOnce = 16 * 1024;
 const eachCounts = 64;
 
 /** A value with what is to be replaced in its texts and keys replaced. */
-function* replacedIn(value: unknown, replacer: Replacer): Steps<unknown> {
+function* replacedIn(value: unknown, replacer: Replacer, most: number): Steps<unknown> {
   let units = 0;
+  let left = most;
   function* inText(text: string): Steps<string> {
     units += text.length;
-    return yield* replacer.replace(text);
+    if (left < 0) return '';
+    const replaced = yield* replacer.replace(text, left);
+    left -= replaced.length;
+    return replaced;
   }
   function* within(part: unknown): Steps<unknown> {
     units += eachCounts;
@@ -132,10 +136,12 @@ function replacerOf(secrets: Readonly<Record<string, string>>): Promise<Replacer
   return made;
 }
 
+/** Takes the values of secrets out of a value. Of texts that are longer then than so many UTF-16 units the rest may be missing. */
+export type Redact = (value: unknown, most?: number) => Promise<unknown>;
+
 /** Takes the values of secrets, however they are written, out of whatever is kept or shown, in steps. */
-export async function redactor(
-  secrets: Readonly<Record<string, string>>,
-): Promise<(value: unknown) => Promise<unknown>> {
+export async function redactor(secrets: Readonly<Record<string, string>>): Promise<Redact> {
   const replacer = await replacerOf(secrets);
-  return async (value) => (replacer.longest === 0 ? value : finishYielding(replacedIn(value, replacer)));
+  return async (value, most = Number.POSITIVE_INFINITY) =>
+    replacer.longest === 0 ? value : finishYielding(replacedIn(value, replacer, most));
 }

@@ -273,14 +273,17 @@ export class Replacer {
     return longest;
   }
 
-  /** @returns a text with all that is to be replaced in it replaced, from its beginning on; no replacement is looked at again */
-  *replace(text: string): Steps<string> {
+  /**
+   * @param most UTF-16 units after which the rest may be left away
+   * @returns a text with all that is to be replaced in it replaced, from its beginning on; no replacement is looked at again
+   */
+  *replace(text: string, most = Number.POSITIVE_INFINITY): Steps<string> {
     const length = this.#headLength;
     if (length === 0 || text.length < length) return text;
     const blocks: string[] = [];
     let pieces: string[] = [];
     let beginnings: Beginnings | undefined;
-    let [head, done] = [0, 0];
+    let [head, done, size] = [0, 0, 0];
     for (let at = 0; at < text.length; at += 1) {
       head = ((head << this.#headShift) ^ (folded[text.charCodeAt(at)] as number)) & 0xffff;
       const start = at + 1 - length;
@@ -294,8 +297,11 @@ export class Replacer {
       }
       if ((at + 1) % atOnce !== 0) continue;
       // Millions of pieces would take long to be put together at the end.
-      blocks.push(pieces.join(''));
+      const block = pieces.join('');
+      blocks.push(block);
       pieces = [];
+      size += block.length;
+      if (size > most) return blocks.join('');
       yield;
     }
     return done === 0 ? text : [...blocks, ...pieces, text.slice(done)].join('');

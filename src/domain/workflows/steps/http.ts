@@ -5,7 +5,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import { readSerially } from '../../../kernel/json-input.ts';
 import { retryAfter } from '../../../lib/http-client.ts';
 import { isRecord } from '../../../lib/objects.ts';
-import { redactor } from '../../../lib/redaction/encodings.ts';
+import { type Redact, redactor } from '../../../lib/redaction/encodings.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import type { HttpResponse } from '../../../ports/http.ts';
 import { generationHeader } from '../../notifications/generation.ts';
@@ -256,11 +256,14 @@ async function ask(call: StepCall<HttpStep>, request: FilledRequest): Promise<St
 /** UTF-16 units that an error keeps of the body of an answer. */
 const longestExcerpt = 4_096;
 
+/** An input or output of more UTF-16 units is not kept, however much of it is there; a secret of one letter may make a text seventy times as long. */
+const mostShown = 64 * 1024 * 1024;
+
 /** A result without values of secrets. Names of its fields are ours, and so is the code of an error: a secret may be the same word. */
-async function redacted(result: StepResult, redact: Awaited<ReturnType<typeof redactor>>): Promise<StepResult> {
+async function redacted(result: StepResult, redact: Redact): Promise<StepResult> {
   const within = async (fields: unknown) => {
     const shown: Record<string, unknown> = {};
-    for (const [name, value] of Object.entries(fields as object)) shown[name] = await redact(value);
+    for (const [name, value] of Object.entries(fields as object)) shown[name] = await redact(value, mostShown);
     return shown;
   };
   const shown = { ...result };

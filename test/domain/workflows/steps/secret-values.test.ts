@@ -76,3 +76,13 @@ it.each([
   expect(shown).toEqual(Object.keys(secrets).flatMap((name) => [`[secret ${name}]`, `[secret ${name}]`]));
   expect(await iterationsDuring(() => redactor({ ...secrets }))).toBeLessThan(2);
 });
+
+it('are not taken out of more than is kept, however long that makes it', async () => {
+  const own = await redactor({ A: 'a' });
+  const shown = (await own({ first: 'a', body: 'a'.repeat(2_000_000), last: 'a' }, 500_000)) as Record<string, string>;
+  expect(shown.first).toBe('[secret A]');
+  expect(shown.body?.length).toBeGreaterThan(500_000);
+  expect(shown.body?.length).toBeLessThan(700_000);
+  expect(shown.body?.replaceAll('[secret A]', '')).toBe('');
+  expect(Object.values(shown).at(-1)).toBe('');
+});

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout } from 'node:timers/promises';
+import { Pace } from '../../../lib/concurrency.ts';
 import type { StudioServices } from '../studio.ts';
 
 // biome-ignore-start lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
@@ -117,11 +118,13 @@ export class JobLog {
     this.#add(`${this.#mask(text)}\n`);
   }
 
-  /** Takes what a command writes. `read` gives a promise when the command should wait for the database. */
+  /** Takes what a command writes. `read` gives a promise when the command should wait for the database, or for what else the server does. */
   reader(): { read(chunk: Buffer): Promise<void> | undefined; end(): void } {
     const reader = new LineReader(this.#mask);
+    const pace = new Pace();
     return {
-      read: (chunk) => this.#add(reader.read(chunk)),
+      // Of a pipe up to 2 MiB come in one iteration of the event loop.
+      read: (chunk) => this.#add(reader.read(chunk)) ?? (pace.isDue ? pace.yield() : undefined),
       end: () => void this.#add(reader.end()),
     };
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { cleanLine, LineReader } from '../../../../../src/domain/studio/deployments/job-log.ts';
+import { cleanLine, JobLog, LineReader } from '../../../../../src/domain/studio/deployments/job-log.ts';
 import { masker } from '../../../../../src/domain/studio/deployments/run/run-deployment.ts';
+import { iterationsDuring } from '../../../../support/loop-iterations.ts';
 import fc from '../../../../support/properties.ts';
 
 describe('a line', () => {
@@ -107,5 +108,20 @@ describe('lines', () => {
       shown += reader.end();
       expect(shown.replaceAll('\n', '')).toBe(`${'x'.repeat(before)}********${'y'.repeat(80_000)}`);
     }
+  });
+
+  it('wait while other work of the server has had no time', async () => {
+    const log = new JobLog({} as never, { deployment: 1, job: 1 }, (text) => text);
+    const reader = log.reader();
+    const waits: unknown[] = [];
+    const iterations = await iterationsDuring(async () => {
+      for (let count = 0; count < 100; count += 1) {
+        const wait = reader.read(Buffer.from('x'));
+        if (wait) waits.push(wait);
+        await wait;
+      }
+    });
+    expect(waits.length).toBeGreaterThan(2);
+    expect(iterations).toBeGreaterThanOrEqual(waits.length);
   });
 });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { onTestFinished } from 'vitest';
+import { workFor } from '../../src/lib/concurrency.ts';
 import type { GitStore } from '../../src/ports/git.ts';
 import type { GitServeRequest } from '../../src/ports/git-transfer.ts';
 
@@ -71,16 +72,19 @@ async function answer(
     if (!response.writableFinished) aborted.abort(new Error('the client went away'));
   });
   response.setHeader('content-type', `application/x-${service}-${advertise ? 'advertisement' : 'result'}`);
-  await store.serve(id, {
-    client: client?.(request) ?? 'client',
-    service,
-    advertise,
-    protocol: (request.headers['git-protocol'] as string | undefined) ?? null,
-    input: request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request,
-    output: response,
-    signal: aborted.signal,
-    ...(authorizePush === undefined ? {} : { authorizePush }),
-  });
+  const caller = client?.(request) ?? 'client';
+  const serve = () =>
+    store.serve(id, {
+      client: caller,
+      service,
+      advertise,
+      protocol: (request.headers['git-protocol'] as string | undefined) ?? null,
+      input: request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request,
+      output: response,
+      signal: aborted.signal,
+      ...(authorizePush === undefined ? {} : { authorizePush }),
+    });
+  await workFor(caller, serve);
   response.end();
 }
 

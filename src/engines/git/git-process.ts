@@ -89,6 +89,8 @@ export class GitProcesses {
   readonly standing = new StandingHolders();
   /** Reads of many objects, each with a `cat-file` of its own. */
   readonly bulkReads = shared(Math.max(16, 4 * availableParallelism()));
+  /** Walks through what git clients are not shown, for fetches by id. */
+  readonly hiddenWalks = sharedByMany();
   /** Searches for the commits of lines, each of which may take seconds. */
   readonly blames = shared(Math.max(2, availableParallelism()), { most: 100 });
   /** What serves clients that do not read, and has lent its slot. */

@@ -233,14 +233,14 @@ class FileGitStore implements GitStore {
     const serve = (slot: Lendable, input = request.input) => serveGit(served, { ...request, input }, { slot });
     if (advertise) return this.#refLists.run(client, signal, (slot) => serve(slot));
     const bounds = { size: bodySize.fetch, time, silence: served.silence, room: this.#bodies };
-    await withBody(spools, request, bounds, (open, beginning) => {
+    await withBody(spools, request, bounds, async (open, beginning) => {
       const isRefList = protocol === 'version=2' && /^[0-9a-f]{4}command=ls-refs\b/i.test(beginning.toString('latin1'));
       if (isRefList) return this.#refLists.run(client, signal, (slot) => serve(slot, open()));
-      return this.#packing.run(client, signal, async (slot) => {
-        const hidden = await hiddenWant(this.#pool.get(id), open(), signal);
-        if (hidden !== null) return void request.output.write(refusedWant(hidden));
-        return serve(slot, open());
-      });
+      // No clone waits for such a walk.
+      const look = () => hiddenWant(this.#pool.get(id), open(), signal);
+      const hidden = await this.#pool.processes.hiddenWalks.run(client, look, signal);
+      if (hidden !== null) return void request.output.write(refusedWant(hidden));
+      return this.#packing.run(client, signal, (slot) => serve(slot, open()));
     });
   }
 

@@ -1,7 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { GitRepository } from '../../../src/engines/git/repository.ts';
 import { hiddenWant } from '../../../src/engines/git/transfer/named-objects.ts';
 import { client } from '../../support/git-client.ts';
@@ -24,7 +25,7 @@ async function served() {
   const { url, port } = await gitOverHttp(store);
   const work = temporaryDirectory();
   const oidAt = (revision: string) => git(path('site'), ['rev-parse', revision]);
-  return { repository, url: url('site'), port, work, ended, main, leaked, above, oidAt, gitDir: path('site') };
+  return { repository, store, url: url('site'), port, work, ended, main, leaked, above, oidAt, gitDir: path('site') };
 }
 
 const versions = ['0', '1', '2'];
@@ -92,6 +93,29 @@ describe('a fetch of an object by its id', () => {
     await repository.rescue('leak', above);
     await expect(hiddenWant(repository as GitRepository, body(), client.signal)).rejects.toThrow('gone');
     expect(reads).toHaveBeenCalledTimes(10);
+  });
+
+  it('keeps no clone waiting while it looks for hidden objects', async () => {
+    const { repository, store, work, above, oidAt } = await served();
+    await repository.rescue('leak', above);
+    const { url } = await gitOverHttp(store, { client: ({ headers }) => String(headers['x-client']) });
+    const home = temporaryDirectory();
+    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+    const script = `#!/bin/sh
+      case "$*" in *rev-list*--objects*) touch ${home}/began.$$; until [ -e ${home}/over ]; do sleep 0.05; done ;; esac
+      exec ${real} "$@"`;
+    await writeFile(join(home, 'git'), script, { mode: 0o755 });
+    vi.stubEnv('PATH', `${home}:${process.env.PATH}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const as = (caller: string) => ['-c', `http.extraHeader=X-Client: ${caller}`];
+    await client(work, 'init', '-q');
+    const old = oidAt('main~2:a.md');
+    const fetches = ['one', 'two'].map((caller) => client(work, ...as(caller), 'fetch', '-q', url('site'), old));
+    const began = async () => (await readdir(home)).filter((name) => name.startsWith('began'));
+    await expect.poll(began, { timeout: 30_000 }).toHaveLength(2);
+    await client(temporaryDirectory(), ...as('other'), 'clone', '-q', url('site'), '.');
+    await writeFile(join(home, 'over'), '');
+    await Promise.all(fetches);
   });
 
   it('looks for hidden objects only where there are some', async () => {

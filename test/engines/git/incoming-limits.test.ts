@@ -1,12 +1,20 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { TreeLimits } from '../../../src/engines/git/incoming/limits.ts';
+import { defaultLimits, type TreeLimits } from '../../../src/engines/git/incoming/limits.ts';
 import { Tree } from '../../../src/engines/git/objects/tree-codec.ts';
 import { client } from '../../support/git-client.ts';
 import { commitFiles, setRef } from '../../support/git-history.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
 import { fsck, git, temporaryDirectory, testStore, writerOne } from '../../support/git-store.ts';
 
-const limits: TreeLimits = { files: 4, entries: 6, depth: 3, blobBytes: 10, pathBytes: 16, listBytes: 40 };
+const limits: TreeLimits = {
+  ...defaultLimits,
+  files: 4,
+  entries: 6,
+  depth: 3,
+  blobBytes: 10,
+  pathBytes: 16,
+  listBytes: 40,
+};
 
 /** A bare repository with one commit on main, made by stock git. */
 function elsewhere() {

@@ -14,12 +14,15 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { GitProcesses } from '../../../src/engines/git/git-process.ts';
 import { GitTime } from '../../../src/engines/git/history/introduced.ts';
+import { CatFile } from '../../../src/engines/git/objects/cat-file.ts';
 import { Tree } from '../../../src/engines/git/objects/tree-codec.ts';
+import type { GitStoreOptions } from '../../../src/engines/git/store.ts';
 import { headOf } from '../../../src/engines/git/transfer/push.ts';
 import { packetLine } from '../../../src/engines/git/transfer/push-answer.ts';
 import { PushHooks } from '../../../src/engines/git/transfer/push-hook.ts';
-import { Pace } from '../../../src/lib/concurrency.ts';
+import { currentCaller, Pace } from '../../../src/lib/concurrency.ts';
 import type {
   GitServeRequest,
   PushCommand,
@@ -36,8 +39,8 @@ import { processesWith } from '../../support/processes.ts';
 type Authorize = NonNullable<GitServeRequest['authorizePush']>;
 
 /** A served repository with one commit on main and a clone of it; `authorize` may be replaced. */
-async function pushable(dataDir = temporaryDirectory()) {
-  const made = testStore({ dataDir });
+async function pushable(dataDir = temporaryDirectory(), limits: GitStoreOptions['limits'] = {}) {
+  const made = testStore({ dataDir, limits });
   const repository = await made.store.create('site', 'main');
   await save(repository, { 'posts/a.md': 'one\n', 'src/code.js': 'x\n' });
   const rules: { authorize: Authorize } = { authorize: async () => ({ allow: true }) };
@@ -216,6 +219,83 @@ describe('a push that is decided about', () => {
       },
     ]);
     fsck(gitDir);
+  });
+
+  it('is decided about as work of who pushes, and not of who has pushed first', async () => {
+    const { store } = testStore();
+    await save(await store.create('site', 'main'), { 'a.md': 'one' });
+    const seen: string[] = [];
+    let caller = 'first';
+    const authorizePush: Authorize = async () => {
+      seen.push(currentCaller());
+      return { allow: true };
+    };
+    const { url } = await gitOverHttp(store, { authorizePush, client: () => caller });
+    const work = temporaryDirectory();
+    await client(work, 'clone', '-q', url('site'), '.');
+    await client(work, 'push', '-q', 'origin', 'HEAD:refs/heads/one');
+    caller = 'second';
+    await client(work, 'push', '-q', 'origin', 'HEAD:refs/heads/two');
+    expect(seen).toEqual(['first', 'second']);
+  });
+
+  it('is compared with what its branches were by a few processes at the same time', async () => {
+    const { copy, commit } = await pushable();
+    const branches = Array.from({ length: 30 }, (_, at) => `HEAD:refs/heads/b${at}`);
+    await client(copy, 'push', '-q', 'origin', ...branches);
+    const { run } = GitProcesses.prototype;
+    let [open, most] = [0, 0];
+    const spy = vi.spyOn(GitProcesses.prototype, 'run').mockImplementation(function (this: GitProcesses, ...given) {
+      open += 1;
+      most = Math.max(most, open);
+      return run.apply(this, given).finally(() => {
+        open -= 1;
+      });
+    });
+    onTestFinished(() => spy.mockRestore());
+    await commit('posts/a.md', 'two');
+    await client(copy, 'push', '-q', 'origin', ...branches);
+    expect(spy.mock.calls.filter(([args]) => args[0] === 'merge-base')).toHaveLength(30);
+    expect(most).toBeLessThan(10);
+  });
+
+  it('has the beginning of a file read once, and not all of a large one', async () => {
+    const { rules, copy } = await pushable();
+    const large = Buffer.alloc(6 * 1024 * 1024, 'large');
+    const files: [string, string | Buffer][] = [...Array(20).keys()].map((at) => [`small${at}.txt`, 'small']);
+    for (const [path, content] of [...files, ['large.bin', large] as const]) writeFileSync(join(copy, path), content);
+    await client(copy, 'add', '.');
+    await client(copy, 'commit', '-qm', 'Files');
+    const asked = vi.spyOn(CatFile.prototype, 'ask');
+    onTestFinished(() => asked.mockRestore());
+    const found: { size: number; head: Buffer }[] = [];
+    rules.authorize = async (commands, pushed) => {
+      for await (const { oid } of pushed.introduced(commands[0]?.new ?? ''))
+        found.push(await pushed.blob(oid ?? '', 1e9));
+      return { allow: true };
+    };
+    await client(copy, 'push', '-q', 'origin', 'main');
+    expect(found.map(({ size }) => size)).toEqual([large.length, ...Array(20).fill(5)]);
+    expect(found[0]?.head.equals(large.subarray(0, found[0].head.length))).toBe(true);
+    expect(found[0]?.head.length).toBe(4096);
+    const [oid, small] = ['large.bin', 'small0.txt'].map((path) => git(copy, ['rev-parse', `HEAD:${path}`]));
+    const reads = (of: string | undefined) => asked.mock.calls.filter(([one, isWhole]) => one === of && isWhole).length;
+    expect([reads(oid), reads(small)]).toEqual([0, 1]);
+  });
+
+  it.each([
+    ['takes files', 12, null],
+    ['is refused for files', 11, /the media of one push may hold 11 bytes without manage_studio; push fewer files/],
+  ])('%s that hold so much together as may be read: of %i bytes', async (_what, judgedBytes, refusal) => {
+    const { rules, copy, commit } = await pushable(undefined, { judgedBytes });
+    for (const name of ['one', 'two', 'six']) await commit(`${name}.txt`, name.padEnd(4));
+    rules.authorize = async (commands, pushed) => {
+      for await (const { oid } of pushed.introduced(commands[0]?.new ?? '')) await pushed.blob(oid ?? '', 100);
+      return { allow: true };
+    };
+    const pushing = client(copy, 'push', '-q', 'origin', 'main');
+    if (refusal === null) await pushing;
+    else await expect(pushing).rejects.toThrow(refusal);
   });
 
   it('holds the names of a directory against each other once, in many steps, for however many new files', async () => {

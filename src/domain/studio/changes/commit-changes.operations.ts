@@ -68,7 +68,7 @@ const changeAction = z
 type ChangeAction = z.output<typeof changeAction>;
 
 const maxActions = 100;
-/** More of them are planned ahead of the turn of the branch, and so is what moves an entry, and reads whatever links to it. */
+/** More of them are planned ahead of the turn of the branch, and so is what moves files: what these hold is read, and whatever links to them. */
 const mostInTurn = 20;
 
 export const changeActions = z
@@ -346,7 +346,7 @@ export const commitChanges = studioOperation({
     const author = authorOf(context, input.author);
     const branch = await directBranch(context, input.branch);
     const plan = await prepareChanges(context, actions, { message: input.message, expected_head });
-    const isLong = actions.length > mostInTurn || actions.some(({ op }) => op === 'move');
+    const isLong = actions.length > mostInTurn || actions.some(({ op }) => op === 'move' || op === 'move_media');
     const request = { branch, author, plan };
     const { commit, result } = await (isLong ? writeAhead(context, request) : context.git.write(request));
     return { commit, unchanged: commit === null, results: result };

@@ -2,7 +2,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 
 /**
  * What a repository may hold: files of one tree, files and directories of one tree, names in one path, bytes of one file, of one path and of all
- * paths of one tree, those of directories too.
+ * paths of one tree, those of directories too; and bytes of all files of one push that are judged by what they hold.
  */
 export interface TreeLimits {
   files: number;
@@ -11,6 +11,7 @@ export interface TreeLimits {
   blobBytes: number;
   pathBytes: number;
   listBytes: number;
+  judgedBytes: number;
 }
 
 export const defaultLimits: TreeLimits = {
@@ -23,6 +24,8 @@ export const defaultLimits: TreeLimits = {
   pathBytes: 4096,
   // A listing is held in memory: a few kilobytes of nested trees can stand for paths of many gigabytes.
   listBytes: 64 * 1024 * 1024,
+  // Zeros take a thousandth of that on their way here, and minutes to inflate.
+  judgedBytes: 4 * 1024 ** 3,
 };
 
 /** A branch or tag with the object it is to hold. */
@@ -66,7 +69,7 @@ export const tooWide = ({ name }: Holder) =>
 export const tooLarge = (path: string, { blobBytes }: TreeLimits) =>
   new DomainError('too_large', `${path} is larger than ${sizeText(blobBytes)}`);
 
-function sizeText(bytes: number): string {
+export function sizeText(bytes: number): string {
   const mebibytes = bytes / 1024 / 1024;
   return Number.isInteger(mebibytes) ? `${mebibytes} MiB` : `${bytes} bytes`;
 }

@@ -2,7 +2,7 @@ import { readdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../kernel/errors.ts';
-import { Pace } from '../../../lib/concurrency.ts';
+import { currentCaller, forEachConcurrently, Pace, workFor } from '../../../lib/concurrency.ts';
 import { foldCase } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type {
@@ -20,7 +20,7 @@ import { GitTime, introducedChanges } from '../history/introduced.ts';
 import { newCollision } from '../history/new-collision.ts';
 import { checkIncoming, checkMessages } from '../incoming/check-incoming.ts';
 import type { ObjectPlace } from '../incoming/large-blobs.ts';
-import type { Tip, TreeLimits } from '../incoming/limits.ts';
+import { sizeText, type Tip, type TreeLimits } from '../incoming/limits.ts';
 import { CatFile } from '../objects/cat-file.ts';
 import { formatOf, isOid, rawLength } from '../objects/object-id.ts';
 import { modes, Tree } from '../objects/tree-codec.ts';
@@ -59,7 +59,9 @@ export async function servePush(push: Push): Promise<void> {
   let release = () => {};
   let concerned: string[] = [];
   let allowed: RefMove[] = [];
-  const hook = await hooks.open(async (call) => {
+  // The hook is answered where the first push of all began.
+  const caller = currentCaller();
+  const answer = async (call: HookCall): Promise<PushVerdict> => {
     try {
       const late = AbortSignal.timeout(longestCheck);
       const { verdict, commands, branches } = await decide(push, call, AbortSignal.any([signal, late])).catch(
@@ -85,7 +87,8 @@ export async function servePush(push: Push): Promise<void> {
         return { allow: false, message: 'to check this push took too long; push fewer commits at a time' };
       return { allow: false, message: 'this push could not be checked; try again' };
     }
-  });
+  };
+  const hook = await hooks.open((call) => workFor(caller, () => answer(call)));
   const settle = async () => {
     hook.close();
     over.abort(new Error('the push is over'));
@@ -107,6 +110,9 @@ export async function servePush(push: Push): Promise<void> {
   }
 }
 
+/** Branches of one push that are compared with what they were at the same time, each by a process. */
+const comparedTogether = 4;
+
 const onlyPublished: PushVerdict = { allow: false, message: 'only branches and tags can be pushed' };
 
 async function decide(
@@ -118,13 +124,14 @@ async function decide(
   const lines = parseCommands(call.lines);
   const tips = lines.flatMap(tipOf);
   const named = await NamedObjects.of(place, await repository.objectFormat(), sent);
-  const pushed = new Quarantine(place, () => named.hidden(repository, tips, signal));
+  const pushed = new Quarantine(place, limits, () => named.hidden(repository, tips, signal));
   // First of all: what is looked at afterwards has an end then.
   await checkIncoming(place, tips, { scope: 'unseen', others: named.bases, each: (oid) => named.see(oid) }, limits);
   await checkMessages(place, tips);
-  const commands = await Promise.all(
-    lines.map(async (command) => ({ ...command, forced: await pushed.isForced(command) })),
-  );
+  const commands: PushCommand[] = [];
+  await forEachConcurrently(lines, comparedTogether, async (command, at) => {
+    commands[at] = { ...command, forced: await pushed.isForced(command) };
+  });
   const decided = await request.authorizePush(commands, pushed).finally(() => pushed.close());
   // Whatever the rules say: git takes any ref here, and the others are ours.
   const published = commands.every(({ ref }) => /^refs\/(heads|tags)\//.test(ref));
@@ -273,6 +280,8 @@ function parseCommands(lines: string): RefMove[] {
 }
 
 const headBytes = 4096;
+/** Longer files are not read to their end for their first bytes. */
+const longestWhole = 4 * 1024 * 1024;
 /** Directories and names of them that are kept to be compared with the files of one push: a directory may hold 200,000 files. */
 const mostAlike = 400_000;
 /** Names that are looked up in the commits a push merges, each of which may hold other ones: some seconds of work. */
@@ -292,6 +301,11 @@ class Quarantine implements PushedObjects {
   #reader: CatFile | null = null;
   /** What tags lead to: thousands can stand on a chain of thousands. */
   readonly #commits = new Map<Oid, Oid>();
+  /** What was read of files: one may have hundreds of names. */
+  readonly #blobs = new LRUCache<Oid, { size: number; head: Buffer }>({ max: 1_000 });
+  /** Bytes of all files that were judged by what they hold, and the most of them. */
+  #judged = 0;
+  readonly #most: number;
   /** Files of one directory come one after the other, or hundreds at a time. What is evicted while it is read still comes to its callers. */
   readonly #trees = new LRUCache<Oid, Tree>({
     max: 64,
@@ -306,8 +320,9 @@ class Quarantine implements PushedObjects {
     ignoreFetchAbort: true,
   });
 
-  constructor(place: ObjectPlace, hidden: () => Promise<Oid | null>) {
+  constructor(place: ObjectPlace, { judgedBytes }: TreeLimits, hidden: () => Promise<Oid | null>) {
     this.#place = place;
+    this.#most = judgedBytes;
     this.hidden = hidden;
   }
 
@@ -376,12 +391,37 @@ class Quarantine implements PushedObjects {
   }
 
   async blob(oid: Oid, limit: number): Promise<{ size: number; head: Buffer }> {
+    const known = this.#blobs.get(oid);
+    if (known !== undefined) return known;
     const found = await this.#objects().ask(oid, false);
     if (found === null) throw new DomainError('not_found', `No such blob: ${oid}`);
     const { size } = found;
-    const content = size > limit ? null : (await this.#objects().ask(oid, true))?.content;
+    if (size > limit) return { size, head: Buffer.alloc(0) };
+    this.#judged += size;
+    if (this.#judged > this.#most)
+      throw new DomainError(
+        'too_large',
+        `the media of one push may hold ${sizeText(this.#most)} without manage_studio; push fewer files at a time`,
+      );
+    const content = size > longestWhole ? await this.#beginning(oid) : (await this.#objects().ask(oid, true))?.content;
     // A copy: the whole content would live as long as its first bytes.
-    return { size, head: Buffer.from(content?.subarray(0, headBytes) ?? []) };
+    const blob = { size, head: Buffer.from(content?.subarray(0, headBytes) ?? []) };
+    this.#blobs.set(oid, blob);
+    return blob;
+  }
+
+  /** The first bytes of a blob. git is ended when it has written them. */
+  async #beginning(oid: Oid): Promise<Buffer> {
+    const { processes, ...rest } = this.#place;
+    const options = { ...rest, timeout: wallTime.read, what: 'The push' };
+    const chunks: Buffer[] = [];
+    let read = 0;
+    for await (const chunk of gitStream(processes, ['cat-file', 'blob', oid], options)) {
+      chunks.push(chunk);
+      read += chunk.length;
+      if (read >= headBytes) break;
+    }
+    return Buffer.concat(chunks);
   }
 
   async newCollision(commit: Oid, others: readonly Oid[]): Promise<[string, string] | null> {

@@ -1,9 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Crawling } from '../../../../src/domain/crawlers/crawl/crawling.ts';
 import { takeUpRuns, workOnRun } from '../../../../src/domain/crawlers/crawl/work-on-run.ts';
 import { createOrganization } from '../../../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../../../src/domain/projects/projects.operations.ts';
 import { permissionNames } from '../../../../src/kernel/actor.ts';
+import type { PageReader } from '../../../../src/ports/page-reader.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { makeCrawler, queue, quick, runOf, workThrough } from '../../../support/crawlers/crawls.ts';
 import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
@@ -39,6 +41,46 @@ it('asks for what a page leads to as soon as workers have nothing else, however 
   release();
   await working;
   expect(await runOf(app, id)).toMatchObject({ status: 'completed', counts: { html: 4, requests: 4 } });
+});
+
+it('begins no further requests while so much of what came before is still to be read', async () => {
+  const parts = Array.from({ length: 40 }, (_, index) => `/heavy-${index}`);
+  let served = 0;
+  const heavy = await serveSite(({ path }) => {
+    if (path === '/') return page('Start', links(parts));
+    if (!parts.includes(path)) return undefined;
+    served += 1;
+    return page(path, 'x'.repeat(100_000));
+  });
+  onTestFinished(() => heavy.close());
+  const app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: heavy.host });
+  onTestFinished(() => app.stop());
+  const documents = { all: 1_000_000, organization: 500_000, least: 300_000 };
+  const crawling = new Crawling({ runs: 8, requests: 200 }, documents);
+  app.services.crawlers.crawling = crawling;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  onTestFinished(() => release());
+  const { read } = app.services.pages;
+  let waiting = 0;
+  vi.spyOn(app.services.pages, 'read').mockImplementation(async function (this: PageReader, document, caller) {
+    if (document.url.includes('/heavy-')) {
+      waiting += 1;
+      await released;
+    }
+    return read.call(app.services.pages, document, caller);
+  });
+  const id = await queue(app, await makeCrawler(app, heavy.host, { workers: 2 }));
+  const working = workOnRun(app.services, id, { ...quick, idle: 50 });
+  await vi.waitFor(() => expect(waiting).toBeGreaterThanOrEqual(5), { timeout: 30_000 });
+  // Its sweeps go on meanwhile.
+  await setTimeout(1_000);
+  expect(crawling.mayRequest({ run_id: id, organization_id: 1 })).toBe(false);
+  expect(crawling.mayRequest({ run_id: 0, organization_id: 2 })).toBe(true);
+  // Ten may be stored when the bound is reached, and two be under way.
+  expect(served).toBeLessThanOrEqual(12);
+  release();
+  await working;
+  expect(await runOf(app, id)).toMatchObject({ status: 'completed', counts: { html: 41 } });
 });
 
 describe('beside an organisation whose sites take their time', () => {

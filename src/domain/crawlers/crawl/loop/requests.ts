@@ -41,6 +41,9 @@ const lateness = 12;
 /** A connection is opened so long before the slot at most, or half the way from the slot before: a server may close one that is not used. */
 const earliest = 1_000;
 
+/** Answers that a run may have in memory until they are stored and read; twice as many as it has workers, if that is more. */
+const leastReading = 10;
+
 /** Whether a request has missed its slot. @param now milliseconds on the database's clock */
 const isLate = ({ start }: Slot, now: number): boolean => start > 0 && now - start > lateness;
 
@@ -175,6 +178,7 @@ export class Requests {
   readonly #parts: Parts;
   readonly #queue: SlotQueue;
   readonly #slots: RequestSlots;
+  readonly #crawl: Crawl;
   #inFlight = 0;
   #reading = 0;
   /** Of those whose slots are past. */
@@ -188,8 +192,8 @@ export class Requests {
     this.#parts = parts;
     const { crawling, open } = options;
     this.#queue = new SlotQueue((host) => open.limitsOf(host).inFlight);
-    const crawl = { run_id: open.run.id, organization_id: open.organization_id };
-    this.#slots = new RequestSlots(crawling.requests, crawl, parts.ending.signal, () => {
+    this.#crawl = { run_id: open.run.id, organization_id: open.organization_id };
+    this.#slots = new RequestSlots(crawling.requests, this.#crawl, parts.ending.signal, () => {
       parts.answered();
       parts.notifier.notify();
     });
@@ -249,7 +253,12 @@ export class Requests {
     const { context } = this.#parts;
     this.#slotAt = Number.POSITIVE_INFINITY;
     const { workers } = open.limits;
-    while (this.#queue.size > 0 && this.#inFlight < workers && !this.#slots.isWaiting && room()) {
+    const mayBegin = () =>
+      !this.#slots.isWaiting &&
+      this.#reading < Math.max(leastReading, 2 * workers) &&
+      crawling.mayRequest(this.#crawl) &&
+      room();
+    while (this.#queue.size > 0 && this.#inFlight < workers && mayBegin()) {
       const next = this.#queue.next(crawling.clock.now());
       if (next.kind === 'wait') {
         this.#slotAt = performance.now() + next.for;

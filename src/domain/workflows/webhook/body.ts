@@ -93,7 +93,7 @@ interface BodyAccount {
 
 /**
  * What the bodies of calls hold of a process's memory. Workflows and organisations have their shares: signatures are known at the end of a body alone, and
- * whoever knows an address may send one.
+ * everybody who knows an address may send one.
  */
 export class BodyMemory {
   readonly #most: number;

@@ -35,12 +35,12 @@ const bytesOf = (processes: readonly Weighed[]): number => processes.reduce((sum
 /** Tabs that wait for a page; as many as are used at a time. */
 const mostWaiting = 4;
 const gibibyte = 2 ** 30;
-const usualWear: Wear = {
-  pages: 500,
-  bytes: 1.5 * gibibyte,
-  lookEvery: 25,
-  most: Math.min(3 * gibibyte, Math.max(gibibyte, totalmem() / 4)),
-};
+/** A quarter of what the machine, or the container, has. */
+const most = Math.min(
+  3 * gibibyte,
+  Math.max(gibibyte, Math.min(totalmem(), process.constrainedMemory() || totalmem()) / 4),
+);
+const usualWear: Wear = { pages: 500, bytes: most / 2, lookEvery: 25, most };
 /** Milliseconds between two looks at what open pages take: each page fills some 100 MiB meanwhile at most. */
 const boundEvery = 250;
 
@@ -118,6 +118,8 @@ export class BrowserProcess {
   async #endLargest(): Promise<void> {
     const processes = await processesOf(this.#browser);
     let excess = bytesOf(processes) - this.#wear.most;
+    // What its own processes have grown by goes with them alone.
+    if (excess > 0) this.#isWorn = true;
     const renderers = processes.filter(({ isRenderer }) => isRenderer).sort((a, b) => b.bytes - a.bytes);
     for (const { id, bytes } of renderers) {
       if (excess <= 0) return;

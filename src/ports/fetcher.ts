@@ -61,9 +61,9 @@ export interface FetchRequest {
   read: 'page' | 'asset' | 'all' | 'none';
   /**
    * The answer has come whole, before its body is decoded and stored: nothing is on the wire any more. Only called where that is before
-   * the call resolves.
+   * the call resolves, which waits for it: what is decoded takes memory.
    */
-  received?(): void;
+  received?(): Promise<void>;
 }
 
 export interface FetchedAnswer {

@@ -294,7 +294,7 @@ export function createCrawlFetcher({ http, blobs }: CrawlFetcherOptions): CrawlF
       tally,
       wants,
     );
-    if (body === null || Buffer.isBuffer(body)) request.received?.();
+    if (Buffer.isBuffer(body)) await request.received?.();
     const head = { ok: true, status, headers, location: locationOf(headers) } as const;
     const declared = single(headers['content-type']);
     if (body === null)

@@ -58,7 +58,7 @@ describe('statuses', () => {
     };
     const fetcher = createCrawlFetcher({ http: client(), blobs: slow });
     const request = { url: `http://127.0.0.1:${port}/`, headers: {}, policy: { pool: 'test' }, read: 'page' } as const;
-    await fetcher.fetch({ ...request, keep: () => true, received: () => events.push('received') });
+    await fetcher.fetch({ ...request, keep: () => true, received: async () => void events.push('received') });
     expect(events).toEqual(['received', 'stored']);
   });
 

@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { type FairSlots, groupSlots, sharedSlots, Tally } from '../../../lib/fair-queue.ts';
+import { type FairSlots, groupSlots, sharedSlots } from '../../../lib/fair-queue.ts';
 import { SlotClock } from '../hosts/host-pace.ts';
 import { CookieJar } from './fetch/cookies.ts';
 
@@ -8,12 +8,11 @@ export type StopReason = 'cancel' | 'stopping' | 'lost';
 
 /** Of the heap's limit. */
 const watermark = 0.7;
-/** What a process does at the same time: runs it works on, and requests it has under way for all of them. */
-const usualMost = { runs: 100, requests: 200 };
-
-const mebibyte = 1024 * 1024;
-/** Bytes of documents that a process reads, or that wait for it: in all, of an organisation, and what each may have although others have much. */
-const usualDocuments = { all: 256 * mebibyte, organization: 128 * mebibyte, least: 32 * mebibyte };
+/**
+ * What a process does at the same time: runs it works on, requests it has under way for all of them, and documents that it has in memory from when they
+ * are decoded until they are read, each of up to 10 MiB.
+ */
+const usualMost = { runs: 100, requests: 200, documents: 40 };
 
 /** A run, and whose it is. */
 export interface Crawl {
@@ -26,25 +25,23 @@ export class Crawling {
   readonly clock = new SlotClock();
   /** For requests under way, shared by run and organisation: a site may take minutes for each answer. */
   readonly requests: FairSlots<Crawl>;
+  /** For documents, shared likewise: they come as fast as a site wants, and one takes up to two seconds to read. */
+  readonly documents: FairSlots<Crawl>;
   readonly #running = new Map<number, { stop(reason: StopReason): void; done: Promise<unknown> }>();
   readonly #places: FairSlots<string>;
   /** Of each run that has a place. */
   readonly #organizations = new Map<number, number>();
   readonly #cookies = new Map<number, CookieJar>();
-  /** Bytes by organisation. */
-  readonly #documents = new Tally();
-  readonly #mostDocuments: typeof usualDocuments;
   #closing = false;
   #isShort = false;
   #looked = 0;
 
-  constructor(most = usualMost, documents = usualDocuments) {
-    this.#mostDocuments = documents;
+  constructor(most = usualMost) {
     this.#places = groupSlots(most.runs);
-    this.requests = sharedSlots(most.requests, ({ run_id, organization_id }) => [
-      `run ${run_id}`,
-      `organization ${organization_id}`,
-    ]);
+    const keysOf = ({ run_id, organization_id }: Crawl) =>
+      [`run ${run_id}`, `organization ${organization_id}`] as const;
+    this.requests = sharedSlots(most.requests, keysOf);
+    this.documents = sharedSlots(most.documents, keysOf);
   }
 
   get closing(): boolean {
@@ -102,24 +99,6 @@ export class Crawling {
 
   get active(): number {
     return this.#running.size;
-  }
-
-  /** Reads a document, which is in memory until then: it comes as fast as its site wants, and takes up to two seconds to read. */
-  async reading<T>(organization_id: number, bytes: number, read: () => Promise<T>): Promise<T> {
-    const key = String(organization_id);
-    this.#documents.add(bytes, key);
-    try {
-      return await read();
-    } finally {
-      this.#documents.add(-bytes, key);
-    }
-  }
-
-  /** Whether runs of an organisation may begin requests: those under way may still bring documents. */
-  mayRequest({ organization_id }: Crawl): boolean {
-    const { all, organization, least } = this.#mostDocuments;
-    const own = this.#documents.of(String(organization_id));
-    return own < least || (own < organization && this.#documents.all < all);
   }
 
   /** Nothing more is taken up while the heap is nearly as large as it may become. */

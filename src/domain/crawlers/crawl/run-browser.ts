@@ -283,7 +283,7 @@ class PageRequests {
       this.#context,
       of,
       base,
-      { received() {} },
+      { async received() {} },
       {
         headers: pageHeaders(request, this.#context.headersFor(url).headers, isOurs && isInScope),
         ...(isOurs && request.headers.cookie !== undefined && { cookie: request.headers.cookie }),

@@ -181,7 +181,7 @@ interface Asking {
 
 /** Callbacks while a request is in flight, as in `FetchRequest`. */
 interface Progress {
-  received(): void;
+  received(): Promise<void>;
   mayStart?: (() => boolean) | undefined;
 }
 
@@ -255,7 +255,7 @@ async function answered(
 /**
  * Fetches one URL, once. @returns its outcome for the run, and the response; null when no request was sent
  * @param base what the newest sealed snapshot holds of it
- * @param progress its `received` is called when nothing is under way for it any more, perhaps twice
+ * @param progress its `received` is called when nothing is under way for it any more, perhaps twice, and waited for while its document is only in memory
  * @throws DomainError `unavailable` when its content cannot be stored; `NotSent`
  */
 export async function fetchAnswer(
@@ -273,7 +273,7 @@ export async function fetchAnswer(
   // A page shown in a browser stays in flight after its document has arrived.
   const isShown = context.browser !== null && of.kind === 'page';
   const result = await ask(context, of, base, isShown ? { mayStart: progress.mayStart } : progress, asking);
-  if (!isShown) progress.received();
+  if (!isShown && result.ok && result.bytes !== null) await progress.received();
   if (!result.ok) return { outcome: failed(context, of, result), result };
   const set = result.headers['set-cookie'];
   if (set !== undefined && asking?.takesCookies !== false)

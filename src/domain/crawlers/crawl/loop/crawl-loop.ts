@@ -252,12 +252,7 @@ export async function createLoop(
     context: {
       services,
       fetcher: services.fetcher,
-      reader: {
-        read: (page) =>
-          services.crawlers.crawling.reading(organization_id, page.bytes.byteLength, () =>
-            services.pages.read(page, String(organization_id)),
-          ),
-      },
+      reader: { read: (page) => services.pages.read(page, String(organization_id)) },
       run,
       settings: run.settings,
       discovery: {

@@ -41,9 +41,6 @@ const lateness = 12;
 /** A connection is opened so long before the slot at most, or half the way from the slot before: a server may close one that is not used. */
 const earliest = 1_000;
 
-/** Answers that a run may have in memory until they are stored and read; twice as many as it has workers, if that is more. */
-const leastReading = 10;
-
 /** Whether a request has missed its slot. @param now milliseconds on the database's clock */
 const isLate = ({ start }: Slot, now: number): boolean => start > 0 && now - start > lateness;
 
@@ -253,12 +250,7 @@ export class Requests {
     const { context } = this.#parts;
     this.#slotAt = Number.POSITIVE_INFINITY;
     const { workers } = open.limits;
-    const mayBegin = () =>
-      !this.#slots.isWaiting &&
-      this.#reading < Math.max(leastReading, 2 * workers) &&
-      crawling.mayRequest(this.#crawl) &&
-      room();
-    while (this.#queue.size > 0 && this.#inFlight < workers && mayBegin()) {
+    while (this.#queue.size > 0 && this.#inFlight < workers && !this.#slots.isWaiting && room()) {
       const next = this.#queue.next(crawling.clock.now());
       if (next.kind === 'wait') {
         this.#slotAt = performance.now() + next.for;
@@ -301,11 +293,13 @@ export class Requests {
   async #fetch(waiting: QueuedUrl, release: () => void): Promise<void> {
     const { of, base, start, wasSlow } = waiting;
     const { context, unwritten, notifier, ending } = this.#parts;
-    const { clock } = this.#options.crawling;
+    const { crawling } = this.#options;
+    const { clock } = crawling;
     const mayStart = start === 0 || wasSlow ? undefined : () => !isLate(waiting, clock.now());
     this.#inFlight += 1;
     let isUnderWay = true;
-    const received = () => {
+    let leaveDocument = () => {};
+    const leave = () => {
       if (!isUnderWay) return;
       isUnderWay = false;
       this.#inFlight -= 1;
@@ -315,10 +309,17 @@ export class Requests {
       this.#parts.answered();
       notifier.notify();
     };
+    // Until there is room for the document its request counts as under way, so that no more are begun.
+    const received = async () => {
+      if (!isUnderWay) return;
+      leaveDocument = await crawling.documents.take(this.#crawl, ending.signal);
+      leave();
+    };
     const outcome = await fetchUrl(context, of, base, { received, mayStart }).catch((error: unknown) =>
       error instanceof NotSent ? null : internalError(this.#options, ending, of, error),
     );
-    received();
+    leave();
+    leaveDocument();
     this.#reading -= 1;
     if (outcome === null) return this.#again({ ...waiting, wasSlow: true });
     unwritten.add(outcome);

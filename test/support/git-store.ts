@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
@@ -48,6 +48,19 @@ export function watchCommits(): { files: number; inMemory: number }[] {
     for (const spy of spies) spy.mockRestore();
   });
   return seen;
+}
+
+/**
+ * Has a script run in the place of git until the test ends: `$git` is the real one, and `$here` a directory of the script's own.
+ * @returns that directory
+ */
+export function replaceGit(script: string): string {
+  const here = temporaryDirectory();
+  const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  writeFileSync(join(here, 'git'), `#!/bin/sh\ngit=${real} here=${here}\n${script}\n`, { mode: 0o755 });
+  vi.stubEnv('PATH', `${here}:${process.env.PATH}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  return here;
 }
 
 /** Stock git with no configuration of the machine; stdout without the last newline. */

@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { workFor } from '../../../src/lib/concurrency.ts';
 import { commitFiles } from '../../support/git-history.ts';
-import { git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
+import { git, replaceGit, save, testStore } from '../../support/git-store.ts';
 
 async function siteWith(branches: number) {
   const ended: string[] = [];
@@ -51,18 +50,13 @@ describe('callers whose merges take git long', () => {
     const { repository, base, gitDir } = await siteWith(0);
     const sides = ['ours', 'theirs'].map((text) => commitFiles(gitDir, base, { 'a.md': text }));
     const [current = '', incoming = ''] = sides;
-    const home = temporaryDirectory();
-    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-    const script = `#!/bin/sh
-      case "$*" in *merge-tree*) touch ${home}/began.$$; until [ -e ${home}/over ]; do sleep 0.05; done ;; esac
-      exec ${real} "$@"`;
-    writeFileSync(join(home, 'git'), script, { mode: 0o755 });
-    vi.stubEnv('PATH', `${home}:${process.env.PATH}`);
-    onTestFinished(() => void vi.unstubAllEnvs());
+    const here = replaceGit(`
+      case "$*" in *merge-tree*) touch $here/began.$$; until [ -e $here/over ]; do sleep 0.05; done ;; esac
+      exec $git "$@"`);
     const each = Math.max(2, availableParallelism());
     const callers = ['one', 'two', 'three'].flatMap((caller) => Array<string>(4 * each).fill(caller));
     const merges = callers.map((caller) => workFor(caller, () => repository.mergeTrees(current, incoming)));
-    const began = () => readdirSync(home).filter((name) => name.startsWith('began'));
+    const began = () => readdirSync(here).filter((name) => name.startsWith('began'));
     const begun = (count: number) =>
       vi.waitFor(() => expect(began()).toHaveLength(count), { timeout: 60_000, interval: 20 });
     await begun(3 * each);
@@ -70,7 +64,7 @@ describe('callers whose merges take git long', () => {
     await begun(3 * each + 1);
     const distance = await workFor('other', () => repository.aheadBehind(current, base));
     expect(distance).toEqual({ ahead_by: 1, behind_by: 0 });
-    writeFileSync(join(home, 'over'), '');
+    writeFileSync(join(here, 'over'), '');
     for (const { clean } of await Promise.all(merges)) expect(clean).toBe(false);
   });
 });

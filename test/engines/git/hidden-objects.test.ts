@@ -1,13 +1,13 @@
-import { execFileSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { GitRepository } from '../../../src/engines/git/repository.ts';
 import { hiddenWant } from '../../../src/engines/git/transfer/named-objects.ts';
+import { packetLine } from '../../../src/engines/git/transfer/push-answer.ts';
 import { client } from '../../support/git-client.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
-import { git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
+import { git, replaceGit, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
 
 /** A repository of which a branch was deleted; the processes of git that have ended. */
 async function served() {
@@ -58,18 +58,17 @@ describe('a fetch of an object by its id', () => {
   it('brings no parents of such a commit either, to a client that says it has it without them', async () => {
     const { port, main, above, leaked, repository } = await served();
     await repository.rescue('leak', above);
-    const packet = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text;
     const fetched = async (depth: string, shallow: string) => {
-      const lines = [`want ${main}`, `shallow ${shallow}`, `deepen ${depth}`, 'done'].map(packet).join('');
+      const lines = [`want ${main}`, `shallow ${shallow}`, `deepen ${depth}`, 'done'].map(packetLine).join('');
       const response = await fetch(`http://127.0.0.1:${port}/site.git/git-upload-pack`, {
         method: 'POST',
         headers: { 'git-protocol': 'version=2' },
-        body: `${packet('command=fetch')}0001${lines}0000`,
+        body: `${packetLine('command=fetch')}0001${lines}0000`,
       });
       return response.text();
     };
     for (const depth of ['2147483647', '0x7fffffff', '6442450943'])
-      expect(await fetched(depth, above)).toBe(packet(`ERR upload-pack: not our ref ${leaked}`));
+      expect(await fetched(depth, above)).toBe(packetLine(`ERR upload-pack: not our ref ${leaked}`));
     expect(await fetched('1', above)).toContain('packfile');
     expect(await fetched('2147483647', leaked)).toContain(`unshallow ${leaked}`);
     await repository.createBranch('kept', leaked);
@@ -78,10 +77,9 @@ describe('a fetch of an object by its id', () => {
 
   it('reads commits of its client only where there are hidden objects, and while the client waits', async () => {
     const { repository, main, above } = await served();
-    const packet = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text;
     const others = Array.from({ length: 50 }, (_, at) => `shallow ${String(at).padStart(40, '0')}`);
-    const lines = [`want ${main}`, ...others, 'deepen 2147483647', 'done'].map(packet).join('');
-    const body = () => Readable.from([Buffer.from(`${packet('command=fetch')}0001${lines}0000`)]);
+    const lines = [`want ${main}`, ...others, 'deepen 2147483647', 'done'].map(packetLine).join('');
+    const body = () => Readable.from([Buffer.from(`${packetLine('command=fetch')}0001${lines}0000`)]);
     const client = new AbortController();
     const read = repository.commit.bind(repository);
     const reads = vi.spyOn(repository, 'commit').mockImplementation((oid) => {
@@ -99,22 +97,17 @@ describe('a fetch of an object by its id', () => {
     const { repository, store, work, above, oidAt } = await served();
     await repository.rescue('leak', above);
     const { url } = await gitOverHttp(store, { client: ({ headers }) => String(headers['x-client']) });
-    const home = temporaryDirectory();
-    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-    const script = `#!/bin/sh
-      case "$*" in *rev-list*--objects*) touch ${home}/began.$$; until [ -e ${home}/over ]; do sleep 0.05; done ;; esac
-      exec ${real} "$@"`;
-    await writeFile(join(home, 'git'), script, { mode: 0o755 });
-    vi.stubEnv('PATH', `${home}:${process.env.PATH}`);
-    onTestFinished(() => void vi.unstubAllEnvs());
+    const here = replaceGit(`
+      case "$*" in *rev-list*--objects*) touch $here/began.$$; until [ -e $here/over ]; do sleep 0.05; done ;; esac
+      exec $git "$@"`);
     const as = (caller: string) => ['-c', `http.extraHeader=X-Client: ${caller}`];
     await client(work, 'init', '-q');
     const old = oidAt('main~2:a.md');
     const fetches = ['one', 'two'].map((caller) => client(work, ...as(caller), 'fetch', '-q', url('site'), old));
-    const began = async () => (await readdir(home)).filter((name) => name.startsWith('began'));
+    const began = async () => (await readdir(here)).filter((name) => name.startsWith('began'));
     await expect.poll(began, { timeout: 30_000 }).toHaveLength(2);
     await client(temporaryDirectory(), ...as('other'), 'clone', '-q', url('site'), '.');
-    await writeFile(join(home, 'over'), '');
+    await writeFile(join(here, 'over'), '');
     await Promise.all(fetches);
   });
 

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newCollision } from '../../../src/engines/git/history/new-collision.ts';
 import { Tree } from '../../../src/engines/git/objects/tree-codec.ts';
 import { Pace } from '../../../src/lib/concurrency.ts';
 import { blobOf, commitFiles, lines } from '../../support/git-history.ts';
-import { fsck, git, temporaryDirectory, testStore } from '../../support/git-store.ts';
+import { fsck, git, replaceGit, testStore } from '../../support/git-store.ts';
 
 async function fresh() {
   const made = testStore();
@@ -386,18 +386,13 @@ describe('mergeability of a merge at which git ends', () => {
     const made = await forked({ a: lines(9) }, { a: lines(9, { 1: 'x' }) }, { a: lines(9, { 9: 'y' }) });
     const { gitDir, root, current, incoming } = made;
     const [second = '', third = ''] = ['z', 'w'].map((text) => commitFiles(gitDir, root, { a: lines(9, { 8: text }) }));
-    const home = temporaryDirectory();
-    const reached = join(home, 'reached');
-    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-    const script = `#!/bin/sh
-      case "$*" in *--stdin*) ;; *) exec ${real} "$@" ;; esac
+    const here = replaceGit(`
+      case "$*" in *--stdin*) ;; *) exec $git "$@" ;; esac
       while read -r pair; do
-        case "$pair" in *${second}) printf '1\\0cut'; touch ${reached}; ${end} ;; esac
-        printf '%s\\n' "$pair" | ${real} "$@"
-      done`;
-    writeFileSync(join(home, 'git'), script, { mode: 0o755 });
-    vi.stubEnv('PATH', `${home}:${process.env.PATH}`);
-    onTestFinished(() => void vi.unstubAllEnvs());
+        case "$pair" in *${second}) printf '1\\0cut'; touch $here/reached; ${end} ;; esac
+        printf '%s\\n' "$pair" | $git "$@"
+      done`);
+    const reached = join(here, 'reached');
     return { ...made, reached, pairs: [incoming, second, third].map((one) => ({ current, incoming: one })) };
   }
   const clean = { clean: true, conflicts: [], auto_merged: ['a'], may_follow_renames: true };

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -33,7 +33,7 @@ import type {
 } from '../../../src/ports/git-transfer.ts';
 import { client } from '../../support/git-client.ts';
 import { gitOverHttp, servePush } from '../../support/git-http.ts';
-import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
+import { fsck, git, replaceGit, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
 import { processesWith } from '../../support/processes.ts';
 
 type Authorize = NonNullable<GitServeRequest['authorizePush']>;
@@ -122,16 +122,11 @@ describe('what merges introduce', () => {
 
   it('is found out by processes that have 20 s of processor time each', async () => {
     const { rules, copy } = await merged();
-    const home = temporaryDirectory();
-    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-    const script = `#!/bin/sh
-      case "$*" in *"--raw"*|*"merge-tree"*|*"diff-tree"*) echo "$(ulimit -S -t)" >> ${home}/seconds ;; esac
-      exec ${real} "$@"`;
-    writeFileSync(join(home, 'git'), script, { mode: 0o755 });
-    let found: string[] = [];
+    let [found, home]: [string[], string] = [[], ''];
     rules.authorize = async ([command], pushed) => {
-      vi.stubEnv('PATH', `${home}:${process.env.PATH}`);
-      onTestFinished(() => void vi.unstubAllEnvs());
+      home = replaceGit(`
+        case "$*" in *"--raw"*|*"merge-tree"*|*"diff-tree"*) echo "$(ulimit -S -t)" >> $here/seconds ;; esac
+        exec $git "$@"`);
       found = sorted(await all(pushed.introduced(command?.new ?? '')));
       vi.unstubAllEnvs();
       return { allow: true };

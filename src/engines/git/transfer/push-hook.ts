@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
@@ -85,7 +86,8 @@ export class PushHooks {
       throw new DomainError('unavailable', 'Pushes cannot be checked here', { cause });
     });
     const nonce = randomUUID();
-    this.#pending.set(nonce, answer);
+    // Calls come by the socket, in whose context work would count as that of the first push of all.
+    this.#pending.set(nonce, AsyncLocalStorage.bind(answer));
     return {
       config: [['core.hooksPath', this.#directory]],
       env: {

@@ -2,7 +2,7 @@ import { readdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../kernel/errors.ts';
-import { currentCaller, forEachConcurrently, Pace, workFor } from '../../../lib/concurrency.ts';
+import { forEachConcurrently, Pace } from '../../../lib/concurrency.ts';
 import { foldCase } from '../../../lib/text.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type {
@@ -59,9 +59,7 @@ export async function servePush(push: Push): Promise<void> {
   let release = () => {};
   let concerned: string[] = [];
   let allowed: RefMove[] = [];
-  // The hook is answered where the first push of all began.
-  const caller = currentCaller();
-  const answer = async (call: HookCall): Promise<PushVerdict> => {
+  const hook = await hooks.open(async (call) => {
     try {
       const late = AbortSignal.timeout(longestCheck);
       const { verdict, commands, branches } = await decide(push, call, AbortSignal.any([signal, late])).catch(
@@ -87,8 +85,7 @@ export async function servePush(push: Push): Promise<void> {
         return { allow: false, message: 'to check this push took too long; push fewer commits at a time' };
       return { allow: false, message: 'this push could not be checked; try again' };
     }
-  };
-  const hook = await hooks.open((call) => workFor(caller, () => answer(call)));
+  });
   const settle = async () => {
     hook.close();
     over.abort(new Error('the push is over'));
